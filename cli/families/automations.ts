@@ -173,6 +173,7 @@ export const automationRuns = {
     path: { automation_id: AUTOMATION, run_id: RUN },
     fields: [
       ...runColumns,
+      { name: 'error', label: 'Why', kind: 'long' },
       {
         ...{ name: 'steps', label: 'Steps', kind: 'body' },
         words: ({ steps: all }) =>

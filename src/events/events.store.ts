@@ -3,7 +3,7 @@ import type { Ids } from '../platform/ids/index.ts';
 import { countEvents } from './metric-counts.store.ts';
 import type { Happening } from './event-data.ts';
 import type { NewEvent } from './new-event.ts';
-import { enrol, isEnrolling } from './enrol.store.ts';
+import { enrolByEvents } from './enrol.store.ts';
 import { fillOutbox } from './outbox.store.ts';
 import type { EventType } from './vocabulary.ts';
 
@@ -33,9 +33,7 @@ export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewE
   ]);
   await tx.insertMany('events', COLUMNS, rows);
   await fillOutbox(tx, recorded);
-  for (const { type, teamId, subjectId: contactId, data: payload, at } of recorded) {
-    if (isEnrolling(type)) await enrol(tx, ids, { teamId, contactId, by: { type }, payload, at });
-  }
+  await enrolByEvents(tx, ids, recorded);
 }
 
 interface EventRow {

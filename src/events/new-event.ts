@@ -14,6 +14,8 @@ interface Envelope {
    * count once. What is not known is looked up, at the cost of a statement.
    */
   isFirst?: boolean | undefined;
+  /** How many runs of automations, one started by the effects of the other, led to it; it is not recorded. */
+  depth?: number | undefined;
 }
 
 export type NewEvent = Envelope & Happening;

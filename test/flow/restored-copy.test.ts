@@ -12,6 +12,7 @@ import { createDatabase, dropDatabase } from '../rig/database-server.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { Desk } from '../cli/desk.ts';
+import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { campaignIn } from './campaign.ts';
 import { HOUR, mailIn } from './mail.ts';
 
@@ -59,7 +60,8 @@ async function restore(scene: Scene): Promise<Copy> {
 }
 
 async function settle(app: App): Promise<void> {
-  for (let round = 0; round < 2; round++) for (const part of [app.broadcasts, app.queue]) await part?.idle();
+  for (let round = 0; round < 2; round++)
+    for (const part of [app.automations, app.broadcasts, app.queue]) await part?.idle();
 }
 
 const arrived = (scene: Scene): string[] => scene.sink.messages.flatMap(({ rcptTo }) => rcptTo).sort();
@@ -144,4 +146,35 @@ it('once confirmed, it starts again as any other; and so does the original', asy
   const confirmed = await copy.start();
   await settle(confirmed);
   expect(arrived(scene)).toEqual(['queued@one.example']);
+});
+
+it('runs of automations stand still in a restored copy, also where nothing is mailed, until sending is on', async () => {
+  await using scene = await startScene();
+  const has = await supply(scene);
+  const { key } = has.team;
+  const thanks = step('m', 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } });
+  const graph = line(start, wait('w'), step('name', 'contact_update', { first_name: 'Ada' }), thanks);
+  const body = { name: 'A', status: 'enabled', ...graph };
+  const { id } = (await scene.api('POST', '/automations', { key, body })).body;
+  await scene.api('POST', '/events/send', { key, body: { event: 'order', contact_id: has.contact } });
+  await scene.settled();
+  const copy = await restore(scene);
+  const app = await copy.start();
+  const api = createApi(app.http?.url ?? '');
+  const read = async () => [
+    (await api('GET', `/automations/${id}/runs`, { key })).body.data[0].status,
+    (await api('GET', `/contacts/${has.contact}`, { key })).body.first_name,
+  ];
+  scene.clock.advance(48 * HOUR);
+  await settle(app);
+  expect(await read()).toEqual(['running', null]);
+  await setSending(app.world, { isOn: false, reason: 'not yet' });
+  scene.clock.advance(HOUR);
+  await settle(app);
+  expect(await read(), 'to switch it off confirms nothing').toEqual(['running', null]);
+  await copy.confirm(app);
+  scene.clock.advance(HOUR);
+  await settle(app);
+  expect(await read()).toEqual(['completed', 'Ada']);
+  expect(arrived(scene)).toEqual(['ada@example.org']);
 });

@@ -1,13 +1,10 @@
 import { stopwatch } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { createLeasedLoop, leasesOf, type LeasedLoop } from '../../platform/work-loop/index.ts';
+import { createLeasedLoop, createTurns, leasesOf, type LeasedLoop } from '../../platform/work-loop/index.ts';
 import { claimImports, oldestWaitingOfEachTeam, type ImportRow } from '../../resources/contact-imports/index.ts';
 import { carryImport } from './carry-import.ts';
 
 export type Imports = LeasedLoop;
-
-/** Beyond, the turns begin anew. */
-const TURNS_KEPT = 10_000;
 
 /**
  * The work loop of imports, woken by the commit that inserts one: each is claimed with a lease and carried batch by batch
@@ -19,24 +16,16 @@ export function createImportLoop(world: World): Imports {
   const { max_at_once: atOnceMax, lease_seconds: leaseSeconds, poll_ms: pollMs } = config.imports;
   const sliceMs = config.imports.slice_seconds * 1000;
   const owner = world.ids.uuid();
-  /** When each team that has something waiting had its last turn. */
-  const turns = new Map<string, number>();
-  let turn = 0;
-  /** Whose last turn is longest ago comes first. */
-  function inTurn<Waiting extends { team_id: string }>(waiting: readonly Waiting[]): Waiting[] {
-    const last = (one: Waiting): number => turns.get(one.team_id) ?? 0;
-    return waiting.toSorted((a, b) => last(a) - last(b));
-  }
+  const teams = createTurns();
   const loop: LeasedLoop<ImportRow> = createLeasedLoop<ImportRow>(world, {
     ...{ name: 'imports', wakeOn: ['contact_imports'], pollMs, atOnceMax },
     describe: ({ id }) => ({ importId: id }),
     lease: { owner, ms: leaseSeconds * 1000, leases: leasesOf(db, 'contact_imports') },
     async claim({ limit }, lease) {
       const waiting = await oldestWaitingOfEachTeam(db, lease.now);
-      const ids = inTurn(waiting).map(({ id }) => id);
+      const ids = teams.inTurn(waiting, (one) => one.team_id).map(({ id }) => id);
       const items = await claimImports(db, lease, ids.slice(0, limit));
-      if (turns.size > TURNS_KEPT) turns.clear();
-      for (const { team_id: teamId } of items) turns.set(teamId, ++turn);
+      teams.took(items.map((one) => one.team_id));
       // A team's next import waits for its one under way.
       return { items, left: items.length + loop.inFlight() > 0 ? 'blocked' : 'nothing' };
     },

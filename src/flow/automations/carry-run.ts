@@ -1,4 +1,5 @@
 import { nextTurn } from '../../platform/clock/index.ts';
+import { isDatabaseSetback } from '../../platform/db/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { RunRow } from '../../resources/automation-runs/index.ts';
@@ -12,30 +13,51 @@ interface Parts {
   wakeQueue(): void;
 }
 
+/** How long a step waits that failed by an error of the service, the first time, the second, and so on. */
+const PAUSES_MS = [1, 5, 30, 120, 360, 720, 1440].map((minutes) => minutes * 60_000);
+
 /** Carries a run from the step where it stands until it has to wait, or is over. Each step is one transaction, with all it does. */
 export function createCarryRun(
   world: World,
   { owner, wakeQueue }: Parts,
 ): (run: RunRow, signal: AbortSignal) => Promise<void> {
+  const { log } = world;
   const takeStep = createTakeStep(world);
   const writer = new RunWriter(world, owner);
 
   return async (run, signal) => {
-    const graph = await graphOf(world, run);
     let now = run;
-    let step = run.step_key === null ? triggerOf(graph) : stepAt(graph, run.step_key);
+    let step: Step | undefined;
     try {
+      const graph = await graphOf(world, run);
+      step = run.step_key === null ? triggerOf(graph) : stepAt(graph, run.step_key);
       while (step && !signal.aborted) {
         const next = await carry(now, step, graph);
         if (next === 'waits') return;
-        now = { ...now, started_at: now.started_at ?? world.clock.now(), step_key: next?.key ?? null };
+        now = { ...now, started_at: now.started_at ?? world.clock.now(), step_key: next?.key ?? null, tries: 0 };
         step = next;
         await nextTurn();
       }
     } catch (error) {
-      if (!(error instanceof TakenOver)) throw error;
+      if (error instanceof TakenOver) return;
+      // The database has to come back first.
+      if (isDatabaseSetback(error)) throw error;
+      await tryLater(now, step, error);
     }
   };
+
+  /** By an error of the service: it is tried again ever later, and at last the run fails. */
+  async function tryLater(run: RunRow, step: Step | undefined, error: unknown): Promise<void> {
+    const named = { runId: run.id, automationId: run.automation_id, step: step?.key, tries: run.tries + 1 };
+    log.error({ err: error, ...named }, 'automations: a step failed by an error of the service');
+    const pause = PAUSES_MS[run.tries];
+    try {
+      if (pause !== undefined) await writer.putOff(run, world.clock.now() + pause);
+      else await writer.fail(run, step, `an error of the service, ${run.tries + 1} times; its log says which`);
+    } catch (failed) {
+      if (!(failed instanceof TakenOver)) throw failed;
+    }
+  }
 
   /** Answers the step that follows at once; undefined where the run is over. */
   async function carry(run: RunRow, step: Step, graph: Graph): Promise<Step | 'waits' | undefined> {

@@ -2,8 +2,9 @@ import { recordEvents } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { endRun, moveRun, writeRunStep, type RunRow } from '../../resources/automation-runs/index.ts';
+import { endRun, moveRun, putOffRun, writeRunStep, type RunRow } from '../../resources/automation-runs/index.ts';
 import type { Step } from '../../resources/automations/index.ts';
+import { countUsage } from '../../resources/usage/index.ts';
 import type { Taken } from './taken.ts';
 
 /** It was cancelled, or another process has it. */
@@ -31,6 +32,11 @@ export class RunWriter {
     if (!(await moveRun(this.#world.db, { ...held, stepKey, dueAt, startedAt: null }))) throw new TakenOver();
   }
 
+  /** The same behind an error, which is counted. */
+  async putOff({ id }: RunRow, dueAt: number): Promise<void> {
+    if (!(await putOffRun(this.#world.db, { id, owner: this.#owner, dueAt }))) throw new TakenOver();
+  }
+
   async wait(run: RunRow, step: Step, until: number): Promise<void> {
     await this.#world.db.tx(async (tx) => {
       await this.#begin(tx, run);
@@ -53,17 +59,19 @@ export class RunWriter {
     });
   }
 
-  async fail(run: RunRow, step: Step, message: string): Promise<void> {
+  async fail(run: RunRow, step: Step | undefined, message: string): Promise<void> {
     await this.#world.db.tx(async (tx) => {
       await this.#begin(tx, run);
-      await this.#end(tx, run, 'failed', `${step.key}: ${message}`);
-      await this.#note(tx, run, step, { status: 'failed', output: null, error: { message } });
+      await this.#end(tx, run, 'failed', step ? `${step.key}: ${message}` : message);
+      if (step) await this.#note(tx, run, step, { status: 'failed', output: null, error: { message } });
     });
   }
 
-  /** Told with the first thing that the run does. */
+  /** Told and counted with the first thing that the run does. */
   async #begin(tx: Executor, run: RunRow): Promise<void> {
-    if (run.started_at === null) await this.#tell(tx, run, { status: 'running', completedAt: null, error: null });
+    if (run.started_at !== null) return;
+    await this.#tell(tx, run, { status: 'running', completedAt: null, error: null });
+    await countUsage(tx, { teamId: run.team_id, kind: 'automation_run', at: this.#now(), count: 1 });
   }
 
   async #move(tx: Executor, { id }: RunRow, to: { stepKey: string; dueAt: number }): Promise<void> {

@@ -1,10 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
 import { stepsOfRun, type RunRow } from '../../resources/automation-runs/index.ts';
 import { durationMs, meetsRule, type Step } from '../../resources/automations/index.ts';
 import { declaredProperties } from '../../resources/contact-properties/index.ts';
-import { chooseByApi, contactNamed, writeChange } from '../../resources/contacts/index.ts';
+import {
+  chooseByApi,
+  contactNamed,
+  tellOf,
+  valuesOf,
+  writeChange,
+  type ContactRow,
+} from '../../resources/contacts/index.ts';
 import { addMembers, findSegment } from '../../resources/segments/index.ts';
 import { liveTopics } from '../../resources/topics/index.ts';
 import { sendStep } from './send-step.ts';
@@ -51,10 +59,13 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     return { way: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
   }
 
-  async function update(tx: Executor, { team_id: teamId, contact_id: id }: RunRow, change: Config): Promise<undefined> {
+  /** What begins runs in turn stands one deeper; a change that changes nothing begins none. */
+  async function update(tx: Executor, run: RunRow, change: Config): Promise<undefined> {
+    const { team_id: teamId, contact_id: id, depth } = run;
     const before = await contactNamed(tx, teamId, id, true);
     const declared = await declaredProperties(tx, teamId);
-    await writeChange(world, tx, { before, change, declared, source: 'api' });
+    const after = await writeChange(world, tx, { before, change, declared, source: 'api' });
+    if (differs(before, after)) await tellOf(world, tx, 'contact.updated', after, depth + 1);
   }
 
   async function add(tx: Executor, { team_id: teamId, contact_id: id }: RunRow, config: Config): Promise<undefined> {
@@ -65,12 +76,21 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   }
 
   /** A topic that asks first is asked for by mail. */
-  async function choose(tx: Executor, { team_id: teamId, contact_id: id }: RunRow, config: Config): Promise<undefined> {
+  async function choose(
+    tx: Executor,
+    { team_id: teamId, contact_id: id, depth }: RunRow,
+    config: Config,
+  ): Promise<undefined> {
     const { topic_id: topic, subscription } = config as { topic_id: string; subscription: 'opt_in' | 'opt_out' };
     const contact = await contactNamed(tx, teamId, id, true);
     const live = await liveTopics(tx, teamId);
     const topicId = topic.toLowerCase();
     if (!live.some((one) => one.id === topicId)) throw gone('topic');
-    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live });
+    await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, depth: depth + 1 });
   }
 }
+
+const differs = (before: ContactRow, after: ContactRow): boolean => !isDeepStrictEqual(own(before), own(after));
+const own = (row: ContactRow): object => ({
+  ...{ first: row.first_name, last: row.last_name, unsubscribed: row.unsubscribed, values: valuesOf(row) },
+});

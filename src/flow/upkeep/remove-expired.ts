@@ -2,6 +2,7 @@ import { removeEventsOf, removeOtherEvents } from '../../events/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { removeEndedRuns } from '../../resources/automation-runs/index.ts';
 import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
@@ -18,6 +19,8 @@ export interface Removed {
   caught: number;
   /** Rows of the reports of broadcasts. */
   reported: number;
+  /** Runs of automations that have ended. */
+  runs: number;
   /** Pages of the database file given back to the system. */
   pages: number;
 }
@@ -47,7 +50,7 @@ export function createRemoval(store: Store): () => Promise<Removed> {
   const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
-    const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, reported: 0, pages: 0 };
+    const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, reported: 0, runs: 0, pages: 0 };
     const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
     await roundRobin(teams, (team) => removeBatch(team, removed));
     removed.pages = await giveBack(store);
@@ -73,11 +76,10 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     const received = await removeReceived(team, removed);
     const caught = await removeCaptured(store.db, team, BATCH);
     await removeBlobs(store, caught);
-    const report = await removeReport(store, team, BATCH);
+    const isMoreWritten = await removeWritten(store, team, removed);
     removed.events += events;
     removed.caught += caught.length;
-    removed.reported += report.rows;
-    return isMore || received === BATCH || events === BATCH || caught.length === BATCH || report.isMore;
+    return isMore || received === BATCH || events === BATCH || caught.length === BATCH || isMoreWritten;
   }
 
   /** What was received is done with from the first; answers how much there was. */
@@ -107,6 +109,15 @@ export function createRemoval(store: Store): () => Promise<Removed> {
     removed.emails += emails.length;
     removed.events += events;
   }
+}
+
+/** What automations and broadcasts wrote of themselves; answers whether there may be more. */
+async function removeWritten(store: Store, team: Expiry, removed: Removed): Promise<boolean> {
+  const report = await removeReport(store, team, BATCH);
+  const runs = await store.db.tx((tx) => removeEndedRuns(tx, team, BATCH));
+  removed.reported += report.rows;
+  removed.runs += runs;
+  return report.isMore || runs === BATCH;
 }
 
 const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);

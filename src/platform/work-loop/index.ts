@@ -19,4 +19,5 @@ export {
   type LeasedLoop,
   type LeasedLoopOptions,
 } from './leased-loop.ts';
+export { createTurns, type Turns } from './turns.ts';
 export { leasesOf, type Leases } from './leases.store.ts';

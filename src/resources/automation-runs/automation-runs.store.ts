@@ -1,4 +1,12 @@
-import { pageOf, pageSql, pageValues, withoutCommitNotice, type Executor, type Page } from '../../platform/db/index.ts';
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  uuidsIn,
+  withoutCommitNotice,
+  type Executor,
+  type Page,
+} from '../../platform/db/index.ts';
 
 export type RunStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 
@@ -19,6 +27,10 @@ export interface RunRow {
   started_at: number | null;
   completed_at: number | null;
   error: string | null;
+  /** How many runs, one started by the effects of the other, led to it. */
+  depth: number;
+  /** How often the step where it stands failed by an error of the service. */
+  tries: number;
 }
 
 /** What was done of a run. */
@@ -85,18 +97,52 @@ export async function eraseRunsOf(tx: Executor, contactId: string, at: number): 
   );
 }
 
-/** Takes runs that are due and that no process has, those first that have waited longest. */
-export async function claimDueRuns(
-  tx: Executor,
-  { owner, now, until, limit }: { owner: string; now: number; until: number; limit: number },
-): Promise<RunRow[]> {
-  const lock = tx.dialect === 'pg' ? ' for update skip locked' : '';
+const FREE = "status = 'running' and due_at <= ? and (lease_until is null or lease_until <= ?)";
+
+export interface RunClaim {
+  owner: string;
+  now: number;
+  until: number;
+  limit: number;
+  /** Puts the teams that have something due into the order of their turns. */
+  inTurn?(teamIds: readonly string[]): string[];
+}
+
+/**
+ * Takes runs that are due and that no process has: as many of each team, of those first whose turn it is; of one team those first
+ * that have waited longest. It may take fewer than there are, where a team has fewer than its part.
+ */
+export async function claimDueRuns(tx: Executor, { owner, now, until, limit, inTurn }: RunClaim): Promise<RunRow[]> {
+  const teams = await teamsWithDueRuns(tx, now);
+  const chosen = (inTurn?.(teams) ?? teams).slice(0, limit);
+  if (chosen.length === 0) return [];
+  const each = Math.floor(limit / chosen.length);
   const sql = withoutCommitNotice(`update automation_runs set lease_owner = ?, lease_until = ? where id in (
-      select id from automation_runs where status = 'running' and due_at <= ?
-        and (lease_until is null or lease_until <= ?) order by due_at, id limit ?${lock})
-    returning *`);
-  const rows = await tx.all<RunRow>(sql, [owner, until, now, now, limit]);
+      ${tx.dialect === 'pg' ? OLDEST_ON_PG : OLDEST_ON_SQLITE}) returning *`);
+  const list = tx.dialect === 'pg' ? `{${chosen.join(',')}}` : JSON.stringify(chosen);
+  const rows = await tx.all<RunRow>(sql, [owner, until, list, now, now, each]);
   return rows.sort((a, b) => Number(a.due_at) - Number(b.due_at) || (a.id < b.id ? -1 : 1));
+}
+
+const OLDEST_ON_PG = `select one.id from unnest(?::uuid[]) as team(id), lateral (
+    select id from automation_runs where team_id = team.id and ${FREE} order by due_at, id limit ? for update skip locked) as one`;
+const OLDEST_ON_SQLITE = `select one.id from json_each(?) as team, automation_runs as one where one.id in (
+    select id from automation_runs where team_id = team.value and ${FREE} order by due_at, id limit ?)`;
+
+/** So many runs that are due tell by themselves whose they are; beyond, the teams are looked for one behind the other. */
+const DUE_LOOKED_AT = 500;
+
+async function teamsWithDueRuns(tx: Executor, now: number): Promise<string[]> {
+  const oldest = `select team_id from automation_runs where ${FREE} order by due_at, id limit ?`;
+  const due = await tx.all<{ team_id: string }>(oldest, [now, now, DUE_LOOKED_AT]);
+  if (due.length < DUE_LOOKED_AT) return [...new Set(due.map((row) => row.team_id))];
+  const running = "select team_id from automation_runs where status = 'running'";
+  const sql = `with recursive teams(team_id) as (
+      select * from (${running} order by team_id limit 1) as first_team
+      union all select (${running} and team_id > teams.team_id order by team_id limit 1) from teams where teams.team_id is not null)
+    select team_id from teams where team_id is not null
+      and exists (select 1 from automation_runs as run where run.team_id = teams.team_id and ${FREE})`;
+  return (await tx.all<{ team_id: string }>(sql, [now, now])).map((row) => row.team_id);
 }
 
 /** When the next run falls due that is not due yet. */
@@ -127,9 +173,16 @@ export async function moveRun(
   }: HeldRun & { stepKey: string | null; dueAt: number; startedAt: number | null },
 ): Promise<boolean> {
   const sql =
-    withoutCommitNotice(`update automation_runs set step_key = ?, due_at = ?, started_at = coalesce(started_at, ?)
+    withoutCommitNotice(`update automation_runs set step_key = ?, due_at = ?, tries = 0, started_at = coalesce(started_at, ?)
     where id = ? and lease_owner = ? and status = 'running'`);
   return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner])) === 1;
+}
+
+/** Puts a run back whose step failed by an error of the service; false as `moveRun` answers it. */
+export async function putOffRun(tx: Executor, { id, owner, dueAt }: HeldRun & { dueAt: number }): Promise<boolean> {
+  const sql = withoutCommitNotice(`update automation_runs set tries = tries + 1, due_at = ?
+    where id = ? and lease_owner = ? and status = 'running'`);
+  return (await tx.run(sql, [dueAt, id, owner])) === 1;
 }
 
 /** Ends a run; false as `moveRun` answers it. */
@@ -140,6 +193,22 @@ export async function endRun(
   const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
       started_at = coalesce(started_at, ?) where id = ? and lease_owner = ? and status = 'running'`);
   return (await tx.run(sql, [status, error, at, at, id, owner])) === 1;
+}
+
+/** Some of a team's runs that ended before a time, with what was done of them; answers how many went. */
+export async function removeEndedRuns(
+  tx: Executor,
+  { teamId, beforeMs }: { teamId: string; beforeMs: number },
+  limit: number,
+): Promise<number> {
+  const sql = `select id from automation_runs where team_id = ? and completed_at is not null and completed_at < ?
+    order by completed_at limit ?`;
+  const ids = (await tx.all<{ id: string }>(sql, [teamId, beforeMs, limit])).map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  const steps = uuidsIn(tx.dialect, 'run_id', ids);
+  await tx.run(`delete from automation_run_steps where ${steps.sql}`, [steps.value]);
+  const runs = uuidsIn(tx.dialect, 'id', ids);
+  return tx.run(withoutCommitNotice(`delete from automation_runs where ${runs.sql}`), [runs.value]);
 }
 
 const STEP_COLUMNS = ['run_id', 'step_key', 'status', 'output', 'error', 'started_at', 'completed_at'] as const;

@@ -11,6 +11,8 @@ export {
   listRunRows,
   moveRun,
   nextRunAt,
+  putOffRun,
+  removeEndedRuns,
   stepsOfRun,
   writeRunStep,
   type HeldRun,

@@ -42,7 +42,7 @@ async function findTrigger(db: Executor, teamId: string, { config }: Step, tell:
   if (typeof name !== 'string' || name === '') return NOTHING;
   if (name.startsWith(RESERVED_PREFIX)) {
     const type = ENROLLING_TYPES.find((one) => name === `${RESERVED_PREFIX}${one}`);
-    const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(' and ');
+    const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(', ');
     if (!type) tell(`names ${listed([name])}, which is no event of the platform; those are ${may}`);
     return { ...NOTHING, trigger_type: type ?? null };
   }

@@ -61,9 +61,16 @@ const present = ({ id, name, status, created_at: created, updated_at: updated }:
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
-const presentRun = ({ id, status, started_at: started, completed_at: completed, created_at: created }: RunRow) => ({
+const presentRun = ({
+  id,
+  status,
+  started_at: started,
+  completed_at: completed,
+  created_at: created,
+  error,
+}: RunRow) => ({
   ...{ id, status, started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
-  created_at: isoTime(created),
+  ...{ created_at: isoTime(created), error },
 });
 
 function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {

@@ -15,6 +15,8 @@ export interface Consent {
 export interface ConsentOrigin {
   source: ConsentSource;
   emailId?: string | null;
+  /** That of the runs of automations that may start at it, where it is the effect of one. */
+  depth?: number;
 }
 
 export interface ConsentRow {

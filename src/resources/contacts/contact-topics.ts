@@ -50,7 +50,7 @@ export async function chooseByApi(
   store: Store,
   tx: Executor,
   contact: ContactRow,
-  { choices, live }: { choices: readonly Choice[]; live: readonly TopicRow[] },
+  { choices, live, depth = 0 }: { choices: readonly Choice[]; live: readonly TopicRow[]; depth?: number },
 ): Promise<Choice[]> {
   if (choices.length === 0) return [];
   const asking = new Set(live.filter(({ confirmation }) => confirmation === 'required').map(({ id }) => id));
@@ -58,7 +58,7 @@ export async function chooseByApi(
   const waits = ({ id, subscription }: Choice): boolean =>
     subscription === 'opt_in' && asking.has(id) && chosen.get(id) !== 'opt_in';
   const written = choices.filter((choice) => !waits(choice));
-  await chooseTopics(store, tx, decisionsFor([contact], written), { source: 'api' });
+  await chooseTopics(store, tx, decisionsFor([contact], written), { source: 'api', depth });
   await forgetConfirmations(
     tx,
     contact.id,

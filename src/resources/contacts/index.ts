@@ -43,6 +43,7 @@ export { hashOfEmail } from './consent.store.ts';
 export { findContactsByIds, type ContactRow } from './contacts.store.ts';
 export { contactNamed } from './find-contact.ts';
 export { chooseByApi } from './contact-topics.ts';
+export { tellOf } from './tell.ts';
 export { writeChange } from './write-change.ts';
 export { updateContact } from './update-contact.ts';
 export { valuesOf } from './property-values.ts';

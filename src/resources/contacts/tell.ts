@@ -5,16 +5,17 @@ import type { Store } from '../../platform/store/index.ts';
 import type { ContactRow } from './contacts.store.ts';
 import { segmentsOf } from './find-contact.ts';
 
-/** Records what became of a contact, with the contact as it stands. */
+/** Records what became of a contact, with the contact as it stands; `depth` is that of an automation's run whose effect it is. */
 export async function tellOf(
   store: Store,
   tx: Executor,
   type: 'contact.created' | 'contact.updated',
   row: ContactRow,
+  depth = 0,
 ): Promise<void> {
   const data = await contactData(tx, row);
   const at = store.clock.now();
-  await recordEvents(tx, store.ids, [{ teamId: row.team_id, type, subjectId: row.id, data, at }]);
+  await recordEvents(tx, store.ids, [{ teamId: row.team_id, type, subjectId: row.id, data, at, depth }]);
 }
 
 export async function contactData(tx: Executor, row: ContactRow): Promise<ContactData> {

@@ -1,3 +1,4 @@
+import { enrol } from '../../events/index.ts';
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
@@ -99,6 +100,15 @@ export async function chooseTopics(
     topicId: choice.id,
   }));
   await recordConsent(store, tx, origin, records);
+  // An import begins no runs, and what is carried over was decided before.
+  if (origin.source === 'import' || origin.source === 'carried_over') return;
+  const at = store.clock.now();
+  const by = { type: 'contact.topic_changed' } as const;
+  for (const { contact, choice } of fresh) {
+    const payload = { topic_id: choice.id, subscription: choice.subscription };
+    const { id: contactId, team_id: teamId } = contact;
+    await enrol(tx, store.ids, { teamId, contactId, by, payload, at, depth: origin.depth });
+  }
 }
 
 /** The same choices for each of them. */

@@ -40,6 +40,8 @@ export async function setSending(
     });
   }
   const value: SendSwitch = { isOn: wanted.isOn, reason: wanted.isOn || reason === '' ? null : reason };
+  // To switch a restored copy off once more confirms nothing.
+  if (!wanted.isOn && (await readSetting<SendSwitch>(store.db, switchName))?.isRestored) value.isRestored = true;
   await writeSetting(store.db, switchName, value, store.clock.now());
 }
 

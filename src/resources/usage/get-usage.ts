@@ -32,7 +32,7 @@ export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number })
     segments: { used: segments, limit: null },
     broadcasts: { used: broadcasts, limit: null },
     ai_credits: { used: NOTHING_YET, limit: 0, next_increase_at: null },
-    automation_runs: { used: NOTHING_YET, limit: 0, resets_at: month },
+    automation_runs: { used: usage.monthly.automation_run, limit: null, resets_at: month },
     domains: { used: domains, limit: plan.domain_limit },
     received_storage: { used: stored, limit: plan.received_storage_mb * 1024 * 1024 },
     rate_limit: { limit: store.config.rate_limit.requests_per_second, duration: '1s' },

@@ -215,7 +215,7 @@ describe('runs', () => {
     const all = await runs(id);
     expect(all).toEqual(
       created.toReversed().map((created_at, i) => ({
-        ...{ id: all[i]?.id, status: 'running', started_at: null, completed_at: null, created_at },
+        ...{ id: all[i]?.id, status: 'running', error: null, started_at: null, completed_at: null, created_at },
       })),
     );
     const ids = all.map((run) => run.id);

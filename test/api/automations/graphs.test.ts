@@ -198,11 +198,12 @@ describe('a step', () => {
 
   it('a trigger names an event that is there', async () => {
     const named = (event_name: unknown) => ({ steps: [{ ...start, config: { event_name } }], connections: [] });
-    for (const name of ['nothing', 'rasket:contact.deleted', 'rasket:email.opened', 7, '', undefined]) {
+    for (const name of ['nothing', 'rasket:contact.deleted', 'rasket:email.sent', 7, '', undefined]) {
       expect(Object.keys(await faultsOf(named(name)))).toEqual(['steps.start']);
     }
     expect((await faultsOf(named('rasket:x')))['steps.start']).toContain(
-      'those are rasket:contact.created and rasket:contact.updated',
+      'those are rasket:contact.created, rasket:contact.updated, rasket:contact.topic_changed, rasket:email.opened, ' +
+        'rasket:email.clicked, rasket:email.bounced',
     );
     expect((await create(named('rasket:contact.updated'))).status).toBe(201);
   });

@@ -39,7 +39,7 @@ describe('GET /usage', () => {
       segments: { used: 0, limit: null },
       broadcasts: { used: 0, limit: null },
       ai_credits: { used: 0, limit: 0, next_increase_at: null },
-      automation_runs: { used: 0, limit: 0, resets_at: month },
+      automation_runs: { used: 0, limit: null, resets_at: month },
       domains: { used: 0, limit: 100 },
       received_storage: { used: 0, limit: 10 * 1024 ** 3 },
       rate_limit: { limit: 100_000, duration: '1s' },

@@ -1,0 +1,177 @@
+// what the platform tells of contacts and of their mail --> runs of automations, and where those end
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { importedIn } from '../api/contact-imports/importing.ts';
+import { line, step, supply, type Supplies } from '../api/automations/graph.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { engagements, follow, publishTracking, sendHtml } from './reader.ts';
+import { HOUR } from './mail.ts';
+
+let scene: Scene;
+let has: Supplies;
+let domain: { id: string; name: string };
+beforeAll(async () => {
+  scene = await startScene({ config: { tracking: { scheme: 'http' } } });
+});
+afterAll(() => scene.close());
+beforeEach(async () => {
+  has = await supply(scene);
+  [domain] = (await call('GET', '/domains')).data;
+  scene.sink.messages.length = 0;
+});
+
+async function call(method: string, path: string, body?: unknown) {
+  const answer = await scene.api(method, path, { key: has.team.key, ...(body === undefined ? {} : { body }) });
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+  return answer.body;
+}
+const trigger = (event: string) => ({ key: 'start', type: 'trigger', config: { event_name: `rasket:${event}` } });
+const automate = async (event: string, ...steps: { key: string }[]): Promise<string> =>
+  (await call('POST', '/automations', { name: event, status: 'enabled', ...line(trigger(event), ...steps) })).id;
+const runs = async (id: string): Promise<{ id: string; status: string; error: string | null }[]> =>
+  (await call('GET', `/automations/${id}/runs?limit=100`)).data;
+const payloads = async (id: string): Promise<[string, unknown][]> => {
+  const sql = 'select contact_id, payload from automation_runs where automation_id = ? order by id';
+  const rows = await scene.app.world.db.all<{ contact_id: string; payload: string }>(sql, [id]);
+  return rows.map((row) => [row.contact_id, JSON.parse(row.payload)]);
+};
+const thanks = (key = 'mail') =>
+  step(key, 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } });
+
+describe('a topic that is chosen', () => {
+  it('begins a run once, by API and automation alike; to choose the same again begins none', async () => {
+    const id = await automate('contact.topic_changed');
+    const choose = (subscription: string) =>
+      call('PATCH', `/contacts/${has.contact}/topics`, [{ id: has.topic, subscription }]);
+    await choose('opt_in');
+    await choose('opt_in');
+    await choose('opt_out');
+    await scene.settled();
+    expect(await payloads(id)).toEqual([
+      [has.contact, { topic_id: has.topic, subscription: 'opt_in' }],
+      [has.contact, { topic_id: has.topic, subscription: 'opt_out' }],
+    ]);
+    await automate('contact.updated', step('news', 'topic_update', { topic_id: has.topic, subscription: 'opt_in' }));
+    await call('PATCH', `/contacts/${has.contact}`, { first_name: 'Ada' });
+    await scene.settled();
+    expect((await payloads(id)).slice(2)).toEqual([[has.contact, { topic_id: has.topic, subscription: 'opt_in' }]]);
+  });
+});
+
+it('an import begins no run, whatever its rows create, change and choose', async () => {
+  const ids = await Promise.all(
+    ['contact.created', 'contact.updated', 'contact.topic_changed'].map((one) => automate(one)),
+  );
+  await importedIn(scene, has.team, 'email,first_name\nada@example.org,Ada\nnew@example.org,New\n', {
+    ...{ on_conflict: 'upsert', topics: [{ id: has.topic, subscription: 'opt_in' }] },
+  });
+  await scene.settled();
+  expect((await call('GET', `/contacts/${has.contact}/topics`)).data).toMatchObject([{ subscription: 'opt_in' }]);
+  expect(await Promise.all(ids.map(runs))).toEqual([[], [], []]);
+});
+
+describe('an email', () => {
+  const HTML = '<p>Hi</p><a href="https://example.com/">x</a>';
+
+  it('that its reader opens and clicks begins runs for the contact, and none for a machine', async () => {
+    await publishTracking(scene, has.team, domain.id, { open_tracking: true, click_tracking: true });
+    const [opened, clicked] = [await automate('email.opened'), await automate('email.clicked')];
+    const { id, links, pixel = '' } = await sendHtml(scene, has.team, domain, { html: HTML, to: 'Ada@Example.org' });
+    const robot = { headers: { 'user-agent': 'curl/8.5.0' } };
+    for (const how of [robot, {}]) {
+      await follow(scene.url, links[0] ?? '', how);
+      await follow(scene.url, pixel, how);
+    }
+    const seen = (await engagements(scene, id)).map(({ type }) => type);
+    expect(seen.filter((type) => type === 'email.clicked')).toHaveLength(2);
+    await scene.settled();
+    expect(await payloads(opened)).toEqual([[has.contact, expect.objectContaining({ email_id: id })]]);
+    expect(await payloads(clicked)).toEqual([
+      [has.contact, expect.objectContaining({ click: expect.objectContaining({ link: 'https://example.com/' }) })],
+    ]);
+  });
+
+  it('to several begins none when one of them opens it, and none where no contact has the address', async () => {
+    await publishTracking(scene, has.team, domain.id, { open_tracking: true, click_tracking: true });
+    const opened = await automate('email.opened');
+    for (const to of [['ada@example.org', 'bob@example.org'], ['nobody@example.org']]) {
+      const { id, pixel = '' } = await sendHtml(scene, has.team, domain, { html: HTML, to });
+      await follow(scene.url, pixel);
+      expect(await engagements(scene, id)).not.toEqual([]);
+    }
+    expect(await runs(opened)).toEqual([]);
+  });
+
+  it('that bounces begins a run for each contact whose address bounced, of its own team', async () => {
+    const bounced = await automate('email.bounced');
+    const { id: contact } = await call('POST', '/contacts', { email: 'permfail@one.example' });
+    const other = await supply(scene);
+    const from = `a@${domain.name}`;
+    await scene.api('POST', '/contacts', { key: other.team.key, body: { email: 'permfail@one.example' } });
+    const to = ['permfail@one.example', 'ada@example.org'];
+    const { id } = await call('POST', '/emails', { from, to, subject: 'x', text: 'x' });
+    await scene.settled();
+    expect(await payloads(bounced)).toEqual([
+      [contact, expect.objectContaining({ email_id: id, to: ['permfail@one.example'] })],
+    ]);
+  });
+});
+
+describe('an automation whose effects start it again', () => {
+  /** Each run turns the plan around, which starts the next. */
+  const flipping = async (): Promise<string> => {
+    const steps = [
+      ...[trigger('contact.updated'), thanks()],
+      step('is_a', 'condition', { type: 'rule', field: 'properties.plan', operator: 'eq', value: 'a' }),
+      step('b', 'contact_update', { properties: { plan: 'b' } }),
+      step('a', 'contact_update', { properties: { plan: 'a' } }),
+    ];
+    const connections = [
+      ...[
+        { from: 'start', to: 'mail' },
+        { from: 'mail', to: 'is_a' },
+      ],
+      { from: 'is_a', to: 'b', type: 'condition_met' },
+      { from: 'is_a', to: 'a', type: 'condition_not_met' },
+    ];
+    return (await call('POST', '/automations', { name: 'Loop', status: 'enabled', steps, connections })).id;
+  };
+
+  it('is cut behind the sixth run, with the reason on the one that did not begin', async () => {
+    const id = await flipping();
+    await call('PATCH', `/contacts/${has.contact}`, { first_name: 'Ada' });
+    await scene.settled();
+    const all = await runs(id);
+    expect(all.map(({ status }) => status)).toEqual(['cancelled', ...Array.from({ length: 6 }, () => 'completed')]);
+    expect(all[0]?.error).toBe('not begun: 6 runs, one started by what the other did, led to it, and at most 5 may');
+    expect(scene.sink.messages).toHaveLength(6);
+    expect(await call('GET', `/automations/${id}/runs/${all[0]?.id}`)).toMatchObject({
+      ...{ error: all[0]?.error, started_at: null, steps: [{ status: 'skipped' }, {}, {}, {}, {}] },
+    });
+  });
+
+  it('that changes nothing starts nothing', async () => {
+    const id = await automate('contact.updated', step('b', 'contact_update', { properties: { plan: 'b', seats: 3 } }));
+    await call('PATCH', `/contacts/${has.contact}`, { properties: { seats: 1 } });
+    await scene.settled();
+    expect(await runs(id)).toHaveLength(2);
+  });
+
+  it('begins a hundred runs an hour for a contact, and tells of those beyond; another contact has its own', async () => {
+    const id = await automate('contact.updated');
+    const { id: second } = await call('POST', '/contacts', { email: 'bob@example.org' });
+    const change = (contact: string, n: number) => call('PATCH', `/contacts/${contact}`, { first_name: `A${n}` });
+    for (let n = 0; n < 102; n++) await change(has.contact, n);
+    await change(second, 0);
+    await scene.settled();
+    const count = async (status: string): Promise<number> => {
+      const sql = 'select count(*) as n from automation_runs where automation_id = ? and status = ?';
+      return Number((await scene.app.world.db.get<{ n: number }>(sql, [id, status]))?.n);
+    };
+    expect([await count('completed'), await count('cancelled')]).toEqual([101, 2]);
+    expect((await runs(id))[1]).toMatchObject({ error: expect.stringContaining('100 runs') });
+    scene.clock.advance(HOUR);
+    await change(has.contact, 200);
+    await scene.settled();
+    expect([await count('completed'), await count('cancelled')]).toEqual([102, 2]);
+  });
+});

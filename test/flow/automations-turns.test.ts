@@ -1,0 +1,171 @@
+// many runs that are due --> whose are carried first; and what becomes of one whose step fails by our own fault
+import { describe, expect, it } from 'vitest';
+import { createAutomationLoop } from '../../src/flow/automations/index.ts';
+import { createTurns } from '../../src/platform/work-loop/index.ts';
+import { claimDueRuns } from '../../src/resources/automation-runs/index.ts';
+import { setSending } from '../../src/resources/instance/index.ts';
+import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
+import { plansOf, rowsRead } from '../rig/plans.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { HOUR, MINUTE } from './mail.ts';
+
+const DAY = 24 * HOUR;
+
+async function automate(scene: Scene, has: Supplies, ...steps: { key: string }[]): Promise<string> {
+  const body = { name: 'A', status: 'enabled', ...line(start, ...steps) };
+  return (await scene.api('POST', '/automations', { key: has.team.key, body })).body.id;
+}
+const send = (scene: Scene, { team, contact }: Supplies) =>
+  scene.api('POST', '/events/send', { key: team.key, body: { event: 'order', contact_id: contact } });
+const runOf = async (scene: Scene, { team: { key } }: Supplies, automation: string) => {
+  const [{ id }] = (await scene.api('GET', `/automations/${automation}/runs`, { key })).body.data;
+  return (await scene.api('GET', `/automations/${automation}/runs/${id}`, { key })).body;
+};
+const mail = (has: Supplies) =>
+  step('mail', 'send_email', { template: { id: has.template, variables: { PRODUCT: 'Tea' } } });
+
+/** Runs of a team that are due, the first `from` milliseconds after the beginning of time. */
+async function due(scene: Scene, has: Supplies, automation: string, { from, count }: { from: number; count: number }) {
+  const { db, ids } = scene.app.world;
+  const columns = ['id', 'team_id', 'automation_id', 'version', 'contact_id', 'status', 'due_at', 'created_at'];
+  const row = (i: number) => [ids.uuid(), has.team.id, automation, 1, has.contact, 'running', from + i, from];
+  await db.insertMany(
+    'automation_runs',
+    columns,
+    Array.from({ length: count }, (_, i) => row(i)),
+  );
+}
+
+describe('teams take turns', () => {
+  it('a backlog of one team, which is older, keeps no other waiting', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const [many, few] = [await supply(scene), await supply(scene)];
+    for (const [has, count] of [
+      [many, 40],
+      [few, 2],
+    ] as const) {
+      await automate(scene, has, step('name', 'contact_update', { first_name: 'Ada' }));
+      for (let n = 0; n < count; n++) await send(scene, has);
+      scene.clock.advance(1000);
+    }
+    const { world } = scene.app;
+    const config = { ...world.config, automations: { ...world.config.automations, max_at_once: 1 } };
+    const loop = createAutomationLoop({ ...world, config }, () => undefined);
+    await loop.start();
+    await loop.idle();
+    await loop.stop(0);
+    const sql = "select team_id from events where type = 'automation.run.completed' order by id";
+    const order = (await world.db.all<{ team_id: string }>(sql)).map((row) => row.team_id);
+    const { id: theirs } = few.team;
+    expect(order).toHaveLength(42);
+    expect(order.filter((team) => team === theirs)).toHaveLength(2);
+    expect(order.lastIndexOf(theirs)).toBeLessThan(4);
+  });
+
+  it('of a thousand runs and more each team has its part, by an index', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const all: Supplies[] = [];
+    for (const [from, count] of [
+      [0, 1200],
+      [2000, 600],
+      [3000, 1],
+    ] as const) {
+      const has = await supply(scene);
+      await due(scene, has, await automate(scene, has), { from, count });
+      all.push(has);
+    }
+    const { db, clock } = scene.app.world;
+    await db.withKnex((knex) => knex.raw(db.dialect === 'pg' ? 'vacuum analyze automation_runs' : 'analyze'));
+    const turns = createTurns();
+    const claim = async (limit: number): Promise<string[]> => {
+      const now = clock.now();
+      const inTurn = (ids: readonly string[]) => turns.inTurn(ids, (id) => id);
+      const lease = { owner: 'a', now, until: now + 60_000 };
+      const rows = await db.tx((tx) => claimDueRuns(tx, { ...lease, limit, inTurn }));
+      turns.took(new Set(rows.map((row) => row.team_id)));
+      return rows.map((row) => row.team_id);
+    };
+    const [first, second, third] = all.map(({ team }) => team.id);
+    const plans = await plansOf(
+      db,
+      async () => expect(new Set(await claim(3))).toEqual(new Set([first, second, third])),
+      'automation_runs',
+    );
+    for (const plan of plans) {
+      expect(plan).not.toMatch(/Seq Scan on automation_runs|SCAN automation_runs(?! USING)|TEMP B-TREE/);
+      expect(rowsRead(plan)).toBeLessThanOrEqual(600);
+    }
+    // The third has nothing any more.
+    expect(new Set([...(await claim(1)), ...(await claim(1))])).toEqual(new Set([first, second]));
+    const shared = await claim(20);
+    expect([first, second].map((id) => shared.filter((one) => one === id).length)).toEqual([10, 10]);
+  });
+});
+
+describe('a step that fails by an error of the service', () => {
+  const damage = (scene: Scene, automation: string, [from, to]: [string, string]) =>
+    scene.app.world.db.run('update automation_versions set graph = replace(graph, ?, ?) where automation_id = ?', [
+      ...[from, to, automation],
+    ]);
+
+  it('is tried again ever later, and goes on where it can', async () => {
+    await using scene = await startScene();
+    const has = await supply(scene);
+    const id = await automate(scene, has, wait('w'), mail(has), wait('x'));
+    await send(scene, has);
+    await scene.settled();
+    await damage(scene, id, ['"template":', '"broken":']);
+    scene.clock.advance(DAY);
+    await scene.settled();
+    const row = () =>
+      scene.app.world.db.get('select tries, due_at, status from automation_runs where automation_id = ?', [id]);
+    expect(await row()).toMatchObject({ tries: 1, due_at: scene.clock.now() + MINUTE, status: 'running' });
+    await scene.settled();
+    expect(await row()).toMatchObject({ tries: 1 });
+    scene.clock.advance(MINUTE);
+    await scene.settled();
+    expect(await row()).toMatchObject({ tries: 2, due_at: scene.clock.now() + 5 * MINUTE });
+    await damage(scene, id, ['"broken":', '"template":']);
+    scene.clock.advance(5 * MINUTE);
+    await scene.settled();
+    expect(await row()).toMatchObject({ tries: 0, status: 'running' });
+    expect(scene.sink.messages).toHaveLength(1);
+  });
+
+  it('fails its run with the reason after the eighth time', async () => {
+    await using scene = await startScene();
+    const has = await supply(scene);
+    const id = await automate(scene, has, wait('w'), mail(has));
+    await send(scene, has);
+    await scene.settled();
+    await damage(scene, id, ['"template":', '"broken":']);
+    for (let n = 0; n < 8; n++) {
+      expect(await runOf(scene, has, id)).toMatchObject({ status: 'running' });
+      scene.clock.advance(DAY);
+      await scene.settled();
+    }
+    const run = await runOf(scene, has, id);
+    const error = 'an error of the service, 8 times; its log says which';
+    expect(run).toMatchObject({ status: 'failed', error: `mail: ${error}` });
+    expect(run.steps[2]).toMatchObject({ key: 'mail', status: 'failed', error: { message: error } });
+    expect((await scene.events(run.id)).at(-1)).toMatchObject({ type: 'automation.run.failed' });
+  });
+});
+
+it('while sending is switched off an email of a run is accepted and waits, and goes once', async () => {
+  await using scene = await startScene();
+  const has = await supply(scene);
+  const id = await automate(scene, has, mail(has));
+  await setSending(scene.app.world, { isOn: false });
+  await send(scene, has);
+  await scene.settled();
+  scene.clock.advance(HOUR);
+  await scene.settled();
+  expect(scene.sink.messages).toEqual([]);
+  expect((await runOf(scene, has, id)).status).not.toBe('failed');
+  await setSending(scene.app.world, { isOn: true });
+  scene.clock.advance(HOUR);
+  await scene.settled();
+  expect(scene.sink.messages).toHaveLength(1);
+  expect(await runOf(scene, has, id)).toMatchObject({ status: 'completed' });
+});
