@@ -10,6 +10,7 @@ import { installProgram, type Program } from './program.ts';
 
 const RUNS = scaled(300);
 const KILLS = Math.min(20, scaled(6));
+const STEPS = ['start', 'moment', 'unnamed', 'first', 'add', 'name', 'second'];
 const SUBJECTS = ['First', 'Second'];
 const addressOf = (i: number): string => `reader${i}@list.example.org`;
 const everyAddress = Array.from({ length: RUNS }, (_, i) => addressOf(i));
@@ -18,6 +19,7 @@ const everyEmail = everyAddress.flatMap((address) => SUBJECTS.map((subject) => `
 interface Read {
   id: string;
   status: string;
+  steps?: { key: string; status: string }[];
   data: { id: string; email: string; status: string; first_name: string | null }[];
 }
 
@@ -69,12 +71,16 @@ async function begin(program: Program): Promise<{ automation: string; segment: s
   const graph = line(
     start,
     step('moment', 'delay', { until: new Date(Date.now() + 2000 + RUNS * 10).toISOString() }),
+    // A run that asked again behind its update would go no further.
+    step('unnamed', 'condition', { type: 'rule', field: 'first_name', operator: 'is_empty' }),
     mail('first', 'First'),
     step('add', 'add_to_segment', { segment_id: segment }),
     step('name', 'contact_update', { first_name: 'Reached' }),
     mail('second', 'Second'),
   );
-  const { id } = await call(program, 'POST', '/automations', { name: 'A', status: 'enabled', ...graph });
+  const way = { from: 'unnamed', to: 'first', type: 'condition_met' };
+  const connections = graph.connections.map((one) => ((one as typeof way).from === 'unnamed' ? way : one));
+  const { id } = await call(program, 'POST', '/automations', { name: 'A', status: 'enabled', ...graph, connections });
   const left = [...(await all(program, '/contacts'))];
   const send = async (): Promise<void> => {
     for (let one = left.pop(); one; one = left.pop()) {
@@ -148,6 +154,10 @@ it(
     const missing = () => everyEmail.length - arrivals.size - inDoubt;
     await expect.poll(missing, { timeout: 120_000 }).toBeLessThanOrEqual(0);
     const runs = await all(program, `/automations/${automation}/runs`);
+    for (const { id } of runs) {
+      const { steps } = await call(program, 'GET', `/automations/${automation}/runs/${id}`);
+      expect(steps?.map(({ key, status }) => `${key} ${status}`)).toEqual(STEPS.map((key) => `${key} completed`));
+    }
     const emails = await all(program, '/emails');
     const twice = [...arrivals].filter(([, times]) => times > 1);
     const figures = { kills: KILLS, midway, runs: runs.length, emails: emails.length, arrived: arrivals.size, inDoubt };

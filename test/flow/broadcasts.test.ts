@@ -226,6 +226,25 @@ describe('a broadcast', () => {
   });
 });
 
+describe('a broadcast whose values are long', () => {
+  it('leaves out those whose mail would be larger than any, and sends to the others', async () => {
+    await using scene = await startScene();
+    const campaign = await campaignIn(scene);
+    await campaign.call('POST', '/contact-properties', { key: 'motto', type: 'string' });
+    for (const [name, motto] of [
+      ['short', 'Hm'],
+      ['long', '&'.repeat(500)],
+    ] as const) {
+      await campaign.call('POST', '/contacts', { email: `${name}@one.example`, properties: { motto } });
+    }
+    const id = await campaign.broadcast({ subject: 'Long', html: '<p>{{{MOTTO}}}</p>'.repeat(2000) });
+    await scene.settled();
+    expect(arrivedAt(scene, 'Long')).toEqual(['short@one.example']);
+    const rows = (await campaign.read(`/broadcasts/${id}/exclusions`)).data;
+    expect(rows).toMatchObject([{ email: 'long@one.example', reason: 'too_large' }]);
+  });
+});
+
 describe('a broadcast in a sandboxed region', () => {
   it('goes to own domains alone, and names the others with the reason', async () => {
     await using scene = await startScene({ config: { regions: { 'eu-west-1': { sandbox: true } } } });

@@ -200,6 +200,20 @@ describe('a broadcast at the local hour', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
   });
 
+  it('comes once to a contact that has another address by the last pass', async () => {
+    const campaign = await campaignIn(scene);
+    await addContacts(campaign, { tokyo: 'Asia/Tokyo', utc: 'UTC' });
+    const arrivals = watchArrivals(scene, 'Renamed');
+    const id = await campaign.broadcast({ subject: 'Renamed', scheduled_at: inHours(10), local_time: true });
+    await arrivals.until(inHours(2));
+    expect(Object.keys(arrivals.seen)).toEqual(['tokyo']);
+    const renamed = { email: 'kyoto@one.example' };
+    expect((await campaign.call('PATCH', '/contacts/tokyo@one.example', renamed)).status).toBe(200);
+    await arrivals.until(inHours(24));
+    expect(Object.keys(arrivals.seen).sort()).toEqual(['tokyo', 'utc']);
+    expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 2 });
+  });
+
   it('goes at once where the time has passed already, and without the property at the time itself', async () => {
     const campaign = await campaignIn(scene);
     await addContacts(campaign, { passed: 'Pacific/Kiritimati' });

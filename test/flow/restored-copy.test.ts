@@ -3,6 +3,7 @@ import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
+import { releaseEndedHolds } from '../../src/flow/mail/queue-admin/index.ts';
 import { resumeRestored } from '../../src/resources/broadcasts/index.ts';
 import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
 import { createApi } from '../rig/api.ts';
@@ -100,6 +101,32 @@ it('a restored copy sends nothing that waits or is scheduled until that is confi
   await settle(app);
   expect(arrived(scene)).toContain('reader@one.example');
   expect(await read()).toMatchObject({ status: 'sent', held: null });
+});
+
+it('what waits of a broadcast that was canceled before stays in a copy until broadcasts are resumed', async () => {
+  let isShut = true;
+  const script = (command: string): string | undefined =>
+    isShut && command.startsWith('RCPT') ? '450 4.2.1 Later' : undefined;
+  await using scene = await startScene({ sink: { script }, config: { delivery: { retry_minutes: [5] } } });
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(['second@one.example', 'first@one.example']);
+  const id = await campaign.broadcast({ subject: 'Canceled', rate_per_minute: 1 });
+  await scene.settled();
+  expect((await campaign.call('POST', `/broadcasts/${id}/cancel`)).status).toBe(200);
+  expect(await campaign.get(id)).toMatchObject({ status: 'canceled', recipients: 1, held: null });
+  const copy = await restore(scene);
+  isShut = false;
+  const app = await copy.start();
+  await copy.confirm(app);
+  scene.clock.advance(HOUR);
+  await settle(app);
+  expect(arrived(scene)).toEqual([]);
+  await copy.confirm(app, { broadcasts: true });
+  // As the job of every minute does.
+  expect(await releaseEndedHolds(app.world)).toBe(1);
+  scene.clock.advance(HOUR);
+  await settle(app);
+  expect(arrived(scene)).toEqual(['first@one.example']);
 });
 
 it('once confirmed, it starts again as any other; and so does the original', async () => {

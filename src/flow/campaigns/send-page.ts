@@ -4,10 +4,17 @@ import { parseAddress } from '../../protocol/address/index.ts';
 import {
   insertRecipients,
   recipientsAmong,
+  walkedAmong,
   type ExclusionReason,
   type NewRecipientRow,
 } from '../../resources/broadcast-recipients/index.ts';
-import { mailFor, saveProgress, type BroadcastRow, type MergedMail } from '../../resources/broadcasts/index.ts';
+import {
+  isTooLarge,
+  mailFor,
+  saveProgress,
+  type BroadcastRow,
+  type MergedMail,
+} from '../../resources/broadcasts/index.ts';
 import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../resources/contacts/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
@@ -39,7 +46,7 @@ interface PageSent {
 /**
  * Sends one page: its emails, its report and how far the broadcast has come are one transaction. Members come newest first, so
  * that a contact that is added meanwhile belongs to no page; one that is deleted and made again keeps its address, and the
- * broadcast has that already.
+ * broadcast has that already; one that has another address when it is met again is known by itself.
  */
 export async function sendPage(world: World, { broadcast, route, owner, cursor, limit }: Page): Promise<PageSent> {
   const { id: broadcastId, team_id: teamId } = broadcast;
@@ -56,7 +63,7 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
   const drafted = members.flatMap((member) => {
     const subject = subjectOf(member.email_key);
     const mail = subject === undefined ? undefined : route.mails[subject];
-    return mail ? [{ member, subject, send: draftFor(world, broadcast, { route, mail }, member) }] : [];
+    return mail ? [{ member, subject, ...draftFor(world, broadcast, { route, mail }, member) }] : [];
   });
   const variantOf = isTesting(broadcast) ? (subject: number | undefined) => subject ?? null : () => null;
   const outside = await outsideSandbox(
@@ -70,12 +77,13 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
       drafted.map(({ member }) => member.email_key),
     );
     const contactIds = drafted.map(({ member }) => member.id);
+    const walked = isWalkedAgain(broadcast) ? await walkedAmong(tx, broadcastId, contactIds) : undefined;
     const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
     const rows: NewRecipientRow[] = [];
     const sends: Prepared[] = [];
-    for (const { member, subject, send } of drafted) {
-      if (known.has(member.email_key)) continue;
-      const reason = excluded.get(member.id) ?? unsendable(send, outside);
+    for (const { member, subject, send, unfit } of drafted) {
+      if (known.has(member.email_key) || walked?.has(member.id)) continue;
+      const reason = excluded.get(member.id) ?? unfit ?? (send && outside.has(send) ? 'sandboxed' : undefined);
       rows.push({
         broadcast_id: broadcastId,
         email_key: member.email_key,
@@ -84,6 +92,7 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
         email: member.email,
         email_id: reason === undefined ? (send?.id ?? null) : null,
         excluded: reason ?? null,
+        walked_contact_id: walked ? member.id : null,
         variant: reason === undefined ? variantOf(subject) : null,
       });
       if (reason === undefined && send) sends.push(send);
@@ -97,8 +106,9 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
   return { accepted: emails.length, cursor: last, isLast: members.length < limit };
 }
 
-const unsendable = (send: Prepared | undefined, outside: ReadonlySet<Prepared>): ExclusionReason | undefined =>
-  send ? (outside.has(send) ? 'sandboxed' : undefined) : 'invalid_address';
+/** Whether its segment is walked more than once, and a contact may be met again under another address. */
+const isWalkedAgain = ({ local_time: localTime, ab_test: abTest }: BroadcastRow): boolean =>
+  localTime === 1 || abTest !== null;
 
 /** The sends that a region in its sandbox keeps back, as it does with any other mail. */
 async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set<Prepared>> {
@@ -115,19 +125,20 @@ async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set
   return outside;
 }
 
-/** Undefined where no mail can be addressed to the contact. */
+/** The mail of a contact, or why there can be none. */
 function draftFor(
   world: World,
   broadcast: BroadcastRow,
   { route, mail }: { route: Route; mail: MergedMail },
   contact: ContactRow,
-): (Prepared & { id: string }) | undefined {
+): { send?: Prepared & { id: string }; unfit?: ExclusionReason } {
   const parsed = parseAddress(contact.email);
-  if (!parsed.ok) return undefined;
+  if (!parsed.ok) return { unfit: 'invalid_address' };
   const id = world.ids.uuid();
   const { variables, headers } = wayOutOf(world, route.origin, { contact, topicId: broadcast.topic_id, emailId: id });
   const { subject, values } = mailFor(mail, contact, variables);
-  return {
+  if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
+  const send = {
     id,
     domain: route.domain,
     templateId: broadcast.template_id,
@@ -152,4 +163,5 @@ function draftFor(
       topicId: broadcast.topic_id,
     },
   };
+  return { send };
 }

@@ -28,6 +28,14 @@ export function placesOf(text: MergeText): readonly Place[] {
   return found;
 }
 
+/** Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. */
+export function showsAny(text: MergeText, keys: readonly string[]): boolean {
+  const found = placesOf(text);
+  return text
+    .filter((part) => typeof part !== 'string')
+    .some(({ key }, i) => keys.includes(key.toUpperCase()) && ['text', 'link'].includes(found[i]?.is ?? ''));
+}
+
 /** Of what a browser would call so (HTML §13.2.5), as far as it decides what a value may do. */
 type State =
   | 'text'

@@ -29,7 +29,8 @@ export type ExclusionReason =
   | 'suppressed'
   | 'deleted'
   | 'invalid_address'
-  | 'sandboxed';
+  | 'sandboxed'
+  | 'too_large';
 
 export interface RecipientRow {
   broadcast_id: string;
@@ -38,6 +39,8 @@ export interface RecipientRow {
   /** A UUIDv7: the order of the report. */
   id: string;
   contact_id: string | null;
+  /** The contact again, where the broadcast comes to it more than once. */
+  walked_contact_id: string | null;
   /** Empty once its contact was erased. */
   email: string;
   /** Null where the address was left out. */
@@ -61,7 +64,7 @@ export type NewRecipientRow = Pick<
   RecipientRow,
   'broadcast_id' | 'email_key' | 'id' | 'contact_id' | 'email' | 'email_id' | 'excluded'
 > &
-  Partial<Pick<RecipientRow, 'variant'>>;
+  Partial<Pick<RecipientRow, 'variant' | 'walked_contact_id'>>;
 
 const NEW_COLUMNS = [
   'broadcast_id',
@@ -72,6 +75,7 @@ const NEW_COLUMNS = [
   'email_id',
   'excluded',
   'variant',
+  'walked_contact_id',
 ] as const;
 
 /** A contact that was erased a moment ago is not named again. */
@@ -99,6 +103,19 @@ export async function recipientsAmong(
   const sql = `select email_key from broadcast_recipients where broadcast_id = ? and ${among.sql}`;
   const rows = await db.all<{ email_key: string }>(sql, [broadcastId, among.value]);
   return new Set(rows.flatMap((row) => keyOf.get(row.email_key) ?? []));
+}
+
+/** Of these contacts, those that a broadcast which walks its segment more than once has come to, under whatever address. */
+export async function walkedAmong(
+  db: Executor,
+  broadcastId: string,
+  contactIds: readonly string[],
+): Promise<Set<string>> {
+  const among = uuidsIn(db.dialect, 'walked_contact_id', contactIds);
+  const sql = `select walked_contact_id as id from broadcast_recipients
+    where broadcast_id = ? and walked_contact_id is not null and ${among.sql}`;
+  const rows = await db.all<{ id: string }>(sql, [broadcastId, among.value]);
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** The contacts that these emails went to; emails of no broadcast have none. */

@@ -7,6 +7,7 @@ export {
   insertRecipients,
   exclusionsPage,
   recipientsAmong,
+  walkedAmong,
   recipientsPage,
   variantCounts,
   type ExclusionReason,

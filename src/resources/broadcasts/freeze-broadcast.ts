@@ -1,7 +1,7 @@
 import type { PostalAddress } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { keysOf, parseMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { keysOf, parseMerge, showsAny, type MergeText } from '../../protocol/merge/index.ts';
 import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
@@ -74,12 +74,14 @@ export function composeBodies(source: Source, { previewText, team, properties }:
   const text = ownText ?? (html === null ? null : textOfHtml(html));
   return {
     html:
-      html === null ? null : withPreview(hasWayOut(html) ? html : withFooter(html, team), settle(previewText ?? '')),
+      html === null
+        ? null
+        : withPreview(showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, team), settle(previewText ?? '')),
     text: text === null || hasWayOut(text) ? text : `${text}\n\n${footerText(team)}`,
   };
 }
 
-export const hasWayOut = (text: string): boolean => {
+const hasWayOut = (text: string): boolean => {
   const keys = keysOf(parseMerge(text));
   return LINK_KEYS.some((key) => keys.has(key));
 };

@@ -1,4 +1,4 @@
-import { keysOf, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import { valuesOf, type ContactRow, type WayOut } from '../contacts/index.ts';
 import type { MergedBody, SharedValues } from '../shared-bodies/index.ts';
@@ -82,17 +82,25 @@ export interface MergedMail {
   /** Of the subject and the bodies. */
   keys: ReadonlySet<string>;
   bodyKeys: ReadonlySet<string>;
+  body: MergedBody;
   properties: readonly PropertyRow[];
 }
 
-export function mergedMail(
-  subject: string,
-  { html, text }: MergedBody,
-  properties: readonly PropertyRow[],
-): MergedMail {
+export function mergedMail(subject: string, body: MergedBody, properties: readonly PropertyRow[]): MergedMail {
   const parsed = parseMerge(subject);
-  const bodyKeys = new Set([html, text].flatMap((body) => [...keysOf(body ?? [])]));
-  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, properties };
+  const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...keysOf(one ?? [])]));
+  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties };
+}
+
+/** As much as an email of any other kind can hold. */
+export const CHARS_MAX = 2 * 1024 * 1024;
+
+/** A short text can repeat a long value thousands of times: the length is computed before anything is rendered. */
+export function isTooLarge({ html, text }: MergedBody, { given, fallbacks }: Required<SharedValues>): boolean {
+  const values = rendered({ given, fallbacks }, {});
+  const chars =
+    mergedChars(html ?? [], values, { escape: 'html' }) + mergedChars(text ?? [], values, { escape: 'none' });
+  return chars > CHARS_MAX;
 }
 
 /** The mail of one contact: its subject, and the values that its body is rendered with. */

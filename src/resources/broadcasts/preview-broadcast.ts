@@ -2,15 +2,23 @@ import type { PreviewBroadcastRequest } from '../../contract/index.ts';
 import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
-import { mergedChars, type MergeText } from '../../protocol/merge/index.ts';
+import { type MergeText } from '../../protocol/merge/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { contactNamed, preferenceOrigin, sampleLinks } from '../contacts/index.ts';
 import { findDomainByName, type DomainRow } from '../domains/index.ts';
-import { findSharedBody, parseBody, renderBody, type MergedBody, type SharedValues } from '../shared-bodies/index.ts';
+import { findSharedBody, parseBody, renderBody, type MergedBody } from '../shared-bodies/index.ts';
 import { findVersionContent } from '../templates/index.ts';
 import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
 import { aroundOf, composeBodies, settledPreview, sourceOf, type Bodies } from './freeze-broadcast.ts';
-import { LINK_KEYS, mailFor, mergedMail, mergeValuesOf, rendered, type MergedContact } from './merge-values.ts';
+import {
+  CHARS_MAX,
+  isTooLarge,
+  LINK_KEYS,
+  mailFor,
+  mergedMail,
+  mergeValuesOf,
+  type MergedContact,
+} from './merge-values.ts';
 
 export interface RenderedMail extends Bodies {
   from: string;
@@ -61,7 +69,7 @@ export async function renderMail(
   const body = parseBody(bodies);
   const mail = mergedMail(row.subject, body, around.properties);
   const { subject, values } = mailFor(mail, contact, links);
-  mustFit(body, values);
+  if (isTooLarge(body, values)) throw tooLarge();
   const preview = mergedMail(previewText, NO_BODY, around.properties);
   const shown = mailFor(preview, contact, links).subject;
   const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
@@ -101,22 +109,15 @@ async function contentOf(
   };
 }
 
-const CHARS_MAX = 8 * 1024 * 1024;
-
-/** A short text can repeat a long value a hundred thousand times: the length is computed before rendering. */
-function mustFit({ html, text }: MergedBody, { given, fallbacks }: Required<SharedValues>): void {
-  const merge = rendered({ given, fallbacks }, {});
-  const chars = mergedChars(html ?? [], merge, { escape: 'html' }) + mergedChars(text ?? [], merge, { escape: 'none' });
-  if (chars <= CHARS_MAX) return;
-  throw refuse('validation_error', {
-    status: 422,
-    say: `With these values html and text would have ${chars} characters; a preview shows at most ${CHARS_MAX}.`,
-  });
-}
-
 function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType<typeof mergeValuesOf>): string[] {
   const bare = texts
     .flat()
     .flatMap((part) => (typeof part === 'string' || part.inlineDefault !== undefined ? [] : part.key));
   return [...new Set(bare)].filter((key) => !(key in given) && !(key in fallbacks) && !LINK_KEYS.includes(key));
 }
+
+const tooLarge = () =>
+  refuse('validation_error', {
+    status: 422,
+    say: `With these values html and text would have more than ${CHARS_MAX} characters, which no mail may have.`,
+  });

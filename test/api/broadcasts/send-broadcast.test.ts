@@ -180,6 +180,18 @@ describe('content checks', () => {
     expect((await send(desk, id, { acknowledge_checks: true })).status).toBe(200);
   });
 
+  it('more variables than a body can hold are refused, acknowledged or not', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html: '{{{EMAIL}}}'.repeat(10_001) });
+    const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
+    expect(checks[0]).toMatchObject({ name: 'variables', status: 'fail' });
+    const refused = await send(desk, id, { acknowledge_checks: true });
+    expect(said(refused)).toEqual([422, 'validation_error']);
+    expect(refused.body.errors[0].path).toBe('html');
+    await desk.call('PATCH', `/broadcasts/${id}`, { html: '{{{EMAIL}}}'.repeat(9_999) });
+    expect((await send(desk, id, { acknowledge_checks: true })).status).toBe(200);
+  });
+
   it('the fallback of a template’s variable is a default', async () => {
     const desk = await openDesk(scene);
     const html = '<p>{{{OFFER}}} {{{CODE}}}</p>';
@@ -258,6 +270,20 @@ describe('what is fixed when it is sent', () => {
     const body = await bodyOf(desk, id);
     expect(body.html).toBe('<a href="{{{PREFERENCES_URL}}}">Leave</a>');
     expect(body.text).toMatch(/^Hi\n\n-- \nExample GmbH/);
+  });
+
+  it.each([
+    ['in a comment', '<!-- {{{UNSUBSCRIBE_URL}}} --><p>Hi</p>'],
+    ['in a script', '<p>Hi</p><script>leave("{{{UNSUBSCRIBE_URL}}}")</script>'],
+    ['in an event handler', `<p onclick="location='{{{UNSUBSCRIBE_URL}}}'">Hi</p>`],
+    ['in a style', '<p style="background: url({{{UNSUBSCRIBE_URL}}})">Hi</p>'],
+  ])('a way out that nobody can see, %s, is none', async (_, html) => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html });
+    const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
+    expect(checks.find(({ name }: { name: string }) => name === 'unsubscribe').status).toBe('warn');
+    expect((await send(desk, id, { acknowledge_checks: true })).status).toBe(200);
+    expect((await bodyOf(desk, id)).html).toMatch(/<a href="\{\{\{UNSUBSCRIBE_URL\}\}\}"[^>]*>Unsubscribe<\/a>/);
   });
 
   it('what is opened and never closed does not hide the footer, and a postal address is no variable', async () => {
