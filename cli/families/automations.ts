@@ -146,6 +146,7 @@ const runColumns: Field<Run>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'started_at', label: 'Started', kind: 'time' },
   { name: 'completed_at', label: 'Ended', kind: 'time' },
+  { name: 'error', label: 'Why', kind: 'long' },
 ];
 
 export const automationRuns = {
@@ -173,7 +174,6 @@ export const automationRuns = {
     path: { automation_id: AUTOMATION, run_id: RUN },
     fields: [
       ...runColumns,
-      { name: 'error', label: 'Why', kind: 'long' },
       {
         ...{ name: 'steps', label: 'Steps', kind: 'body' },
         words: ({ steps: all }) =>

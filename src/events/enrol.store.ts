@@ -42,13 +42,21 @@ export async function enrol(tx: Executor, ids: Ids, enrolment: Enrolment): Promi
 
 /** Does so for what was recorded, where it is of a contact, or of an email that went to one; not where a machine opened or clicked. */
 export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
+  // A batch may hold thousands of openings of one team.
+  const known = new Map<string, Promise<Starting[]>>();
+  const startingOnce = (teamId: string, type: EnrollingType): Promise<Starting[]> => {
+    const key = `${teamId} ${type}`;
+    const found = known.get(key) ?? startingAt(tx, teamId, { type });
+    known.set(key, found);
+    return found;
+  };
   for (const event of events) {
     const { type, teamId, subjectId, data: payload, at, depth } = event;
     const ofContact = OF_CONTACTS.find((one) => one === type);
     if (ofContact) await enrol(tx, ids, { teamId, contactId: subjectId, by: { type: ofContact }, payload, at, depth });
     const ofEmail = OF_EMAILS.find((one) => one === type);
     if (!ofEmail || isByMachine(event)) continue;
-    const automations = await startingAt(tx, teamId, { type: ofEmail });
+    const automations = await startingOnce(teamId, ofEmail);
     if (automations.length === 0) continue;
     const told = { ...payload, email_id: subjectId };
     for (const contactId of await contactsOf(tx, event)) {
