@@ -8,7 +8,7 @@ import { dice, testSeed } from '../rig/seed.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-const RUNS = scaled(300);
+const RUNS = scaled(150);
 const KILLS = Math.min(20, scaled(6));
 const STEPS = ['start', 'moment', 'unnamed', 'first', 'add', 'name', 'second'];
 const SUBJECTS = ['First', 'Second'];

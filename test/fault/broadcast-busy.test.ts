@@ -41,8 +41,8 @@ const cutOff: Fault = async (scene) => {
   const cut = async (): Promise<void> => {
     for (let isCut = false; !isCut;) {
       const { rows } = await client.query<{ pid: number }>(
-        `select pid, pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query like '%broadcast_recipients%'`,
+        `select pid, pg_terminate_backend(pid) from pg_locks
+          where relation = 'broadcast_recipients'::regclass and not granted`,
       );
       isCut = rows.length > 0;
     }

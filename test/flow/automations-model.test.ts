@@ -7,7 +7,7 @@ import { dice, testSeed } from '../rig/seed.ts';
 import { HOUR } from './mail.ts';
 
 const DAY = 24 * HOUR;
-const GRAPHS = scaled(150);
+const GRAPHS = scaled(60);
 const STEPS_MAX = 12;
 const PLANS = ['Pro', 'pro', 'free', ''];
 

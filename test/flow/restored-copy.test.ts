@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { releaseEndedHolds } from '../../src/flow/mail/queue-admin/index.ts';
-import { resumeRestored } from '../../src/resources/broadcasts/index.ts';
+import { countRestored, resumeRestored } from '../../src/resources/broadcasts/index.ts';
 import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
@@ -121,7 +121,9 @@ it('what waits of a broadcast that was canceled before stays in a copy until bro
   scene.clock.advance(HOUR);
   await settle(app);
   expect(arrived(scene)).toEqual([]);
+  expect(await countRestored(app.world.db)).toBe(1);
   await copy.confirm(app, { broadcasts: true });
+  expect(await countRestored(app.world.db)).toBe(0);
   // As the job of every minute does.
   expect(await releaseEndedHolds(app.world)).toBe(1);
   scene.clock.advance(HOUR);
