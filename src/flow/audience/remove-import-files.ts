@@ -4,7 +4,7 @@ import { importsWithOldFile, noteFileRemoved } from '../../resources/contact-imp
 const KEPT_MS = 7 * 24 * 3_600_000;
 const BATCH = 100;
 
-/** Seven days after its end an import keeps its counts alone: the file goes, and what failed rows said. */
+/** Seven days after its end the file of an import goes, and what its failed rows said; counts and reasons stay. */
 export async function removeImportFiles(world: World): Promise<void> {
   for (;;) {
     const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);

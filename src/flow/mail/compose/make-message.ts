@@ -52,10 +52,10 @@ export function createMakeMessage(world: World): MakeMessage {
     const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
     const body = await findBody(world, world.db, row.id);
     const sources = { row, domain, attachments };
-    const { whole, atOnce } = weigh(sources, body);
+    const { whole, streamed } = weigh(sources, body);
     const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
     if (giveBack) return keep(sources, body, giveBack);
-    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, atOnce);
+    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, streamed);
     return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
       message: await streamedMessage(world, sources, { takeMemory, signal }),
       giveBack: () => undefined,
@@ -71,8 +71,8 @@ export function createMakeMessage(world: World): MakeMessage {
     const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
     const parts = { row, domain, signal };
     if (giveBack) return giveBackOnFailure(giveBack, () => wholeSubmitted(layOut, parts));
-    const atOnce = HEAD_BYTES + stored.head.length + BLOCKS_BYTES + texts * TEXT_FACTOR;
-    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, atOnce);
+    const streamed = HEAD_BYTES + stored.head.length + BLOCKS_BYTES + texts * TEXT_FACTOR;
+    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, streamed);
     return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
       message: await streamedSubmitted(layOut, parts, takeMemory),
       giveBack: () => undefined,
@@ -118,12 +118,12 @@ const TEXT_FACTOR = 5;
 const TRACKED_FACTOR = 2;
 
 /** The memory of a message when all of it is made at once, and when its attachments are streamed. */
-function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; atOnce: number } {
+function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; streamed: number } {
   const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
   const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);
   const texts = html + (body?.textBytes ?? 0);
   const head = HEAD_BYTES + (row.headers?.length ?? 0);
-  return { whole: head + (texts + files) * MAKING_FACTOR, atOnce: head + BLOCKS_BYTES + texts * TEXT_FACTOR };
+  return { whole: head + (texts + files) * MAKING_FACTOR, streamed: head + BLOCKS_BYTES + texts * TEXT_FACTOR };
 }
 
 async function wholeMessage(world: World, sources: Sources, body?: StoredBody): Promise<OutboundMessage> {
