@@ -1,7 +1,9 @@
 import { nextTurn } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import type { ContentCheck } from '../../protocol/content-checks/index.ts';
+import { VARIABLES_MAX, type ContentCheck } from '../../protocol/content-checks/index.ts';
+import { parseMerge } from '../../protocol/merge/index.ts';
 import { imagesShownIn } from '../images/index.ts';
 import type { BroadcastContent, BroadcastRow } from './broadcasts.store.ts';
 import { runChecks } from './checks.ts';
@@ -18,6 +20,8 @@ export interface PreparedContent {
   inputs: Inputs;
   checks: ContentCheck[];
   bodies: Bodies;
+  /** The refusal of more merge variables than a body can hold. */
+  tooMany: Refusal | undefined;
 }
 
 /** Undefined where there is no body. */
@@ -41,7 +45,19 @@ async function prepareFrom(inputs: Inputs): Promise<PreparedContent> {
   const written = { subject, ab_test, preview_text: around.previewText };
   const checks = runChecks({ written, source, properties: around.properties, shown });
   await nextTurn();
-  return { inputs, checks, bodies: composeBodies(source, around) };
+  const bodies = composeBodies(source, around);
+  return { inputs, checks, bodies, tooMany: tooManyIn(bodies) };
+}
+
+/** Each of its mails would cost as much as thousands of others. */
+function tooManyIn(bodies: Bodies): Refusal | undefined {
+  for (const path of ['html', 'text'] as const) {
+    const variables = parseMerge(bodies[path] ?? '').filter((part) => typeof part !== 'string').length;
+    if (variables <= VARIABLES_MAX) continue;
+    const message = `${path} holds ${variables} merge variables; at most ${VARIABLES_MAX} are possible.`;
+    return refuse('validation_error', { status: 422, say: message, errors: [{ path, message }] });
+  }
+  return undefined;
 }
 
 async function inputsOf(store: Store, db: Executor, row: Written, source: Source) {

@@ -1,14 +1,12 @@
 import type { SendBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { VARIABLES_MAX } from '../../protocol/content-checks/index.ts';
-import { parseMerge } from '../../protocol/merge/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { noteImagesOf } from '../images/index.ts';
 import { notTogether } from './ab-test.ts';
 import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
 import { mustPass } from './checks.ts';
-import { freezeBroadcast, type Bodies } from './freeze-broadcast.ts';
+import { freezeBroadcast } from './freeze-broadcast.ts';
 import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
 import { prepareContent, stillPrepared, type PreparedContent } from './prepare-content.ts';
 import { readWhen, type When } from './read-when.ts';
@@ -58,21 +56,12 @@ export async function sendDraft(
   if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
   // Before the checks, so that no picture that they find is deleted before this is over.
   await noteImagesOf(tx, row, source);
-  const { checks, bodies } = await stillPrepared(store, tx, { row, source, before: prepared });
-  mustBeFew(bodies);
+  const { checks, bodies, tooMany } = await stillPrepared(store, tx, { row, source, before: prepared });
+  // Acknowledged or not.
+  if (tooMany) throw tooMany;
   if (!isAcknowledged) mustPass(checks);
   const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
   await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, at: store.clock.now() });
-}
-
-/** Acknowledged or not: every recipient's mail would cost as much as thousands of others. */
-function mustBeFew(bodies: Bodies): void {
-  for (const path of ['html', 'text'] as const) {
-    const variables = parseMerge(bodies[path] ?? '').filter((part) => typeof part !== 'string').length;
-    if (variables <= VARIABLES_MAX) continue;
-    const message = `${path} holds ${variables} merge variables; at most ${VARIABLES_MAX} are possible.`;
-    throw refuse('validation_error', { status: 422, say: message, errors: [{ path, message }] });
-  }
 }
 
 function localTimeOfNow() {
