@@ -37,18 +37,20 @@ export async function receiveFile(
   await store.blobs.putStream(importBlob(id), watched());
   const sniffed = sniffer.end();
   if (!sniffed.ok) throw unfit(sniffed.fault);
-  const { encoding, isDamaged, sample } = sniffed;
-  return { encoding, isDamaged, ...readHeader(sample, bytes) };
+  const { encoding, isDamaged, sample, isCut } = sniffed;
+  return { encoding, isDamaged, ...readHeader(sample, isCut) };
 }
 
-function readHeader(sample: string, bytes: number): { delimiter: string; quote: string; header: string[] } {
+/** Reads the first row in the sample. One that does not end within it is refused: its last columns would be missing. */
+function readHeader(sample: string, isCut: boolean): { delimiter: string; quote: string; header: string[] } {
   const text = sample.replaceAll(/\r\n?/g, '\n').replace(/^\s*\n/, '');
   const quote = quoteOf(text);
-  const delimiter = delimiterOf(text, quote);
-  const [header = []] = firstRows(text, delimiter, quote);
-  const isCut = text.length < bytes / 4 && !text.includes('\n');
-  if (isCut) throw unfit('its first row, which names the columns, is longer than 64 KB');
-  return { delimiter, quote, header };
+  const delimiter = delimiterOf({ text, isCut, quote });
+  const [header] = firstRows({ text, isCut, quote }, delimiter);
+  if (!header && isCut) {
+    throw unfit('its first row, which names the columns, is longer than 64 KB, or a quote in it is never closed');
+  }
+  return { delimiter, quote, header: header ?? [] };
 }
 
 /** Single quotes, where whole cells stand in them and nothing in double ones. */
@@ -57,11 +59,17 @@ function quoteOf(text: string): string {
   return !first.includes('"') && /^\s*'[^'\n]*'\s*(?:[,;\t|]\s*'|$)/.test(first) ? "'" : '"';
 }
 
-/** The one that makes most rows as wide as the first, and wider than any other does. */
-function delimiterOf(text: string, quote: string): string {
+interface Beginning {
+  text: string;
+  isCut: boolean;
+  quote: string;
+}
+
+/** The delimiter that makes most rows as wide as the first one, and the first one wider than any other delimiter does. */
+function delimiterOf(beginning: Beginning): string {
   let best = { delimiter: ',', width: 1 };
   for (const delimiter of DELIMITERS) {
-    const rows = firstRows(text, delimiter, quote);
+    const rows = firstRows(beginning, delimiter);
     const width = rows[0]?.length ?? 0;
     const alike = rows.filter((row) => row.length === width).length;
     if (width > best.width && alike * 2 >= rows.length) best = { delimiter, width };
@@ -69,8 +77,11 @@ function delimiterOf(text: string, quote: string): string {
   return best.delimiter;
 }
 
-/** The header and some of the rows behind it, without the empty ones. */
-const firstRows = (text: string, delimiter: string, quote: string): string[][] =>
-  Papa.parse<string[]>(text, { delimiter, quoteChar: quote, newline: '\n', preview: 20 }).data.filter(
-    (row) => !isEmpty(row),
-  );
+const ROWS_MAX = 20;
+
+/** The header and some of the rows behind it, without empty rows; where the text is cut, without its last row. */
+function firstRows({ text, isCut, quote }: Beginning, delimiter: string): string[][] {
+  const parser = new Papa.Parser({ delimiter, quoteChar: quote, newline: '\n', preview: ROWS_MAX });
+  const { data } = parser.parse(text, 0, isCut) as { data: string[][] };
+  return data.filter((row) => !isEmpty(row));
+}

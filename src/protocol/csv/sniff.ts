@@ -1,8 +1,11 @@
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 
-/** `isDamaged`: UTF-8 with bytes in it that are none, as where a tool has cut a text in the middle of a character. */
+/**
+ * `isDamaged`: UTF-8 with bytes in it that are none, as where a tool has cut a text in the middle of a character. `sample` is
+ * the beginning of the file; it is `isCut` where the file goes on behind it.
+ */
 export type Sniffed =
-  | { ok: true; encoding: Encoding; isDamaged: boolean; sample: string }
+  | { ok: true; encoding: Encoding; isDamaged: boolean; sample: string; isCut: boolean }
   | { ok: false; fault: string };
 
 export interface Sniffer {
@@ -32,13 +35,16 @@ export const createSniffer = (): Sniffer => new FileSniffer();
 class FileSniffer implements Sniffer {
   readonly #head: Uint8Array[] = [];
   #headBytes = 0;
+  #isCut = false;
   readonly #utf8 = new Utf8Look();
 
   push(chunk: Uint8Array): void {
-    if (this.#headBytes < SAMPLE_BYTES) {
-      this.#head.push(chunk.slice(0, SAMPLE_BYTES - this.#headBytes));
-      this.#headBytes += Math.min(chunk.length, SAMPLE_BYTES - this.#headBytes);
+    const room = SAMPLE_BYTES - this.#headBytes;
+    if (room > 0) {
+      this.#head.push(chunk.slice(0, room));
+      this.#headBytes += Math.min(chunk.length, room);
     }
+    this.#isCut ||= chunk.length > room;
     this.#utf8.push(chunk);
   }
 
@@ -54,7 +60,7 @@ class FileSniffer implements Sniffer {
     const isDamaged = encoding === 'utf-8' && !this.#utf8.isWhole();
     const sample = new TextDecoder(encoding).decode(head);
     const fault = textFault(sample, encoding);
-    return fault === undefined ? { ok: true, encoding, isDamaged, sample } : { ok: false, fault };
+    return fault === undefined ? { ok: true, encoding, isDamaged, sample, isCut: this.#isCut } : { ok: false, fault };
   }
 }
 

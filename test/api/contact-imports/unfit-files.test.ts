@@ -32,6 +32,9 @@ describe('what is no CSV file, or not one of contacts', () => {
     ['no column of addresses', 'name,phone\nAda,7\n', 'no column holds addresses'],
     ['two columns of one name', 'email,Email,x\na@example.org,b@example.org,1\n', 'two columns'],
     ['a million columns', `email${',c'.repeat(1_000_000)}\n`, 'longer than 64 KB'],
+    ['a first row of little more than 64 KB', `email,${'c'.repeat(65_600)}\na@example.org,x\n`, 'longer than 64 KB'],
+    ['a name with line feeds, of 70 KB', `email,"${'line\n'.repeat(14_000)}"\na@example.org,x\n`, 'longer than 64 KB'],
+    ['a name whose quote stays open', `email,"name\n${'a@example.org,x\n'.repeat(5000)}`, 'longer than 64 KB'],
     ['two thousand columns', `email${',c'.repeat(2000)}\na@example.org\n`, 'at most 1000'],
   ])('%s is named and refused', async (_, file, word) => {
     const team = await scene.team();
@@ -41,6 +44,29 @@ describe('what is no CSV file, or not one of contacts', () => {
       body: { name: 'validation_error', message: expect.stringContaining(word) },
     });
     expect((await call(team, 'GET', '/contacts/imports')).body.data).toEqual([]);
+  });
+
+  it.each(['\n', '\r\n', '\r'])(
+    'a first row of 64 KB with its line end %j is read, and what stands behind it',
+    async (end) => {
+      const team = await scene.team();
+      const header = `email,${'c'.repeat(64 * 1024 - 'email,'.length - 1)}`;
+      const done = await imported(team, `${header}${end}a@example.org,x${end}b@example.org,y${end}`);
+      expect(done).toMatchObject({ status: 'completed', counts: { total: 2, created: 2, failed: 0 } });
+      expect((await emailsOf(team)).toSorted()).toEqual(['a@example.org', 'b@example.org']);
+    },
+  );
+
+  it('a quoted value that spans the end of the first 64 KB is read whole', async () => {
+    const team = await scene.team();
+    const rows = `${'a@example.org,x\r\n'.repeat(3800)}b@example.org,"${'line\r\n'.repeat(30)}"\r\n`;
+    const pad = 'p'.repeat(64 * 1024 - rows.length + 100);
+    const done = await imported(team, `email,first_name,${pad}\r\n${rows}c@example.org,C\r\n`);
+    expect(done).toMatchObject({ status: 'completed', counts: { total: 3802, created: 3, failed: 0 } });
+    const [b] = (await call(team, 'GET', '/contacts?limit=100')).body.data.filter(
+      (one: { email: string }) => one.email === 'b@example.org',
+    );
+    expect(b.first_name).toBe('line\n'.repeat(30).trim());
   });
 
   it.each<[Record<string, unknown>, string, number]>([
