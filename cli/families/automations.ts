@@ -1,4 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
+import { drawGraph, runsInWords, runStepsInWords } from './automation-words.ts';
 import {
   actionOf,
   currentIn,
@@ -31,18 +32,6 @@ const columns: Field<Automation>[] = [
   { name: 'updated_at', label: 'Updated', kind: 'time' },
 ];
 
-/** The steps in a line each, with where each leads. */
-function graphInWords({ steps, connections }: AnswerOf<'getAutomation'>): string {
-  return steps
-    .map(({ key, type, config }) => {
-      const ways = connections
-        .filter(({ from }) => from === key)
-        .map(({ to, type: way }) => (way === 'default' ? `-> ${to}` : `${way} -> ${to}`));
-      return [`${key}  ${type}  ${JSON.stringify(config)}`, ...ways.map((way) => `  ${way}`)].join('\n');
-    })
-    .join('\n');
-}
-
 const status: Flag = { value: '<status>', says: 'enabled or disabled', choices: ['enabled', 'disabled'] };
 const steps: Flag = { value: '<json>', says: 'a list of {key, type, config}', fromFile: 'steps', isJson: true };
 const connections: Flag = {
@@ -64,13 +53,14 @@ export const automations = {
     empty: 'There are no automations yet.',
   }),
   get: detailOf('getAutomation', {
-    summary: 'show an automation and its graph',
+    summary: 'show an automation, its graph and how many runs stand at each step',
     example: `automations get ${ID}`,
     path: { automation_id: AUTOMATION },
     fields: [
       ...columns,
       { name: 'connections', label: 'Connections', shown: 'asked' },
-      { name: 'steps', label: 'Steps', kind: 'body', words: graphInWords },
+      { name: 'runs', label: 'Runs', value: runsInWords },
+      { name: 'steps', label: 'Steps', kind: 'body', value: drawGraph },
     ],
   }),
   actions: [
@@ -172,17 +162,6 @@ export const automationRuns = {
     summary: 'show a run and its steps',
     example: `automations run ${ID} 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e62`,
     path: { automation_id: AUTOMATION, run_id: RUN },
-    fields: [
-      ...runColumns,
-      {
-        ...{ name: 'steps', label: 'Steps', kind: 'body' },
-        words: ({ steps: all }) =>
-          all
-            .map((one) =>
-              [one.status.padEnd(9), one.key, one.error && JSON.stringify(one.error)].filter(Boolean).join('  '),
-            )
-            .join('\n'),
-      },
-    ],
+    fields: [...runColumns, { name: 'steps', label: 'Steps', kind: 'body', value: runStepsInWords }],
   }),
 } satisfies Family;

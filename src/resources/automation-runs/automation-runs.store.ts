@@ -78,6 +78,29 @@ export async function listRunRows(
   return pageOf(inOrder.slice(0, page.limit + 1), page);
 }
 
+const STATUSES: readonly RunStatus[] = ['running', 'completed', 'failed', 'cancelled'];
+
+/**
+ * How many runs there are of each status, those that are running by the step where they stand. Of each status the latest
+ * are counted, so many at most: an automation may have a million, and no index holds their steps.
+ */
+export async function countRunsAtSteps(
+  db: Executor,
+  automationId: string,
+  most: number,
+): Promise<{ status: RunStatus; step_key: string | null; runs: number }[]> {
+  const latest = STATUSES.map(
+    (status) => `select * from (
+      select status, ${status === 'running' ? 'step_key' : 'cast(null as text) as step_key'} from automation_runs
+      where automation_id = ? and status = '${status}' order by id desc limit ?) as ${status}`,
+  );
+  const sql = `select status, step_key, count(*) as runs from (${latest.join(' union all ')}) as latest
+    group by status, step_key order by step_key`;
+  const values = STATUSES.flatMap(() => [automationId, most]);
+  const rows = await db.all<{ status: RunStatus; step_key: string | null; runs: number }>(sql, values);
+  return rows.map((row) => ({ ...row, runs: Number(row.runs) }));
+}
+
 const CANCELLED = `update automation_runs set status = 'cancelled', completed_at = ?, lease_owner = null, lease_until = null
   where status = 'running'`;
 

@@ -5,6 +5,7 @@
 export {
   cancelRunsOf,
   claimDueRuns,
+  countRunsAtSteps,
   endRun,
   eraseRunsOf,
   findRun,

@@ -4,6 +4,7 @@ import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import {
+  countRunsAtSteps,
   findRun,
   listRunRows,
   stepsOfRun,
@@ -16,8 +17,27 @@ import { inGraphOrder, type Graph, type Step } from './graph.ts';
 
 export async function getAutomation(ctx: Ctx, id: string) {
   const row = await automationOf(ctx, id);
-  const { steps, connections } = await graphOf(ctx, id, row.version);
-  return { object: 'automation' as const, ...present(row), steps: [...steps], connections: [...connections] };
+  const graph = await graphOf(ctx, id, row.version);
+  const { steps, connections } = graph;
+  const runs = await countRuns(ctx, id, graph);
+  return { object: 'automation' as const, ...present(row), steps: [...steps], connections: [...connections], runs };
+}
+
+/** Counted with each call, and so only up to here. */
+const COUNTED_TO = 10_000;
+
+async function countRuns({ store }: Ctx, id: string, { steps }: Graph) {
+  const rows = await countRunsAtSteps(store.db, id, COUNTED_TO);
+  const trigger = steps.find(({ type }) => type === 'trigger')?.key ?? '';
+  const counts = { running: 0, completed: 0, failed: 0, cancelled: 0 };
+  const atSteps = new Map<string, number>();
+  for (const { status, step_key: stepKey, runs } of rows) {
+    counts[status] += runs;
+    // One that has not begun stands at the trigger.
+    const key = stepKey ?? trigger;
+    if (status === 'running') atSteps.set(key, (atSteps.get(key) ?? 0) + runs);
+  }
+  return { ...counts, counted_to: COUNTED_TO, at_steps: [...atSteps].map(([key, runs]) => ({ key, runs })) };
 }
 
 export async function listAutomations({ store, teamId }: Ctx, query: QueryOf<'listAutomations'>, page: Page) {

@@ -38,6 +38,7 @@ describe('/automations', () => {
     expect(await get(id)).toEqual({
       ...{ object: 'automation', ...item, steps: graph.steps },
       connections: [{ from: 'start', to: 'later', type: 'default' }],
+      runs: { running: 0, completed: 0, failed: 0, cancelled: 0, counted_to: 10_000, at_steps: [] },
     });
     expect((await call('GET', '/automations')).body).toEqual({ object: 'list', has_more: false, data: [item] });
     const enabled = await make({ name: 'Hello', status: 'enabled' });
@@ -234,6 +235,31 @@ describe('runs', () => {
     expect(await found('limit=2')).toEqual([[0, 1], true]);
   });
 
+  it('are counted with the automation, by status and by the step where they stand', async () => {
+    const id = await make({ status: 'enabled' });
+    for (let n = 0; n < 6; n++) await send();
+    const other = await make({ status: 'enabled' });
+    await send();
+    const ids = (await runs(id)).map((run) => run.id);
+    const { db } = scene.app.world;
+    for (const run of ids.slice(0, 2))
+      await db.run("update automation_runs set step_key = 'later' where id = ?", [run]);
+    await db.run("update automation_runs set step_key = 'old' where id = ?", [ids[2] ?? '']);
+    await db.run("update automation_runs set status = 'failed', step_key = 'later' where id = ?", [ids[3] ?? '']);
+    await db.run("update automation_runs set status = 'completed' where id = ?", [ids[4] ?? '']);
+    const { at_steps: atSteps, ...counts } = (await get(id)).runs;
+    expect(counts).toEqual({ running: 5, completed: 1, failed: 1, cancelled: 0, counted_to: 10_000 });
+    expect(new Set(atSteps)).toEqual(
+      new Set([
+        { key: 'start', runs: 2 },
+        { key: 'later', runs: 2 },
+        { key: 'old', runs: 1 },
+      ]),
+    );
+    await call('POST', `/automations/${other}/stop`);
+    expect((await get(other)).runs).toMatchObject({ running: 0, cancelled: 1, at_steps: [] });
+  });
+
   it.each(['status=paused', 'status=running,paused', 'status=', 'status=canceled', 'status=running,', 'after=x'])(
     '?%s is refused',
     async (query) => {
@@ -298,6 +324,10 @@ describe('runs', () => {
     const work = async (): Promise<void> => {
       for (const query of some) expect(await runs(id, query)).not.toEqual([]);
     };
+    const counts = await plansOf(db, async () => void (await get(id)), 'from automation_runs');
+    expect(counts).toHaveLength(1);
+    if (db.dialect === 'sqlite') expect(counts[0]).toMatch(/automation_runs_automation_id_status_id_index/);
+    expect(counts[0]).not.toMatch(/Seq Scan on automation_runs|SCAN automation_runs/);
     const plans = await plansOf(db, work, 'from automation_runs');
     expect(plans).toHaveLength(5);
     for (const plan of plans) {

@@ -1,0 +1,140 @@
+import type { AnswerOf } from '../client/index.ts';
+
+type Automation = AnswerOf<'getAutomation'>;
+type Step = Automation['steps'][number];
+type Runs = Automation['runs'];
+type Run = AnswerOf<'getAutomationRun'>;
+type Config = Readonly<Record<string, unknown>>;
+
+/** Fits a terminal of 80 columns, and the console's screen in one. */
+const COLUMNS = 76;
+/** A branch that would stand further to the right is drawn behind the others, from the left edge on. */
+const INDENT_MAX = 18;
+
+const BRANCHES = [
+  ['condition_met', 'met'],
+  ['condition_not_met', 'not met'],
+] as const;
+
+export const runsInWords = ({ runs }: Automation): string =>
+  (['running', 'completed', 'failed', 'cancelled'] as const)
+    .map((status) => `${counted(runs, runs[status])} ${status}`)
+    .join(', ');
+
+/** Each step in a line, with how many runs stand there; the branches of a condition below it, each further to the right. */
+export function drawGraph({ steps, connections, runs }: Automation): string {
+  const byKey = new Map(steps.map((step) => [step.key, step]));
+  const after = Map.groupBy(connections, ({ from }) => from);
+  const standing = new Map(runs.at_steps.map((at) => [at.key, counted(runs, at.runs)]));
+  const drawn = new Set<string>();
+  const lines: string[] = [];
+  const later: string[] = [];
+
+  const drawFrom = (first: string, indent: string): void => {
+    for (let key: string | undefined = first; key !== undefined;) {
+      const step = byKey.get(key);
+      if (!step) return;
+      if (drawn.has(key)) return void lines.push(fit(`${indent}-> ${key} (above)`));
+      if (indent.length > INDENT_MAX) {
+        later.push(key);
+        lines.push(fit(`${indent}-> ${key} (below)`));
+        return;
+      }
+      drawn.add(key);
+      lines.push(lineOf(indent, step, standing.get(key)));
+      if (step.type === 'condition') return drawBranches(key, indent);
+      key = after.get(key)?.[0]?.to;
+    }
+  };
+
+  const drawBranches = (key: string, indent: string): void => {
+    for (const [type, says] of BRANCHES) {
+      const isLast = type === 'condition_not_met';
+      const to = after.get(key)?.find((way) => way.type === type)?.to;
+      lines.push(`${indent}${isLast ? '`-' : '|-'} ${says}${to === undefined ? ': the end' : ''}`);
+      if (to !== undefined) drawFrom(to, `${indent}${isLast ? '   ' : '|  '}`);
+    }
+  };
+
+  for (const { key, type } of steps) if (type === 'trigger') drawFrom(key, '');
+  for (let key = later.shift(); key !== undefined; key = later.shift()) {
+    if (drawn.has(key)) continue;
+    lines.push('');
+    drawFrom(key, '');
+  }
+  const elsewhere = [...standing].filter(([key]) => !byKey.has(key));
+  if (elsewhere.length > 0) lines.push('', 'at steps of earlier versions:');
+  for (const [key, count] of elsewhere) lines.push(atEnd(key, `${count} here`));
+  return lines.join('\n');
+}
+
+const counted = ({ counted_to: most }: Runs, count: number): string => (count < most ? `${count}` : `${most}+`);
+
+const lineOf = (indent: string, { key, type, config }: Step, count: string | undefined): string => {
+  const text = `${indent}${fit(key, 40)}  ${type}  ${configInWords(type, config)}`.trimEnd();
+  return count === undefined ? fit(text) : atEnd(text, `${count} here`);
+};
+
+function configInWords(type: Step['type'], config: Config): string {
+  if (type === 'trigger') return plain(config['event_name']);
+  if (type === 'delay')
+    return config['until'] === undefined ? plain(config['duration']) : `until ${plain(config['until'])}`;
+  if (type === 'condition') return ruleInWords(config);
+  if (type === 'add_to_segment') return plain(config['segment_id']);
+  if (type === 'topic_update') return `${plain(config['subscription'])} ${plain(config['topic_id'])}`;
+  if (type === 'contact_update') return JSON.stringify(config);
+  const { id } = (config['template'] ?? {}) as Config;
+  return [
+    `template ${plain(id)}`,
+    ...(config['subject'] === undefined ? [] : [JSON.stringify(config['subject'])]),
+  ].join('  ');
+}
+
+function ruleInWords(rule: Config): string {
+  const rules = rule['rules'];
+  if (!Array.isArray(rules)) {
+    const value = rule['value'] === undefined ? '' : ` ${JSON.stringify(rule['value'])}`;
+    return `${plain(rule['field'])} ${plain(rule['operator'])}${value}`;
+  }
+  const parts = (rules as Config[]).map((one) =>
+    Array.isArray(one['rules']) ? `(${ruleInWords(one)})` : ruleInWords(one),
+  );
+  return parts.join(` ${plain(rule['type'])} `);
+}
+
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+
+/** The steps of a run in the order of the graph, each with what came of it below. */
+export const runStepsInWords = ({ steps }: Run): string =>
+  steps
+    .flatMap(({ key, type, status, output, error }) => [
+      fit(`${status.padEnd(9)}  ${fit(key, 40)}  ${type}`),
+      ...Object.entries({ ...output, ...(error && { error: error['message'] ?? error }) }).map(([name, value]) =>
+        oneLine(`${' '.repeat(11)}${name}: ${plain(value)}`),
+      ),
+    ])
+    .join('\n');
+
+/** What breaks a line would break the drawing; whoever prints it cleans the rest. */
+const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');
+
+/** Cut where it is wider, each letter beyond ASCII counted as two columns. */
+function fit(text: string, columns = COLUMNS): string {
+  const line = oneLine(text);
+  if (columnsOf(line) <= columns) return line;
+  let shown = '';
+  let used = 1;
+  for (const letter of line) {
+    used += columnsOf(letter);
+    if (used > columns) break;
+    shown += letter;
+  }
+  return `${shown}…`;
+}
+
+const columnsOf = (text: string): number => [...text].reduce((sum, letter) => sum + (letter < '\u007f' ? 1 : 2), 0);
+
+function atEnd(text: string, end: string): string {
+  const start = fit(text, COLUMNS - end.length - 2);
+  return `${start}${' '.repeat(Math.max(2, COLUMNS - columnsOf(start) - end.length))}${end}`;
+}
