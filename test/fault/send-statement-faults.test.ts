@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Db, Executor } from '../../src/platform/db/index.ts';
-import type { World } from '../../src/platform/world/index.ts';
 import { readContent } from '../../src/resources/contents/index.ts';
+import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 const TABLES = ['emails', 'email_bodies', 'email_attachments', 'contents', 'deliveries', 'events', 'idempotency_keys'];
@@ -77,55 +76,6 @@ it.each(CASES)(
     expect(brokenBlobs).toEqual(fault.files);
   },
 );
-
-/** Makes the n-th statement or blob from now on fail; a commit counts as one. */
-function breakable(
-  { db, blobs }: World,
-  code: string | undefined,
-): { failAt(n: number | undefined): void; steps(): number; brokenBlobs: string[] } {
-  let at: number | undefined;
-  let step = 0;
-  const brokenBlobs: string[] = [];
-  const next = (): void => {
-    step++;
-    if (step === at) throw Object.assign(new Error('planted fault'), code === undefined ? {} : { code });
-  };
-  const breaking = (on: Executor): Executor => ({
-    dialect: on.dialect,
-    all: async (...call) => (next(), on.all(...call)) as never,
-    get: async (...call) => (next(), on.get(...call)) as never,
-    run: async (...call) => (next(), on.run(...call)),
-    runEach: async (...call) => (next(), on.runEach(...call)),
-    insertMany: async (...call) => (next(), on.insertMany(...call)),
-  });
-  const { tx } = db;
-  const { putAll } = blobs;
-  // One at a time, so that a fault finds those before it written and those behind it not.
-  blobs.putAll = async (files) => {
-    for (const file of files) {
-      if (step + 1 === at) brokenBlobs.push(file.key.split('/')[1] ?? '');
-      next();
-      await putAll([file]);
-    }
-  };
-  blobs.put = (key, content) => blobs.putAll([{ key, content }]);
-  Object.assign(db, breaking({ ...db }), {
-    tx: ((work) =>
-      tx(async (inner) => {
-        const value = await work(breaking(inner));
-        next();
-        return value;
-      })) satisfies Db['tx'],
-  });
-  return {
-    failAt(n) {
-      at = n;
-      step = 0;
-    },
-    steps: () => step,
-    brokenBlobs,
-  };
-}
 
 function countRows(scene: Scene): Promise<number[]> {
   return Promise.all(

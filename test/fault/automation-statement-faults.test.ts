@@ -1,0 +1,149 @@
+// a step of a run --> fails at each of its statements and commits in turn --> is tried again: what it does is done once
+import { expect, it } from 'vitest';
+import { createAutomationLoop } from '../../src/flow/automations/index.ts';
+import { line, start, step, supply, wait, type Graph, type Supplies } from '../api/automations/graph.ts';
+import { HOUR, MINUTE } from '../flow/mail.ts';
+import { breakable } from '../rig/breakable.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+
+const DAY = 24 * HOUR;
+
+interface Case {
+  graph(has: Supplies): Graph;
+  /** What was told of the contact by its step. */
+  told?: string;
+  emails?: number;
+  steps?: Record<string, string>;
+  mustBeDone?(read: (path: string) => Promise<Record<string, any>>, has: Supplies, contact: string): Promise<void>;
+}
+
+const named = step('name', 'contact_update', { first_name: 'Ada' });
+const isPaying = step('paying', 'condition', { type: 'rule', field: 'email', operator: 'contains', value: '@' });
+
+const KINDS: Record<string, Case> = {
+  email: {
+    graph: ({ template }) =>
+      line(start, step('mail', 'send_email', { template: { id: template, variables: { PRODUCT: 'Tea' } } })),
+    emails: 1,
+  },
+  contact_update: {
+    graph: () => line(start, named),
+    told: 'contact.updated',
+    mustBeDone: async (read, _, contact) =>
+      expect(await read(`/contacts/${contact}`)).toMatchObject({ first_name: 'Ada' }),
+  },
+  topic_update: {
+    graph: ({ topic }) => line(start, step('news', 'topic_update', { topic_id: topic, subscription: 'opt_in' })),
+    told: 'contact.topic_changed',
+    mustBeDone: async (read, _, contact) =>
+      expect((await read(`/contacts/${contact}/topics`))['data']).toMatchObject([{ subscription: 'opt_in' }]),
+  },
+  add_to_segment: {
+    graph: ({ segment }) => line(start, step('add', 'add_to_segment', { segment_id: segment })),
+    mustBeDone: async (read, { segment }, contact) => {
+      const members = (await read(`/segments/${segment}/contacts?limit=100`))['data'] as { id: string }[];
+      expect(members.filter(({ id }) => id === contact)).toHaveLength(1);
+    },
+  },
+  delay: { graph: () => line(start, wait('day')) },
+  condition: {
+    graph: () => ({
+      steps: [start, isPaying, named, step('no', 'contact_update', { first_name: 'Bob' })],
+      connections: [
+        { from: 'start', to: 'paying' },
+        { from: 'paying', to: 'name', type: 'condition_met' },
+        { from: 'paying', to: 'no', type: 'condition_not_met' },
+      ],
+    }),
+    told: 'contact.updated',
+    steps: { no: 'skipped' },
+    mustBeDone: async (read, _, contact) =>
+      expect(await read(`/contacts/${contact}`)).toMatchObject({ first_name: 'Ada' }),
+  },
+};
+
+const FAULTS = [
+  { why: 'a defect of ours', code: undefined, isAnswerLost: false },
+  { why: 'a full disk', code: 'SQLITE_FULL', isAnswerLost: false },
+  { why: 'a lost connection, also behind a commit,', code: 'ECONNRESET', isAnswerLost: true },
+];
+
+const CASES = Object.keys(KINDS).flatMap((kind) => FAULTS.map((fault) => ({ kind, ...fault })));
+
+it.each(CASES)('$why at any statement of a step of kind $kind: what it does is done once', async (one) => {
+  const { kind, code, isAnswerLost } = one;
+  // Only the loop of this test carries runs, so that counting statements is exact.
+  await using scene = await startScene({ roles: ['http'] });
+  const has = await supply(scene);
+  const { graph, told, emails = 0, steps: expected = {}, mustBeDone } = KINDS[kind] as Case;
+  const { failAt, steps } = breakable(scene.app.world, code, { isAnswerLost });
+  const must = async (method: string, path: string, body?: object) => {
+    const answer = await scene.api(method, path, { key: has.team.key, ...(body && { body }) });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
+    return answer.body as Record<string, any>;
+  };
+  const read = (path: string) => must('GET', path);
+  const { id: automation } = await must('POST', '/automations', { name: 'A', status: 'enabled', ...graph(has) });
+  let isReached = true;
+  for (let n = 1; isReached; n++) {
+    const { id: contact } = await must('POST', '/contacts', { email: `c${n}@one.example` });
+    await must('POST', '/events/send', { event: 'order', contact_id: contact });
+    const before = await counts(scene);
+    failAt(n);
+    await live(scene);
+    isReached = steps() >= n;
+    failAt(undefined);
+    // As long as a lease that could not be released lasts, and the first pause behind an error of ours.
+    scene.clock.advance(10 * MINUTE);
+    await live(scene);
+    const [{ id }] = (await read(`/automations/${automation}/runs`))['data'];
+    if (kind === 'delay') {
+      const run = await read(`/automations/${automation}/runs/${id}`);
+      expect([n, run['status'], run['steps'][1]]).toMatchObject([n, 'running', { key: 'day', status: 'waiting' }]);
+      const { until } = run['steps'][1].output as { until: string };
+      expect(await dueAt(scene, id)).toBe(Date.parse(until));
+      // The wait began in the life that wrote it: the first, or the second.
+      expect([DAY, DAY - 10 * MINUTE]).toContain(Date.parse(until) - scene.clock.now());
+      scene.clock.advance(DAY);
+      await live(scene);
+    }
+    const run = await read(`/automations/${automation}/runs/${id}`);
+    const states = Object.fromEntries(
+      (run['steps'] as { key: string; status: string }[]).map((s) => [s.key, s.status]),
+    );
+    const all = Object.fromEntries((graph(has).steps as { key: string }[]).map(({ key }) => [key, 'completed']));
+    expect([n, run['status'], states]).toEqual([n, 'completed', { ...all, ...expected }]);
+    expect((await scene.events(id)).map(({ type }) => type)).toEqual([
+      ...['automation.run.started', 'automation.run.completed'],
+    ]);
+    const ofContact = (await scene.events(contact)).map(({ type }) => type);
+    expect([n, ofContact]).toEqual([n, ['contact.created', ...(told ? [told] : [])]]);
+    const grown = (await counts(scene)).map((now, i) => now - (before[i] ?? 0));
+    expect([n, grown]).toEqual([n, [emails, emails, emails, 1]]);
+    await mustBeDone?.(read, has, contact);
+    expect(n).toBeLessThan(100);
+  }
+});
+
+/** A process that carries what is due, until nothing is or its database has failed it. */
+async function live({ app: { world } }: Scene): Promise<void> {
+  const loop = createAutomationLoop(world, () => undefined);
+  await loop.start().catch(() => undefined);
+  await loop.idle();
+  await loop.stop(0);
+}
+
+async function dueAt({ app: { world } }: Scene, run: string): Promise<number> {
+  const row = await world.db.get<{ due_at: number }>('select due_at from automation_runs where id = ?', [run]);
+  return Number(row?.due_at);
+}
+
+function counts({ app: { world } }: Scene): Promise<number[]> {
+  const queries = [
+    'select count(*) as n from emails',
+    'select count(*) as n from deliveries',
+    "select count(*) as n from events where type = 'email.queued'",
+    "select coalesce(sum(used), 0) as n from usage_counters where kind = 'automation_run' and length(period) = 7",
+  ];
+  return Promise.all(queries.map(async (sql) => Number((await world.db.get<{ n: number }>(sql))?.n)));
+}
