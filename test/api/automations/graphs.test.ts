@@ -212,7 +212,18 @@ describe('a step', () => {
     for (const duration of ['1 minute', '90 minutes', '3 days', '30 days', '4 weeks', '720 hours', '1 day', '1d']) {
       await isTaken('delay', { duration });
     }
-    for (const duration of ['0 days', 'soon', '-1 days', 'tomorrow', '3', 3, null, '3 days ago', 'P3D']) {
+    for (const duration of [
+      '0 days',
+      'soon',
+      '-1 days',
+      'tomorrow',
+      '3',
+      3,
+      null,
+      '3 days ago',
+      'P3D',
+      '2592001 seconds',
+    ]) {
       expect(await fault('delay', { duration })).toContain("must have a duration such as '3 days'");
     }
     for (const duration of ['31 days', '721 hours', '5 weeks', '43201 minutes', '999999 weeks']) {
