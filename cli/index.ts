@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
 import { addAttachmentCommands } from './commands/attachments/index.ts';
 import { addBroadcastCommands } from './commands/broadcasts/index.ts';
+import { addCustomEventCommands } from './commands/custom-events/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
@@ -29,7 +30,6 @@ import {
   automationRuns,
   automations,
   contactProperties,
-  customEvents,
   findings,
   inboundRules,
   logs,
@@ -74,7 +74,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['topics', declare(topics)],
   ['broadcasts', addBroadcastCommands],
   ['images', addImageCommands],
-  ['events', declare(customEvents)],
+  ['events', addCustomEventCommands],
   ['automations', declare(automations, automationRuns)],
   ['suppressions', addSuppressionCommands],
   ['webhooks', addWebhookCommands],

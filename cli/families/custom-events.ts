@@ -77,7 +77,7 @@ export const customEvents = {
         'Tells that an event has happened to one contact, named by its id or its address. Each enabled automation that names the event gets a run; two calls are two runs.',
       example: `events send order.placed --email ada@example.org --payload '{"total": 40, "product": "Tea"}'`,
       flags: {
-        event: { value: '<event>', says: 'the name of the event', isWord: true, isRequired: true },
+        event: { value: '[event]', says: 'the name of the event', isWord: true, isRequired: true },
         email: { value: '<address>', says: 'the address of the contact', isOneOf: true },
         contact_id: { flag: 'contact', value: '<id>', says: 'or its id', isOneOf: true },
         payload: { value: '<json>', says: 'what automations may read of it', fromFile: 'payload', isJson: true },

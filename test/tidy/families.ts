@@ -54,6 +54,7 @@ export const trees: Tree[] = [
       flag: 'what a word or an option of a command has to say about itself, for all of them',
       'broadcast-reports': 'what came of a broadcast, in lists of their own beside their family’s',
       'broadcast-words': 'what is said of a broadcast in sentences, by its family, --watch and console alike',
+      'automation-words': 'what is drawn and said of an automation and its runs, by command and console alike',
       'field-value': 'what a declared field shows of an item, for all of them',
       'bytes-in-words': 'how a size is read, of whatever family',
     },

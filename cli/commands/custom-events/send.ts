@@ -1,0 +1,168 @@
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { ApiFault } from '../../client/index.ts';
+import { mustBeReadable } from '../../input/local-file.ts';
+import { clean, CliFault, EXIT } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+import { runAction, type Call } from '../run-action.ts';
+import { progressBar } from '../webhooks/progress-bar.ts';
+
+const CALLS_AT_ONCE = 8;
+
+interface Sending {
+  file: string;
+  fromLine: number;
+  /** Of lines that name none. */
+  event: string | undefined;
+}
+
+export async function runSendEvent(session: Session, call: Call): Promise<void> {
+  const { file, fromLine, email, contact, payload, payloadFile } = call.options;
+  const [event] = call.words as [string | undefined];
+  if (typeof file !== 'string') {
+    if (fromLine !== undefined) throw new CliFault('--from-line goes with --file', 'usage');
+    if (event === undefined) throw new CliFault("missing required argument 'event', or --file", 'usage');
+    return runAction(session, call);
+  }
+  if ([email, contact, payload, payloadFile].some((given) => given !== undefined)) {
+    throw new CliFault('--file names contacts and payloads line by line; leave out the other options', 'usage');
+  }
+  if (file !== '-') await mustBeReadable(file, session.process.cwd());
+  await new LineSender(session, { file, event, fromLine: Number(fromLine ?? 1) }).run();
+}
+
+/** Sends the events of a file as it reads it, several at once. What is wrong with a line is told, and the others go on. */
+class LineSender {
+  readonly #session: Session;
+  readonly #sending: Sending;
+  readonly #stop = new AbortController();
+  readonly #inFlight = new Set<Promise<void>>();
+  #line = 0;
+  #lines = 0;
+  #sent = 0;
+  #failed = 0;
+  /** What no other line would get past either. */
+  #fault: unknown;
+
+  constructor(session: Session, sending: Sending) {
+    this.#session = session;
+    this.#sending = sending;
+  }
+
+  async run(): Promise<void> {
+    const { process, terminal } = this.#session;
+    const interrupt = (): void => this.#stop.abort();
+    process.once('SIGINT', interrupt);
+    try {
+      if (terminal.isTty && this.#sending.file !== '-') this.#lines = await this.#count();
+      await this.#sendAll();
+    } finally {
+      process.off('SIGINT', interrupt);
+      terminal.progress('');
+    }
+    this.#tell();
+  }
+
+  #open(): NodeJS.ReadableStream {
+    const { file } = this.#sending;
+    const { stdin, cwd } = this.#session.process;
+    return file === '-' ? stdin : createReadStream(path.resolve(cwd(), file));
+  }
+
+  async #count(): Promise<number> {
+    let lines = 0;
+    for await (const chunk of this.#open() as AsyncIterable<Buffer>) {
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
+    }
+    return lines;
+  }
+
+  async #sendAll(): Promise<void> {
+    const { signal } = this.#stop;
+    for await (const text of createInterface({ input: this.#open(), crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (signal.aborted) break;
+      this.#line++;
+      if (this.#line < this.#sending.fromLine || text.trim() === '') continue;
+      const sent = this.#sendLine(this.#line, text).finally(() => this.#inFlight.delete(sent));
+      this.#inFlight.add(sent);
+      if (this.#inFlight.size >= CALLS_AT_ONCE) await Promise.race(this.#inFlight);
+    }
+    await Promise.all(this.#inFlight);
+  }
+
+  async #sendLine(line: number, text: string): Promise<void> {
+    try {
+      await this.#sendWhenAllowed(this.#read(text));
+      this.#sent++;
+    } catch (error) {
+      this.#failed++;
+      const isOfLine = error instanceof LineFault || (error instanceof ApiFault && OF_A_LINE.has(error.status));
+      if (!isOfLine && !this.#stop.signal.aborted) {
+        this.#fault = error;
+        this.#stop.abort();
+      }
+      const { terminal } = this.#session;
+      terminal.progress('');
+      terminal.warn(`rasket: line ${line} was not sent: ${clean((error as Error).message)}`);
+    }
+    this.#show();
+  }
+
+  #read(text: string): object {
+    let read: unknown;
+    try {
+      read = JSON.parse(text);
+    } catch (error) {
+      throw new LineFault(`it is not JSON: ${(error as Error).message}`);
+    }
+    if (typeof read !== 'object' || read === null || Array.isArray(read)) {
+      throw new LineFault('it must be a JSON object: {"event", "contact_id" or "email", "payload"}');
+    }
+    const { event } = this.#sending;
+    return event === undefined ? read : { event, ...read };
+  }
+
+  /** Waits as long as the limit asks for. A request that was begun is not called off: it may have been taken. */
+  async #sendWhenAllowed(body: object): Promise<void> {
+    const { signal } = this.#stop;
+    for (;;) {
+      try {
+        return void (await this.#session.client.call('sendEvent', { body: body as never }));
+      } catch (error) {
+        if (!(error instanceof ApiFault) || error.status !== 429) throw error;
+        if (error.retryAfterSeconds === undefined) throw error;
+        await wait(error.retryAfterSeconds * 1000, undefined, { signal });
+      }
+    }
+  }
+
+  #show(): void {
+    const { terminal } = this.#session;
+    const note = `${this.#sent} sent, ${this.#failed} not`;
+    const isCounted = this.#lines > 0;
+    const bar = progressBar(this.#line, Math.max(this.#lines, this.#line), note, terminal.columns);
+    terminal.progress(isCounted ? bar : `line ${this.#line}: ${note}`);
+  }
+
+  #tell(): void {
+    const { terminal, isJson, again } = this.#session;
+    const isStopped = this.#stop.signal.aborted;
+    const next = this.#line + 1;
+    if (isJson) terminal.printJson({ sent: this.#sent, failed: this.#failed, next_line: isStopped ? next : null });
+    else terminal.print(`${this.#sent} sent, ${this.#failed} not sent`);
+    if (isStopped) {
+      terminal.warn(`rasket: It stopped behind line ${this.#line}. Go on with --from-line ${next}:`);
+      terminal.warn(again(['--from-line', String(next)]));
+    }
+    if (this.#fault !== undefined) throw this.#fault as Error;
+    if (isStopped) this.#session.fail();
+    else if (this.#failed > 0) this.#session.fail(EXIT.refused);
+  }
+}
+
+class LineFault extends Error {}
+
+/** Refusals that say nothing of other lines. */
+const OF_A_LINE = new Set([400, 404, 409, 413, 422]);

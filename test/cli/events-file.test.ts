@@ -1,0 +1,69 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import type { Asked, Reply } from './contract-server.ts';
+import { speak } from './spoken.ts';
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'events-file-'));
+afterAll(() => fs.rmSync(folder, { recursive: true }));
+
+const written = (lines: string[]): string => {
+  const file = path.join(folder, 'events.jsonl');
+  fs.writeFileSync(file, lines.join('\n'));
+  return file;
+};
+const line = (at: number): string => JSON.stringify({ event: 'order', email: `a${at}@example.org` });
+const taken: Reply = { status: 202, body: { object: 'event', event: 'order' } };
+const refused = (status: number, name: string, headers = {}): Reply => ({
+  ...{ status, headers, body: { statusCode: status, name, message: `It is ${name}.` } },
+});
+const emailOf = ({ body }: Asked): string => (body as { email: string }).email;
+const send = (file: string, answer: (asked: Asked, count: number) => Reply, ...more: string[]) =>
+  speak(['events', 'send', ...more, '--file', file], answer);
+
+it('sends each line once, and tells how many', async () => {
+  const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
+  const { code, stdout, asked } = await send(file, () => taken);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '100 sent, 0 not sent\n' });
+  expect(new Set(asked.map(emailOf)).size).toBe(100);
+  expect(asked).toHaveLength(100);
+});
+
+it('tells bad lines by their numbers, and sends the others', async () => {
+  const file = written([line(1), '{"event": ', '', '[1]', line(5), line(6)]);
+  const answer = (asked: Asked): Reply => (emailOf(asked) === 'a5@example.org' ? refused(404, 'not_found') : taken);
+  const { code, stdout, stderr } = await send(file, answer);
+  expect({ code, stdout }).toEqual({ code: 65, stdout: '2 sent, 3 not sent\n' });
+  const told = stderr.split('\n').filter((said) => said.includes('was not sent'));
+  expect(told.map((said) => said.match(/line (\d+)/)?.[1]).toSorted()).toEqual(['2', '4', '5']);
+});
+
+it('waits where the limit says so, as often as it does', async () => {
+  const answer = (_: Asked, count: number): Reply =>
+    count <= 5 ? refused(429, 'rate_limit_exceeded', { 'retry-after': '0' }) : taken;
+  const { code, stdout } = await send(written([line(1)]), answer);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '1 sent, 0 not sent\n' });
+});
+
+it('stops where no line would get through, and says from where to go on', async () => {
+  const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
+  const { code, stderr, asked } = await send(file, () => refused(401, 'invalid_api_key'), '--json');
+  expect(code).toBe(77);
+  expect(asked.length).toBeLessThanOrEqual(8);
+  expect(stderr).toMatch(/Go on with --from-line \d+/);
+});
+
+it('begins at the line that is named, with the event of the command where a line has none', async () => {
+  const file = written([line(1), line(2), '{"email": "a3@example.org"}']);
+  const { asked } = await send(file, () => taken, 'paid', '--from-line', '3');
+  expect(asked.map(({ body }) => body)).toEqual([{ event: 'paid', email: 'a3@example.org' }]);
+});
+
+it.each([
+  [['events', 'send']],
+  [['events', 'send', 'order', '--from-line', '2', '--email', 'a@example.org']],
+  [['events', 'send', 'order', '--file', 'x', '--email', 'a@example.org']],
+])('%j is misuse', async (words) => {
+  expect(await speak(words, () => taken)).toMatchObject({ code: 64, asked: [] });
+});
