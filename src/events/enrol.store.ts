@@ -8,15 +8,19 @@ const OF_CONTACTS = ['contact.created', 'contact.updated'] as const;
 const OF_EMAILS = ['email.opened', 'email.clicked', 'email.bounced'] as const;
 
 /** All that automations may start at beside the events of a team's own. */
-export const ENROLLING_TYPES = [...OF_CONTACTS, 'contact.topic_changed', ...OF_EMAILS] as const;
+export const ENROLLING_TYPES = [
+  ...OF_CONTACTS,
+  ...(['contact.topic_changed', 'contact.added_to_segment'] as const),
+  ...OF_EMAILS,
+] as const;
 export type EnrollingType = (typeof ENROLLING_TYPES)[number];
 
 /** Something that happened to a contact. */
 export interface Enrolment {
   teamId: string;
   contactId: string;
-  /** An event of the team's own, by its id, or one of the platform. */
-  by: { eventId: string } | { type: EnrollingType };
+  /** An event of the team's own, by its id, or one of the platform; of a segment, begins also what starts at that one alone. */
+  by: { eventId: string } | { type: EnrollingType; segmentId?: string };
   payload: object | undefined;
   at: number;
   /** How many runs, one started by the effects of the other, led to this. */
@@ -67,12 +71,17 @@ export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly New
 
 /** They are held until the end of the transaction, so that no run begins behind one that is being stopped. */
 function startingAt(tx: Executor, teamId: string, by: Enrolment['by']): Promise<Starting[]> {
-  const [where, wanted]: [string, Value] =
-    'eventId' in by ? ['trigger_event_id = ?', by.eventId] : ['trigger_type = ?', by.type];
+  const [where, wanted]: [string, Value[]] =
+    'eventId' in by
+      ? ['trigger_event_id = ?', [by.eventId]]
+      : [
+          'trigger_type = ? and (trigger_segment_id is null or trigger_segment_id = ?)',
+          [by.type, by.segmentId ?? null],
+        ];
   const hold = tx.dialect === 'pg' ? ' for share' : '';
   const sql = `select id, version from automations
     where team_id = ? and ${where} and status = 'enabled' and deleted_at is null order by id${hold}`;
-  return tx.all<Starting>(sql, [teamId, wanted]);
+  return tx.all<Starting>(sql, [teamId, ...wanted]);
 }
 
 const COLUMNS = [

@@ -57,16 +57,100 @@ describe('a topic that is chosen', () => {
   });
 });
 
-it('an import begins no run, whatever its rows create, change and choose', async () => {
+describe('a contact that is added to a segment', () => {
+  const ADDED = 'contact.added_to_segment';
+  const segment = async (name: string, more: object = {}): Promise<string> =>
+    (await call('POST', '/segments', { name, ...more })).id;
+  const join = (contact: string, id: string) => call('POST', `/contacts/${contact}/segments/${id}`);
+  /** At one segment alone. */
+  const automateAt = async (segment_id: string, ...steps: { key: string }[]): Promise<string> => {
+    const at = { ...trigger(ADDED), config: { event_name: `rasket:${ADDED}`, segment_id } };
+    return (await call('POST', '/automations', { name: 'One', status: 'enabled', ...line(at, ...steps) })).id;
+  };
+
+  it('begins a run once, by adding, by creating and by a repeated create; again once it was taken out', async () => {
+    const [id, other] = [await automate(ADDED), await segment('Others')];
+    await join(has.contact, has.segment);
+    await join(has.contact, has.segment);
+    const segments = [{ id: has.segment }, { id: other }, { id: other }];
+    const { id: bob } = await call('POST', '/contacts', { email: 'bob@example.org', segments });
+    await call('POST', '/contacts', { email: 'bob@example.org', segments });
+    await call('POST', '/contacts', { email: 'ada@example.org', segments });
+    await call('DELETE', `/contacts/${bob}/segments/${other}`);
+    await join(bob, other);
+    const joined = (contact: string, one: string) => [contact, { segment_id: one }];
+    expect(await payloads(id)).toEqual([
+      ...[joined(has.contact, has.segment), joined(bob, has.segment), joined(bob, other)],
+      ...[joined(has.contact, other), joined(bob, other)],
+    ]);
+  });
+
+  it('begins those that name the segment and those that name none', async () => {
+    const other = await segment('Others');
+    const [one, another, any] = [await automateAt(has.segment), await automateAt(other), await automate(ADDED)];
+    await join(has.contact, has.segment);
+    expect([await runs(one), await runs(another), await runs(any)].map(({ length }) => length)).toEqual([1, 0, 1]);
+    const { steps } = await call('GET', `/automations/${one}`);
+    await call('PATCH', `/automations/${one}`, { ...line({ ...steps[0], config: trigger(ADDED).config }) });
+    await call('PATCH', `/automations/${any}`, { ...line({ ...steps[0] }) });
+    await join(has.contact, other);
+    expect([await runs(one), await runs(another), await runs(any)].map(({ length }) => length)).toEqual([2, 1, 1]);
+  });
+
+  it('is not one that meets its filter, but can be one all the same', async () => {
+    const filtered = await segment('Adas', { filter: { all: [{ field: 'first_name', op: 'eq', value: 'Ada' }] } });
+    const id = await automate(ADDED);
+    await call('PATCH', `/contacts/${has.contact}`, { first_name: 'Ada' });
+    expect(await runs(id)).toEqual([]);
+    await join(has.contact, filtered);
+    expect(await payloads(id)).toEqual([[has.contact, { segment_id: filtered }]]);
+  });
+
+  it('by a step begins a run one deeper, and by a step that adds whom it had begins none', async () => {
+    const other = await segment('Others');
+    const id = await automateAt(has.segment, step('on', 'add_to_segment', { segment_id: other }));
+    const next = await automateAt(other, step('back', 'add_to_segment', { segment_id: has.segment }));
+    await join(has.contact, has.segment);
+    await scene.settled();
+    const sql = 'select automation_id, depth, status from automation_runs where contact_id = ? order by id';
+    expect(await scene.app.world.db.all(sql, [has.contact])).toEqual([
+      { automation_id: id, depth: 0, status: 'completed' },
+      { automation_id: next, depth: 1, status: 'completed' },
+    ]);
+  });
+
+  it('is told with its segment to the steps of the run', async () => {
+    const variables = { PRODUCT: { var: 'event.segment_id' } };
+    await automate(ADDED, step('mail', 'send_email', { template: { id: has.template, variables } }));
+    await join(has.contact, has.segment);
+    await scene.settled();
+    expect(scene.sink.messages.map(({ data }) => String(data))).toEqual([expect.stringContaining(has.segment)]);
+  });
+
+  it('begins nothing where the contact was not created after all', async () => {
+    const id = await automate(ADDED);
+    const segments = [{ id: has.segment }, { id: '00000000-0000-7000-8000-000000000000' }];
+    const answer = await scene.api('POST', '/contacts', {
+      key: has.team.key,
+      body: { email: 'x@y.example', segments },
+    });
+    expect([answer.status, await runs(id)]).toEqual([422, []]);
+  });
+});
+
+it('an import begins no run, whatever its rows create, change, choose and join', async () => {
   const ids = await Promise.all(
-    ['contact.created', 'contact.updated', 'contact.topic_changed'].map((one) => automate(one)),
+    ['contact.created', 'contact.updated', 'contact.topic_changed', 'contact.added_to_segment'].map((one) =>
+      automate(one),
+    ),
   );
   await importedIn(scene, has.team, 'email,first_name\nada@example.org,Ada\nnew@example.org,New\n', {
     ...{ on_conflict: 'upsert', topics: [{ id: has.topic, subscription: 'opt_in' }] },
+    ...{ segments: [{ id: has.segment }] },
   });
   await scene.settled();
   expect((await call('GET', `/contacts/${has.contact}/topics`)).data).toMatchObject([{ subscription: 'opt_in' }]);
-  expect(await Promise.all(ids.map(runs))).toEqual([[], [], []]);
+  expect(await Promise.all(ids.map(runs))).toEqual([[], [], [], []]);
 });
 
 describe('an email', () => {

@@ -8,12 +8,13 @@ import { declaredProperties } from '../../resources/contact-properties/index.ts'
 import {
   chooseByApi,
   contactNamed,
+  joinSegments,
   tellOf,
   valuesOf,
   writeChange,
   type ContactRow,
 } from '../../resources/contacts/index.ts';
-import { addMembers, findSegment } from '../../resources/segments/index.ts';
+import { findSegment } from '../../resources/segments/index.ts';
 import { liveTopics } from '../../resources/topics/index.ts';
 import { sendStep } from './send-step.ts';
 import { fieldsOf, gone, type Taken } from './taken.ts';
@@ -68,11 +69,12 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     if (differs(before, after)) await tellOf(world, tx, 'contact.updated', after, depth + 1);
   }
 
-  async function add(tx: Executor, { team_id: teamId, contact_id: id }: RunRow, config: Config): Promise<undefined> {
+  async function add(tx: Executor, run: RunRow, config: Config): Promise<undefined> {
+    const { team_id: teamId, contact_id: id, depth } = run;
     const contact = await contactNamed(tx, teamId, id, true);
     const segment = await findSegment(tx, teamId, (config['segment_id'] as string).toLowerCase());
     if (!segment) throw gone('segment');
-    await addMembers(tx, [{ segment_id: segment.id, contact_id: contact.id }]);
+    await joinSegments(world, tx, contact, [segment.id], depth + 1);
   }
 
   /** A topic that asks first is asked for by mail. */

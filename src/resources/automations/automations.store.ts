@@ -17,7 +17,7 @@ export interface AutomationRow extends Trigger {
 
 const COLUMNS = [
   ...(['id', 'team_id', 'name', 'status', 'version', 'trigger_event_id', 'trigger_type'] as const),
-  ...(['created_at', 'updated_at'] as const),
+  ...(['trigger_segment_id', 'created_at', 'updated_at'] as const),
 ];
 const LIVE = 'team_id = ? and deleted_at is null';
 
@@ -68,10 +68,10 @@ export async function listAutomationRows(
 
 /** Writes a row that is held. */
 export async function saveAutomation(tx: Executor, row: AutomationRow): Promise<void> {
-  const sql = `update automations set name = ?, status = ?, version = ?, trigger_event_id = ?, trigger_type = ?, updated_at = ?
-    where id = ?`;
-  const { name, status, version, trigger_event_id, trigger_type, updated_at, id } = row;
-  await tx.run(sql, [name, status, version, trigger_event_id, trigger_type, updated_at, id]);
+  const sql = `update automations set name = ?, status = ?, version = ?, trigger_event_id = ?, trigger_type = ?,
+    trigger_segment_id = ?, updated_at = ? where id = ?`;
+  const { name, status, version, trigger_event_id, trigger_type, trigger_segment_id, updated_at, id } = row;
+  await tx.run(sql, [name, status, version, trigger_event_id, trigger_type, trigger_segment_id, updated_at, id]);
 }
 
 export async function markAutomationDeleted(tx: Executor, id: string, at: number): Promise<void> {

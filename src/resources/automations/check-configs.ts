@@ -8,6 +8,7 @@ import type { Known, Tell } from './known.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
+const ADDED_TO_SEGMENT = 'rasket:contact.added_to_segment';
 const DAY_MS = 86_400_000;
 const DELAY_DAYS_MAX = 30;
 const NAME_CHARS_MAX = 200;
@@ -15,7 +16,7 @@ const TEXT_CHARS_MAX = 2000;
 const PATH_CHARS_MAX = 200;
 
 const FIELDS: Record<StepType, readonly string[]> = {
-  trigger: ['event_name'],
+  trigger: ['event_name', 'segment_id'],
   send_email: ['template', 'subject', 'from', 'reply_to', 'topic_id'],
   delay: ['duration', 'until'],
   condition: ['type', 'field', 'operator', 'value', 'rules'],
@@ -37,8 +38,11 @@ export function checkConfigs(graph: Graph, known: Known, faults: Faults): void {
 }
 
 const CHECKS: Record<StepType, (config: Config, known: Known, tell: Tell) => void> = {
-  trigger({ event_name: name }, _known, tell) {
+  trigger({ event_name: name, segment_id: id }, _known, tell) {
     if (typeof name !== 'string' || name === '') tell('must have event_name, the name of an event');
+    if (id === undefined) return;
+    if (name !== ADDED_TO_SEGMENT) tell(`may have segment_id with the event_name ${ADDED_TO_SEGMENT} alone`);
+    else if (typeof id !== 'string') tell('must have segment_id as the id of a segment');
   },
   send_email: checkEmail,
   delay: checkDelay,

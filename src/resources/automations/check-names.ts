@@ -14,9 +14,11 @@ import type { Tell } from './known.ts';
 export interface Trigger {
   trigger_event_id: string | null;
   trigger_type: EnrollingType | null;
+  /** Of what is added to a segment, the one that is meant; null for all. */
+  trigger_segment_id: string | null;
 }
 
-const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null };
+const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null, trigger_segment_id: null };
 
 /** Every template, segment, topic and event that is named has to exist. Answers what the trigger means. */
 export async function checkNames(db: Executor, teamId: string, graph: Graph, faults: Faults): Promise<Trigger> {
@@ -38,13 +40,14 @@ export async function checkNames(db: Executor, teamId: string, graph: Graph, fau
 }
 
 async function findTrigger(db: Executor, teamId: string, { config }: Step, tell: Tell): Promise<Trigger> {
-  const { event_name: name } = config;
+  const { event_name: name, segment_id: segment } = config;
   if (typeof name !== 'string' || name === '') return NOTHING;
   if (name.startsWith(RESERVED_PREFIX)) {
     const type = ENROLLING_TYPES.find((one) => name === `${RESERVED_PREFIX}${one}`);
     const may = ENROLLING_TYPES.map((one) => `${RESERVED_PREFIX}${one}`).join(', ');
     if (!type) tell(`names ${listed([name])}, which is no event of the platform; those are ${may}`);
-    return { ...NOTHING, trigger_type: type ?? null };
+    const segmentId = typeof segment === 'string' ? segment.toLowerCase() : null;
+    return { ...NOTHING, trigger_type: type ?? null, trigger_segment_id: segmentId };
   }
   const event = await findCustomEventNamed(db, teamId, name);
   if (!event) tell(`names the event ${listed([name])}, which does not exist`);

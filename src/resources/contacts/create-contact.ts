@@ -4,13 +4,14 @@ import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
-import { addMembers, readSegmentIds } from '../segments/index.ts';
+import { readSegmentIds } from '../segments/index.ts';
 import { liveTopics, readChoices, type Choice, type TopicRow } from '../topics/index.ts';
 import { addToContactCount, planOf } from '../usage/index.ts';
 import { chooseByApi } from './contact-topics.ts';
 import { recordConsent } from './consent.store.ts';
 import { findContact, insertContacts, type ContactRow } from './contacts.store.ts';
 import { segmentNamed } from './find-contact.ts';
+import { joinSegments } from './join-segments.ts';
 import { newContact } from './new-contact.ts';
 import { carryOptOuts } from './opt-outs.ts';
 import { indexedValues, mergeValues } from './property-values.ts';
@@ -67,10 +68,7 @@ async function createOrUpdate(store: Store, tx: Executor, teamId: string, wanted
   const isNew = (await insertContacts(tx, [fresh])) === 1;
   const before = isNew ? undefined : await findContact(tx, teamId, { emailKey: fresh.email_key }, true);
   const row = before ? await update(store, tx, before, wanted) : await begin(store, tx, fresh, wanted);
-  await addMembers(
-    tx,
-    wanted.segmentIds.map((segment_id) => ({ segment_id, contact_id: row.id })),
-  );
+  await joinSegments(store, tx, row, wanted.segmentIds);
   await chooseByApi(store, tx, row, wanted);
   await tellOf(store, tx, before ? 'contact.updated' : 'contact.created', row);
   if (!before) await mustHaveRoom(store, tx, teamId);

@@ -42,6 +42,7 @@ export {
 export { hashOfEmail } from './consent.store.ts';
 export { findContactsByIds, type ContactRow } from './contacts.store.ts';
 export { contactNamed } from './find-contact.ts';
+export { joinSegments } from './join-segments.ts';
 export { chooseByApi } from './contact-topics.ts';
 export { tellOf } from './tell.ts';
 export { writeChange } from './write-change.ts';

@@ -64,9 +64,9 @@ export interface MemberRow {
   contact_id: string;
 }
 
-/** Leaves who is a member already as it is. */
-export async function addMembers(tx: Executor, rows: readonly MemberRow[]): Promise<void> {
-  await tx.insertMany(
+/** Leaves who was added already as it is. Answers how many were not. */
+export function addMembers(tx: Executor, rows: readonly MemberRow[]): Promise<number> {
+  return tx.insertMany(
     'segment_members',
     ['segment_id', 'contact_id'],
     rows.map((row) => [row.segment_id, row.contact_id]),

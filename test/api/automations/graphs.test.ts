@@ -202,10 +202,25 @@ describe('a step', () => {
       expect(Object.keys(await faultsOf(named(name)))).toEqual(['steps.start']);
     }
     expect((await faultsOf(named('rasket:x')))['steps.start']).toContain(
-      'those are rasket:contact.created, rasket:contact.updated, rasket:contact.topic_changed, rasket:email.opened, ' +
-        'rasket:email.clicked, rasket:email.bounced',
+      'those are rasket:contact.created, rasket:contact.updated, rasket:contact.topic_changed, ' +
+        'rasket:contact.added_to_segment, rasket:email.opened, rasket:email.clicked, rasket:email.bounced',
     );
     expect((await create(named('rasket:contact.updated'))).status).toBe(201);
+  });
+
+  it('a trigger names a segment where it starts at additions to one, and nowhere else', async () => {
+    const at = (event_name: string, segment_id: unknown) => ({
+      steps: [{ ...start, config: { event_name, segment_id } }],
+      connections: [],
+    });
+    const added = 'rasket:contact.added_to_segment';
+    const told = async (graph: Parameters<typeof faultsOf>[0]) => (await faultsOf(graph))['steps.start'];
+    expect(await told(at('rasket:contact.created', has.segment))).toContain(`with the event_name ${added} alone`);
+    expect(await told(at('order', has.segment))).toContain(`with the event_name ${added} alone`);
+    expect(await told(at(added, 7))).toContain('must have segment_id as the id of a segment');
+    expect(await told(at(added, null))).toContain('must have segment_id as the id of a segment');
+    expect(await told(at(added, has.topic))).toContain('which does not exist');
+    expect((await create(at(added, has.segment.toUpperCase()))).status).toBe(201);
   });
 
   it('a delay is a phrase or a time, at most 30 days ahead', async () => {
