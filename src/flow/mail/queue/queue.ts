@@ -89,7 +89,8 @@ export function createQueue(options: QueueOptions): Queue {
       lanes.endLook();
       return BLOCKED;
     }
-    // What one claim does not take is shared among the teams: one team's backlog must not come first.
+    // A claim divides its limit among the teams wherever it may not get all that is due: at an in-flight limit, behind a backlog,
+    // and in the lanes of retries and of marketing mail.
     const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
     const { claimed, due, isMore, movedToRetrying, tookMs } = await ledger.claim({
       ...{ lane, limit: quota },
@@ -139,14 +140,19 @@ export function createQueue(options: QueueOptions): Queue {
     }
   }
 
-  /** When the next delivery falls due that the claim of `asOf` has not seen. */
+  /**
+   * When the loop has to look next, after a look that claimed what was due at `asOf`. Undefined: not by time, but when deliveries
+   * end, or at the next poll.
+   */
   async function nextAt(asOf: number): Promise<number | undefined> {
     const dueAt = await nextDueAt(world.db, owner);
+    // The scheduler learns of every later lane when its next delivery is due. Where that is earlier than it knew, and passed
+    // already, this look has left the lane out: the loop looks again at once.
     const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
-    // A time that has passed makes the loop look again, and that look claims from the lane.
     if (isNews) return asOf;
     const next = Math.min(...dueAt.filter((at) => at > asOf));
-    // What was due already was left because of a limit: the loop claims it when deliveries end, not in a busy loop.
+    // What is due and was not claimed is behind a limit. The end of a delivery wakes the loop for it: to look again at once would
+    // claim nothing.
     return Math.min(...dueAt) <= asOf && next > world.clock.now() ? undefined : next;
   }
 
