@@ -89,8 +89,7 @@ export function createQueue(options: QueueOptions): Queue {
       lanes.endLook();
       return BLOCKED;
     }
-    // A claim divides its limit among the teams wherever it may not get all that is due: at an in-flight limit, behind a backlog,
-    // and in the lanes of retries and of marketing mail.
+    // Wherever a claim may not get all that is due, it divides its limit among the teams.
     const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
     const { claimed, due, isMore, movedToRetrying, tookMs } = await ledger.claim({
       ...{ lane, limit: quota },
@@ -140,19 +139,14 @@ export function createQueue(options: QueueOptions): Queue {
     }
   }
 
-  /**
-   * When the loop has to look next, after a look that claimed what was due at `asOf`. Undefined: not by time, but when deliveries
-   * end, or at the next poll.
-   */
+  /** When the loop looks next, after a look at what was due at `asOf`; undefined: when deliveries end, or at the next poll. */
   async function nextAt(asOf: number): Promise<number | undefined> {
     const dueAt = await nextDueAt(world.db, owner);
-    // The scheduler learns of every later lane when its next delivery is due. Where that is earlier than it knew, and passed
-    // already, this look has left the lane out: the loop looks again at once.
+    // A lane whose next delivery was due sooner than the scheduler knew was left out of this look: it looks again at once.
     const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
     if (isNews) return asOf;
     const next = Math.min(...dueAt.filter((at) => at > asOf));
-    // What is due and was not claimed is behind a limit. The end of a delivery wakes the loop for it: to look again at once would
-    // claim nothing.
+    // What is due and was not claimed is behind a limit: the end of a delivery wakes the loop for it.
     return Math.min(...dueAt) <= asOf && next > world.clock.now() ? undefined : next;
   }
 
