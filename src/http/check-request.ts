@@ -78,7 +78,7 @@ export function unwrapped(operation: OperationValidators, body: ParsedBody): Par
 
 const badBody = (say: string) => refuse('validation_error', { status: 400, say });
 
-/** Faults 9 and 10: the required fields that are absent, otherwise all other fields at fault. */
+/** The last checks of a request: refuses the required fields that are absent, and where none is, all other fields at fault. */
 export function checkBody(operation: OperationValidators, { value: body, hasEscapes }: ParsedBody): void {
   refuseFields(operation.operation, body);
   const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);

@@ -4,7 +4,7 @@ import { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from '../flo
 import { Refusal, refuse } from '../platform/refusal/index.ts';
 import type { KeyPage } from './page.ts';
 
-/** The form parser throws at longer boundaries; RFC 2046 §5.1.1 allows 70 characters. */
+/** Of the whole header. RFC 2046 §5.1.1 allows a boundary 70 characters; at very long ones the form parser throws. */
 const TYPE_CHARS_MAX = 255;
 const TYPE_TOO_LONG = `Content-Type is longer than ${TYPE_CHARS_MAX} characters`;
 
@@ -31,9 +31,10 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
   if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);
-  let isRead = false;
+  /** Whether the form parser has the body; before that, the server drops the body of a refused request itself. */
+  let isReading = false;
   async function* parts(): AsyncGenerator<ImportPart> {
-    isRead = true;
+    isReading = true;
     for await (const part of request.parts()) yield partOf(part);
   }
   try {
@@ -41,7 +42,7 @@ export const createContactImport: KeyPage<'createContactImport'> = async (ctx, {
     reply.code(201);
     return made;
   } catch (error) {
-    if (!isRead) throw error;
+    if (!isReading) throw error;
     // The rest of the body is read and dropped, so that a sender who reads only after its last byte gets the answer;
     // `endSlowUploads` ends that two minutes after the beginning.
     request.raw.unpipe().resume();

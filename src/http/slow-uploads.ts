@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { World } from '../platform/world/index.ts';
 
 const LOOK_MS = 10_000;
-/** What a body may fall behind its lowest rate, and all the time that the unread rest of an answered request has. */
+/** So far a body may fall behind `UPLOAD_BYTES_PER_SECOND`. The rest of a request that is answered already has this time in all. */
 const BEHIND_MS_MAX = 120_000;
 /** Slower than any line in use; 50 MiB take less than two hours. */
 export const UPLOAD_BYTES_PER_SECOND = 8192;
@@ -43,11 +43,14 @@ export function endSlowUploads({ clock }: Pick<World, 'clock'>, server: Server):
     cancel = uploads.size > 0 ? clock.timer(LOOK_MS, look) : undefined;
   }
 
-  /** What came fast at first pays for no longer silence. The rest of an answered request is dropped and earns no time. */
+  /**
+   * Bytes that have come move the deadline on, to `BEHIND_MS_MAX` from now at most: a fast beginning allows no longer silence. The
+   * rest of an answered request is read and dropped, and moves nothing.
+   */
   function isLate(socket: Socket, upload: Upload, now: number): boolean {
     const earned = upload.response.writableEnded ? 0 : (socket.bytesRead - upload.bytes) / UPLOAD_BYTES_PER_SECOND;
     upload.bytes = socket.bytesRead;
-    // What has come and was not taken yet waits for this server, not for the client.
+    // Bytes that this server has not read yet: it is the server that is slow, so the client loses no time.
     if (upload.request.readableLength > 0) upload.deadline += LOOK_MS;
     upload.deadline = Math.min(now + BEHIND_MS_MAX, upload.deadline + earned * 1000);
     return now >= upload.deadline;

@@ -15,10 +15,10 @@ function peerAt(key: string): Peer {
 }
 
 /** Asks for a connection to a peer, and counts how often anybody looks at it. */
-function ask(slots: ConnectionSlots, team: string, peer: Peer) {
+function ask(slots: ConnectionSlots, party: string, peer: Peer) {
   const seen = { looks: 0, answer: undefined as unknown };
   const request: OpeningRequest = {
-    team,
+    party,
     get peer() {
       seen.looks += 1;
       return peer;
@@ -41,7 +41,7 @@ it('looks at none of the thousand that wait for an address without a place while
   for (let n = 0; n < 100; n++) {
     const other = peerAt(`other ${n}`);
     expect(ask(slots, 'other', other).answer).toBe('open');
-    slots.opened({ team: 'other', address: other.address });
+    slots.opened({ party: 'other', address: other.address });
     slots.leaves(other.address);
     slots.left(other.address);
   }
@@ -54,7 +54,7 @@ it('tells all of them when the address has failed, and whoever asks while it is 
   const silent = peerAt('silent');
   const waiting = Array.from({ length: 10 }, () => ask(slots, 'crowd', silent));
   const why = { kind: 'deferred', reason: 'destination_down', detail: 'nobody answers' } as const;
-  slots.failed({ team: 'crowd', address: silent.address }, why);
+  slots.failed({ party: 'crowd', address: silent.address }, why);
   expect(waiting.slice(2).map(({ answer }) => answer)).toEqual(Array.from({ length: 8 }, () => why));
   expect(ask(slots, 'other', silent).answer).toBe(why);
 });

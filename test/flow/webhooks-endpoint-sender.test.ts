@@ -104,7 +104,7 @@ it('two nodes that made the same attempt have made two, numbered one after the o
       webhookId: id,
       eventId: row?.event_id ?? '',
       ...{ status: 500, response: '', error: null, isSuccess: false, durationMs: 1, sentAt: world.clock.now() },
-      taken: { dueAt: row?.due_at ?? 0, tries: 0, attempts: 0 },
+      read: { dueAt: row?.due_at ?? 0, tries: 0 },
       nextAt: world.clock.now() + 5000,
     };
     for (let node = 0; node < 2; node++) {
@@ -121,7 +121,7 @@ it('what attempts say of their endpoint is the same whether they are written tog
     const { db } = scene.app.world;
     const at = (sentAt: number, isSuccess: boolean): Attempt => ({
       ...{ id: `${sentAt}`, webhookId: id, eventId: '', status: null, response: null, error: null, durationMs: 1 },
-      ...{ sentAt, isSuccess, taken: { dueAt: 0, tries: 0, attempts: 0 }, nextAt: null },
+      ...{ sentAt, isSuccess, read: { dueAt: 0, tries: 0 }, nextAt: null },
     });
     const after = async (...lots: Attempt[][]): Promise<unknown> => {
       await db.run('update webhooks set last_success_at = null, failing_since = null where id = ?', [id]);

@@ -18,7 +18,7 @@ import { readRows, UnreadableRow, type FileRow } from './read-rows.ts';
 
 /** Short enough that requests, which take several turns of the loop, hardly notice the batches between them. */
 const BATCH_ROWS = 200;
-/** Claims in a row that wrote no batch; more, and the file is given up, as it may be what ends the process each time. */
+/** After so many claims in a row without a batch written, the import fails: its file may be what ends the process each time. */
 const TRIES_MAX = 5;
 const RACES_MAX = 5;
 
@@ -26,14 +26,14 @@ interface Carrying {
   item: ImportRow;
   owner: string;
   signal: AbortSignal;
-  /** Whether it has had its slice: it goes on when its turn comes again. */
+  /** Whether its turn is over: then it is put back, and goes on in its next turn. */
   mustYield(): Promise<boolean>;
 }
 
-/** Somebody else has it now. */
+/** Another process has leased the import meanwhile. */
 class TakenOver extends Error {}
 
-/** Reads an import from where it stands to its end, or until it is to stop or others have their turn. */
+/** Reads the file of an import from the row it has reached to its end, or until the loop stops or its turn is over. */
 export async function carryImport(world: World, { item, owner, signal, mustYield }: Carrying): Promise<void> {
   const end = (failure?: Progress['failures'][number]) =>
     world.db.tx((tx) => finishImport(tx, { id: item.id, owner, at: world.clock.now(), failure }));
@@ -78,7 +78,7 @@ async function readThrough(
       }
     }
   } catch (error) {
-    // What stands before the row that cannot be read counts.
+    // The rows before the one that cannot be read are imported.
     if (error instanceof UnreadableRow && waiting.length > 0) await write(waiting);
     throw error;
   } finally {
@@ -96,7 +96,7 @@ interface RowBatch {
   rows: readonly FileRow[];
 }
 
-/** A batch and where it leaves the import are one transaction; a power cut takes back both. */
+/** Writes a batch and the position behind it in one transaction: a power cut takes back both. */
 async function writeBatch(world: World, batch: RowBatch): Promise<void> {
   for (let race = 1; ; race++) {
     try {
@@ -136,7 +136,7 @@ function sort(
   return { good, failures };
 }
 
-/** Of what the import names, what has not been deleted meanwhile. */
+/** The segments and topics of the import that have not been deleted meanwhile. */
 async function stillThere(
   tx: Parameters<typeof liveSegments>[0],
   teamId: string,

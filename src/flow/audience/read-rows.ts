@@ -32,6 +32,10 @@ interface Parsed {
 interface Parser {
   parse(text: string, base: number, ignoreLastRow: boolean): Parsed;
 }
+/**
+ * The parser inside `Papa.parse`. Only it takes a text piece by piece: with `ignoreLastRow` it leaves a row that may not be whole
+ * yet, and `meta.cursor` says where that begins. The types of the package lack its constructor's options and its answer.
+ */
 const ParserOf = (Papa as unknown as { Parser: new (config: object) => Parser }).Parser;
 
 /**
@@ -73,7 +77,8 @@ export async function* readRows(
   for await (const chunk of content as AsyncIterable<Buffer>) {
     yield take(rest + toLineFeeds(decoder.decode(chunk, { stream: true })), false);
   }
-  const last = rest + decoder.decode();
+  // A CR that `toLineFeeds` still holds is dropped: it could only end the last row, which ends with the file as well.
+  const last = rest + toLineFeeds(decoder.decode());
   if (last !== '') yield take(last, true);
 }
 

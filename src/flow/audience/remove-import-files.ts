@@ -10,7 +10,7 @@ export async function removeImportFiles(world: World): Promise<void> {
     const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
     for (const id of ids) {
       await world.blobs.remove(id);
-      await noteFileRemoved(world.db, id, world.clock.now());
+      await world.db.tx((tx) => noteFileRemoved(tx, id, world.clock.now()));
     }
     if (ids.length < BATCH) return;
   }

@@ -208,7 +208,7 @@ function attemptOf(world: World, webhookId: string, event: DueEvent, outcome: Ou
     id: world.ids.prefixed('atmpt_'),
     webhookId,
     eventId: event.event_id,
-    taken: { dueAt: event.due_at, tries: event.tries, attempts: event.attempt_count },
+    read: { dueAt: event.due_at, tries: event.tries },
     nextAt: nextAt ?? null,
   };
 }

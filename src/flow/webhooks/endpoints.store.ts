@@ -18,7 +18,6 @@ export interface DueEvent {
   event_id: string;
   type: string;
   tries: number;
-  attempt_count: number;
   due_at: number;
   created_at: number;
 }
@@ -66,7 +65,7 @@ export function dueEvents(
   id: string,
   { now, limit }: { now: number; limit: number },
 ): Promise<DueEvent[]> {
-  const sql = `select event_id, type, tries, attempt_count, due_at, created_at from webhook_events
+  const sql = `select event_id, type, tries, due_at, created_at from webhook_events
     where webhook_id = ? and due_at is not null and due_at <= ? order by due_at, event_id limit ?`;
   return db.all<DueEvent>(sql, [id, now, limit]);
 }

@@ -1,9 +1,9 @@
-/** Counts the writes to each table, so that what was read can be remembered until somebody writes there. */
+/** Counts the writes to each table, so that what was read can be remembered until the next write there. */
 export interface TableVersions {
   /** A number that changes with every committed write to any of the tables. */
   of(tables: readonly string[]): number;
   committed(tables: Iterable<string>): void;
-  /** Somebody else wrote, nobody knows where. */
+  /** Another process has written to the database; to which tables is not known. */
   changedOutside(): void;
 }
 
@@ -39,8 +39,9 @@ export function memoOver<T>(version: () => number, load: (key: string) => Promis
 }
 
 /**
- * A write whose commit calls no `onCommit` listener and invalidates no memo: for columns that only their writer reads. The
- * comment in front hides it from `tableWrittenBy`.
+ * For a write to columns that no memo holds and no `onCommit` listener waits for, such as leases and progress: its commit calls
+ * no listener and invalidates no memo. `tableWrittenBy` finds the table at the beginning of a statement alone, and here a comment
+ * stands in front of it.
  */
 export const withoutCommitNotice = (sql: string): string => `/* without commit notice */ ${sql}`;
 

@@ -11,15 +11,15 @@ export interface FairBacklog<T> {
 
 /** Where an item stands among those that wait. */
 export interface Place {
-  /** Whose it is; without it, that of all items without one. */
+  /** The party it belongs to; items without one are one party together. */
   party?: string;
   /** 1, if it is not given. */
   weight?: number;
-  /** After its party's other items, whenever it was pushed. */
+  /** Taken after the other items of its party, even those that are pushed after it; `OTHERS_FOR_LATER` limits its wait. */
   isLater?: boolean;
 }
 
-/** While a party's other items keep coming, one of its later items is taken for so many times its weight of them. */
+/** A later item waits until other items of its party, of so many times its weight, were taken before it; then it is next. */
 const OTHERS_FOR_LATER = 4;
 
 interface Waiting<T> {
@@ -30,11 +30,11 @@ interface Waiting<T> {
 interface Party<T> {
   usual: Waiting<T>[];
   later: Waiting<T>[];
-  /** The weight of usual items that went before the first later one since that one could have been taken. */
+  /** The weight of usual items taken while the first later one waited. */
   passed: number;
 }
 
-/** Within a party, items are taken in the order in which they came, but for the later ones. */
+/** Within a party, items are taken in the order in which they were pushed; later ones (`isLater`) after the others. */
 export function createFairBacklog<T>(): FairBacklog<T> {
   /** The party that is served next comes first. */
   const parties = new Map<string, Party<T>>();

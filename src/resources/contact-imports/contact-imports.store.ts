@@ -78,7 +78,7 @@ export function oldestWaitingOfEachTeam(db: Executor, now: number): Promise<{ id
   return db.all(sql, [now, HEADS_MAX]);
 }
 
-/** Takes those of the imports that nobody works on meanwhile. */
+/** Leases those of the imports that no other process has leased since they were read. */
 export async function claimImports(
   db: Executor,
   { owner, now, until }: Lease,
@@ -124,11 +124,15 @@ async function insertFailures(tx: Executor, id: string, failures: Progress['fail
     'contact_import_failures',
     ['import_id', 'row', 'reason', 'value'],
     failures.map(({ row, reason, value }) => [id, row, reason, value]),
+    // Of two failures of one row, the first stays.
     'on conflict (import_id, row) do nothing',
   );
 }
 
-/** Ends an import; `failure` says why the file could not be read to its end. */
+/**
+ * Ends an import; `failure` says why the file could not be read to its end. It changes no count: they are of the rows that
+ * `writeProgress` has written, and the row at which reading ended is none of them.
+ */
 export async function finishImport(
   tx: Executor,
   {
@@ -142,7 +146,7 @@ export async function finishImport(
   const sql = `update contact_imports set status = ?, completed_at = ?, lease_owner = null, lease_until = null
     where id = ? and lease_owner = ?`;
   if ((await tx.run(sql, [status, at, id, owner])) === 0 || !failure) return;
-  // Why it ended is told, whatever failed before.
+  // The import keeps why it ended: where it has as many failures as are kept, the last of them is deleted for it.
   const kept = await failuresOf(tx, id);
   const last = kept.length < FAILURES_KEPT_MAX ? undefined : kept.at(-1);
   if (last) await tx.run('delete from contact_import_failures where import_id = ? and row = ?', [id, last.row]);
@@ -169,8 +173,9 @@ export async function importsWithOldFile(db: Executor, before: number, limit: nu
   return (await db.all<{ id: string }>(sql, [before, limit])).map((row) => row.id);
 }
 
-export async function noteFileRemoved(db: Executor, id: string, at: number): Promise<void> {
-  await db.run(withoutCommitNotice('update contact_imports set file_removed_at = ? where id = ?'), [at, id]);
-  // What stood in them may be somebody's address.
-  await db.run('update contact_import_failures set value = null where import_id = ?', [id]);
+/** Needs a transaction: an import with `file_removed_at` is not looked at again. */
+export async function noteFileRemoved(tx: Executor, id: string, at: number): Promise<void> {
+  await tx.run(withoutCommitNotice('update contact_imports set file_removed_at = ? where id = ?'), [at, id]);
+  // The values of failed rows may be addresses.
+  await tx.run('update contact_import_failures set value = null where import_id = ?', [id]);
 }

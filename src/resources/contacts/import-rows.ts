@@ -29,7 +29,7 @@ export interface ImportedRows {
   failures: { row: number; reason: string; value: string | null }[];
 }
 
-/** Somebody else made the same contact, or used up the plan, since the batch looked: it is done again. */
+/** Another request created one of the contacts, or used up the plan, after this batch had read: the batch is written again. */
 export class ImportRaced extends Error {}
 
 /**
@@ -51,7 +51,8 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
   );
   await addMembers(tx, [...members, ...fromRows.members]);
-  // What a row says of its contact goes before what the import says of all.
+  // The topics of the import come first in this list, those of the rows after them: for one topic the later choice holds, so a
+  // row overrules the import.
   await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], { source: 'import' });
   const { created, updated, skipped, failures } = sorted;
   if (created > 0 && (await addToContactCount(tx, teamId, created)) > limit) throw new ImportRaced();

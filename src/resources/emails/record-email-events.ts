@@ -19,7 +19,10 @@ export type EmailEvent = {
   at: number;
   /** Given where a repetition must be recognised. */
   id?: string;
-  /** Given by a caller that has moved the email to the state of the event itself: whether it is the first of its type. */
+  /**
+   * Whether the event is the first of its type for its email, so that counts of emails include it. Given by callers that know it
+   * because they have moved the email to the state themselves; otherwise `recordEmailEvents` finds it out.
+   */
   isFirst?: boolean;
 } & Happening<`email.${LastEvent | 'unsubscribed'}`>;
 

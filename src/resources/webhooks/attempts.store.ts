@@ -11,8 +11,8 @@ export interface Attempt {
   durationMs: number;
   sentAt: number;
   isSuccess: boolean;
-  /** As the event stood when it was taken: a replay in the meantime has given it another turn, which is not used up. */
-  taken: { dueAt: number; tries: number; attempts: number };
+  /** As the event was read before the attempt. Where a replay has changed it meanwhile, the attempt uses up none of the replay's tries. */
+  read: { dueAt: number; tries: number };
   /** When it is tried again; null when it is not. */
   nextAt: number | null;
 }
@@ -61,26 +61,26 @@ const changeOf = (attempt: Attempt) => ({
   e: attempt.eventId,
   ok: attempt.isSuccess ? 1 : 0,
   http: attempt.status,
-  due: attempt.taken.dueAt,
-  tries: attempt.taken.tries,
+  due: attempt.read.dueAt,
+  tries: attempt.read.tries,
   next: attempt.nextAt,
 });
 
+/** No replay has changed the event since it was read for the attempt. */
+const IS_AS_READ = '(e.due_at = v.due and e.tries = v.tries)';
+
 const SET = `set attempt_count = attempt_count + 1,
     last_http_status = v.http,
-    status = case when v.ok = 1 and (AS_TAKEN or e.due_at is null) then 'success'
-      when not (AS_TAKEN) then status
+    status = case when v.ok = 1 and (${IS_AS_READ} or e.due_at is null) then 'success'
+      when not ${IS_AS_READ} then status
       when v.next is null then 'failed' else 'attempting' end,
-    tries = case when AS_TAKEN then v.tries + 1 else e.tries end,
-    due_at = case when AS_TAKEN then v.next else e.due_at end,
-    parked = case when v.ok = 1 and e.due_at is null then 0 else parked end`.replaceAll(
-  'AS_TAKEN',
-  'e.due_at = v.due and e.tries = v.tries',
-);
+    tries = case when ${IS_AS_READ} then v.tries + 1 else e.tries end,
+    due_at = case when ${IS_AS_READ} then v.next else e.due_at end,
+    parked = case when v.ok = 1 and e.due_at is null then 0 else parked end`;
 
 const MATCH = 'where e.webhook_id = v.w and e.event_id = v.e returning webhook_id, event_id, attempt_count';
 
-/** Quietly: whoever looks for work would find what has just been done. */
+/** Without commit notice, which would wake the sender for the events that it has just tried. */
 const MOVE_ON_PG = withoutCommitNotice(`update webhook_events as e ${SET}
   from jsonb_to_recordset(?::jsonb) as v(w text, e uuid, ok int, http int, due bigint, tries int, next bigint) ${MATCH}`);
 

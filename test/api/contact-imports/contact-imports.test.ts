@@ -327,6 +327,21 @@ describe('afterwards', () => {
     ]);
   });
 
+  it('where what failed rows said cannot be removed, the next sweep removes it', async () => {
+    const team = await scene.team();
+    const { id } = await imported(team, 'email\na@example.org\nsomebody’s secret\n');
+    const { db } = scene.app.world;
+    const sweep = () => scene.app.jobs.find(({ name }) => name === 'remove-import-files')?.run();
+    const valueOf = async () => (await call(team, 'GET', `/contacts/imports/${id}/failures`)).body.data[0].value;
+    await using refusing = await refuseToForget(db);
+    scene.clock.advance(8 * 86_400_000);
+    await expect(sweep()).rejects.toThrow('the disk is full');
+    expect(await valueOf()).toBe('somebody’s secret');
+    await refusing[Symbol.asyncDispose]();
+    await sweep();
+    expect(await valueOf()).toBeNull();
+  });
+
   it('an import that was interrupted goes on where it stood', async () => {
     const team = await scene.team();
     const file = `email\n${Array.from({ length: 3000 }, (_, i) => `n${i}@example.org`).join('\n')}\nn0@example.org\n`;
@@ -357,3 +372,17 @@ it('a lease of an import is taken by one, renewed by that one alone, and taken b
   expect(await claim(other, 2999)).toBe(0);
   expect(await claim(other, 3000)).toBe(1);
 });
+
+/** Has the database refuse to change failed rows of imports. */
+async function refuseToForget(db: Scene['app']['world']['db']): Promise<AsyncDisposable> {
+  const table = 'contact_import_failures';
+  if (db.dialect === 'sqlite') {
+    await db.run(`create trigger refuse before update on ${table} begin select raise(abort, 'the disk is full'); end`);
+    return { [Symbol.asyncDispose]: async () => void (await db.run('drop trigger if exists refuse')) };
+  }
+  await db.run(
+    "create function refuse() returns trigger as $$ begin raise 'the disk is full'; end $$ language plpgsql",
+  );
+  await db.run(`create trigger refuse before update on ${table} for each row execute function refuse()`);
+  return { [Symbol.asyncDispose]: async () => void (await db.run('drop function if exists refuse cascade')) };
+}

@@ -1,21 +1,21 @@
 import { createFairShare, type FairShare } from '../../../platform/fair-share/index.ts';
 import type { IdleSessions, Peer } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
-import { OpeningRequests, type OpeningRequest, type TeamRequests } from './opening-requests.ts';
+import { OpeningRequests, type OpeningRequest, type PartyRequests } from './opening-requests.ts';
 import type { Deferral } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
-type Opening = Pick<OpeningRequest, 'team'> & { address: MxAddress };
+type Opening = Pick<OpeningRequest, 'party'> & { address: MxAddress };
 
-/** A destination with an idle connection and waiters whose teams have used up their shares. */
+/** A destination with an idle connection and waiters whose parties have used up their shares. */
 export interface ShareWaiter {
   handOut(): void;
 }
 
 /**
- * The connections of the process, which all destinations share. Teams share them fairly: each may hold as many as are
+ * The connections of the process, which all destinations share. Parties share them fairly: each may hold as many as are
  * free, counting those it opens and those that carry its mail, and at one address twice as many as are free there; idle
- * connections count for no team. Openings may take half of the connections, shared in the same way, because a
+ * connections count for no party. Openings may take half of the connections, shared in the same way, because a
  * connection that is never greeted holds its slot for minutes.
  */
 export class ConnectionSlots {
@@ -45,12 +45,12 @@ export class ConnectionSlots {
     return (this.#requests.count > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
   }
 
-  /** Whether the team waits for another connection and has used up its share. */
-  isHeldUp(team: string, address: MxAddress): boolean {
-    return this.#requests.hasTeam(team) && !this.mayHold(team, address);
+  /** Whether the party waits for another connection and has used up its share. */
+  isHeldUp(party: string, address: MxAddress): boolean {
+    return this.#requests.hasParty(party) && !this.mayHold(party, address);
   }
 
-  /** Whether requests wait that this connection would not serve: it does more good closed than idle. */
+  /** Whether requests wait that this connection cannot serve but its slot can: then it is closed instead of parked. */
   isInTheWay({ address, key }: Peer): boolean {
     const served = address.wantedOf(key);
     return (
@@ -58,34 +58,34 @@ export class ConnectionSlots {
     );
   }
 
-  mayHold(team: string, address?: MxAddress): boolean {
-    return this.#held.fits(team) && (address?.mayHold(team) ?? true);
+  mayHold(party: string, address?: MxAddress): boolean {
+    return this.#held.fits(party) && (address?.mayHold(party) ?? true);
   }
 
-  /** A connection to this address carries the team's mail from now on. */
-  carry(team: string, address: MxAddress): void {
-    this.#held.enter(team);
-    address.carry(team);
+  /** A connection to this address carries the party's mail from now on. */
+  carry(party: string, address: MxAddress): void {
+    this.#held.enter(party);
+    address.carry(party);
   }
 
-  carried(team: string, address: MxAddress): void {
-    this.#held.leave(team);
-    address.carried(team);
+  carried(party: string, address: MxAddress): void {
+    this.#held.leave(party);
+    address.carried(party);
   }
 
-  /** Calls the waiter's `handOut` when the team may hold another connection. */
-  awaitShare(team: string, waiter: ShareWaiter): void {
-    const waiters = this.#shareWaiters.get(team) ?? new Set();
-    this.#shareWaiters.set(team, waiters.add(waiter));
+  /** Calls the waiter's `handOut` once the party may hold another connection. */
+  awaitShare(party: string, waiter: ShareWaiter): void {
+    const waiters = this.#shareWaiters.get(party) ?? new Set();
+    this.#shareWaiters.set(party, waiters.add(waiter));
   }
 
   /** Answers at once where possible; the returned function withdraws a request that still waits. */
   request(request: OpeningRequest): () => void {
-    const { team, peer } = request;
+    const { party, peer } = request;
     this.#requests.add(request);
     if (peer.address.refusal) this.#failed.add(peer.address);
     this.serve();
-    if (this.#requests.has(request) && peer.address.isFull && peer.address.mayHold(team))
+    if (this.#requests.has(request) && peer.address.isFull && peer.address.mayHold(party))
       this.#idle.closeOne(peer.address);
     return () => this.#requests.remove(request);
   }
@@ -96,9 +96,9 @@ export class ConnectionSlots {
    */
   pass(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
     if (peer.address.wantedOf(peer.key) === 0) return false;
-    for (const [team, requests] of this.#requests.teams()) {
-      if (!this.#held.fits(team)) continue;
-      const next = this.#nextFor(team, requests, peer, wasIdle);
+    for (const [party, requests] of this.#requests.parties()) {
+      if (!this.#held.fits(party)) continue;
+      const next = this.#nextFor(party, requests, peer, wasIdle);
       if (!next) continue;
       if (next.peer.key !== peer.key) return false;
       this.#lend(session, next, wasIdle);
@@ -107,19 +107,19 @@ export class ConnectionSlots {
     return false;
   }
 
-  /** The team's first request that could use this connection, or its slot once it is closed. */
-  #nextFor(team: string, requests: TeamRequests, lent: Peer, wasIdle: boolean): OpeningRequest | undefined {
+  /** The party's first request that could use this connection, or its slot once it is closed. */
+  #nextFor(party: string, requests: PartyRequests, lent: Peer, wasIdle: boolean): OpeningRequest | undefined {
     for (const { peer, requests: alike } of requests.byPeer) {
       const isAlike = peer.key === lent.key;
-      if (!peer.address.mayHold(team) || !(isAlike || this.#makesRoomFor(lent.address, peer.address, team))) continue;
+      if (!peer.address.mayHold(party) || !(isAlike || this.#makesRoomFor(lent.address, peer.address, party))) continue;
       for (const request of alike) if (isAlike ? request.mayAdopt(wasIdle) : request.isReady()) return request;
     }
     return undefined;
   }
 
   /** Whether closing a connection to one address makes room for one to the other; not while another is being closed already. */
-  #makesRoomFor(closed: MxAddress, wanted: MxAddress, team: string): boolean {
-    if (!this.#openings.fits(team)) return false;
+  #makesRoomFor(closed: MxAddress, wanted: MxAddress, party: string): boolean {
+    if (!this.#openings.fits(party)) return false;
     if (wanted === closed) return wanted.isFull && wanted.leaving === 0;
     return this.#sockets >= this.#countMax && !wanted.isFull && this.#leaving === 0;
   }
@@ -136,17 +136,17 @@ export class ConnectionSlots {
     address.leaving += 1;
   }
 
-  opened({ team, address }: Opening): void {
-    this.#openings.leave(team);
-    this.#held.leave(team);
-    address.opened(team);
+  opened({ party, address }: Opening): void {
+    this.#openings.leave(party);
+    this.#held.leave(party);
+    address.opened(party);
   }
 
-  failed({ team, address }: Opening, why: Deferral | undefined): void {
-    this.#openings.leave(team);
-    this.#held.leave(team);
+  failed({ party, address }: Opening, why: Deferral | undefined): void {
+    this.#openings.leave(party);
+    this.#held.leave(party);
     this.#sockets -= 1;
-    address.failed(team, why);
+    address.failed(party, why);
     if (why) this.#failed.add(address);
     this.serve();
   }
@@ -166,7 +166,7 @@ export class ConnectionSlots {
     this.serve();
   }
 
-  /** Gives free slots and idle connections to the requests, to each team in turn. */
+  /** Gives free slots and idle connections to the requests, to each party in turn. */
   serve(): void {
     if (this.#requests.count + this.#shareWaiters.size === 0) return this.#failed.clear();
     this.#serveAgain = true;
@@ -184,9 +184,9 @@ export class ConnectionSlots {
   }
 
   #tellShareWaiters(): void {
-    for (const [team, waiters] of [...this.#shareWaiters]) {
-      if (!this.mayHold(team)) continue;
-      this.#shareWaiters.delete(team);
+    for (const [party, waiters] of [...this.#shareWaiters]) {
+      if (!this.mayHold(party)) continue;
+      this.#shareWaiters.delete(party);
       for (const waiter of waiters) waiter.handOut();
     }
   }
@@ -200,21 +200,21 @@ export class ConnectionSlots {
     }
   }
 
-  /** Permits one opening for each team that may have one; false where none may. */
+  /** Permits one opening for each party that may have one; false where none may. */
   #round(): boolean {
     let wasAny = false;
-    for (const [team, requests] of this.#requests.teams()) {
-      if (!this.#held.fits(team) || !this.#openings.fits(team)) continue;
-      const request = firstReady(team, requests);
+    for (const [party, requests] of this.#requests.parties()) {
+      if (!this.#held.fits(party) || !this.#openings.fits(party)) continue;
+      const request = firstReady(party, requests);
       if (!request) continue;
       if (this.#sockets >= this.#countMax) {
         this.#idle.closeOne();
         return false;
       }
       this.#sockets += 1;
-      this.#held.enter(team);
-      this.#openings.enter(team);
-      request.peer.address.opens(team);
+      this.#held.enter(party);
+      this.#openings.enter(party);
+      request.peer.address.opens(party);
       this.#requests.hadTurn(request);
       this.#answer(request, 'open');
       wasAny = true;
@@ -227,8 +227,8 @@ export class ConnectionSlots {
   }
 
   #adoptsIdle({ address, key }: Peer): boolean {
-    for (const [team, requests] of this.#requests.teams()) {
-      if (!this.#held.fits(team) || !address.mayHold(team)) continue;
+    for (const [party, requests] of this.#requests.parties()) {
+      if (!this.#held.fits(party) || !address.mayHold(party)) continue;
       for (const request of requests.of(key)) {
         if (!request.mayAdopt(true)) continue;
         const idle = this.#idle.take(key);
@@ -246,9 +246,9 @@ export class ConnectionSlots {
   }
 }
 
-function firstReady(team: string, requests: TeamRequests): OpeningRequest | undefined {
+function firstReady(party: string, requests: PartyRequests): OpeningRequest | undefined {
   for (const { peer, requests: alike } of requests.byPeer) {
-    if (peer.address.isFull || !peer.address.mayHold(team)) continue;
+    if (peer.address.isFull || !peer.address.mayHold(party)) continue;
     for (const request of alike) if (request.isReady()) return request;
   }
   return undefined;

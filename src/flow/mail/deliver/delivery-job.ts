@@ -57,7 +57,7 @@ export type DeferReason =
   | 'tls_unavailable'
   /** The peer did not speak SMTP as it should. */
   | 'protocol_error'
-  /** We are shutting down or the job was aborted before anything was handed over. */
+  /** We broke the job off before anything was handed over, because of a stop. It counts as no attempt. */
   | 'stopping';
 
 export type BounceReason =

@@ -9,7 +9,7 @@ import type { MxAddress } from './mx-address.ts';
 import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
-import { WaitersByTeam } from './waiters-by-team.ts';
+import { WaitersByParty } from './waiters-by-party.ts';
 
 /** A connection that others wait for is passed on after this many messages for one destination. */
 const MESSAGES_WHILE_SCARCE = 10;
@@ -25,17 +25,17 @@ export class Destination implements ShareWaiter {
   #options: DestinationOptions;
   #idle: SmtpSession[] = [];
   #sessions = new Set<SmtpSession>();
-  /** Also of leased sessions whose connection is gone, until they are released. */
+  /** The peer of each session, also of a leased one whose connection is gone, until it is released. */
   #peerOf = new WeakMap<SmtpSession, Peer>();
-  /** Openings requested or under way, by the team they are for. */
+  /** Openings requested or under way, by the party they are for. */
   #wanted = new Map<string, number>();
   #wantedCount = 0;
   /** Openings under way: they hold a slot. */
   #opening = 0;
   #closing = 0;
-  /** Sessions that are to be released, also those whose connection is gone. */
+  /** Leased sessions, also those whose connection is gone: each is still to be released. */
   #leases = 0;
-  #waiting = new WaitersByTeam<Waiter>();
+  #waiting = new WaitersByParty<Waiter>();
   #failures: FailureMemory;
   #stopping = new AbortController();
 
@@ -45,70 +45,71 @@ export class Destination implements ShareWaiter {
   }
 
   /** Leases a connection for one transaction, or says why there is none. `fresh` passes over idle connections. */
-  acquire(team: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
+  acquire(party: string, signal: AbortSignal, fresh: boolean): Promise<Lease> {
     if (this.#stopping.signal.aborted || signal.aborted) return Promise.resolve(STOPPING);
     const { slots } = this.#options;
-    const mayHave = !fresh && this.#failures.whyTeam(team) === undefined;
-    const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(team, session)) : undefined;
+    const mayHave = !fresh && this.#failures.whyParty(party) === undefined;
+    const idle = mayHave ? this.#idle.findLast((session) => this.#mayHold(party, session)) : undefined;
     if (idle) {
       this.#unpark(idle);
-      this.#beginLease(team, idle);
+      this.#beginLease(party, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
     // Where one idle connection was dead, the others are taken for dead too.
     if (fresh) for (const session of [...this.#idle]) this.yieldIdle(session);
-    const why = this.whyDown(team);
+    const why = this.whyDown(party);
     if (why) return Promise.resolve(asDown(why));
     return new Promise((resolve) => {
       const settle = (lease: Lease): void => {
         unwatch();
-        this.#waiting.remove(team, waiter);
+        this.#waiting.remove(party, waiter);
         resolve(lease);
       };
-      const waiter: Waiter = { team, needsFresh: fresh, settle };
+      const waiter: Waiter = { party, needsFresh: fresh, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
-      this.#waiting.add(team, waiter, fresh ? 'first' : 'last');
-      if (this.#idle.length > 0) slots.awaitShare(team, this);
+      this.#waiting.add(party, waiter, fresh ? 'first' : 'last');
+      if (this.#idle.length > 0) slots.awaitShare(party, this);
       this.#openForWaiters();
     });
   }
 
-  /** Opens connections for the waiters; only one until the destination has shown that it answers. */
+  /** Opens connections for the waiters: for each party one, until the destination has greeted us, and then one for each waiter. */
   #openForWaiters(): void {
     if (this.#waiting.size === 0 || this.#stopping.signal.aborted) return;
     const { connectionsMax } = this.#options.limits;
-    for (const [team, count] of [...this.#waiting.teams()]) {
-      const turnedAway = this.#failures.whyTeam(team);
+    for (const [party, count] of [...this.#waiting.parties()]) {
+      const turnedAway = this.#failures.whyParty(party);
       if (turnedAway) {
-        refuse(this.#waiting.takeAllOf(team), asDown(turnedAway));
+        refuse(this.#waiting.takeAllOf(party), asDown(turnedAway));
         continue;
       }
       const { why } = this.#failures.all;
       if (why) {
         // A peer that limits connections still serves the established ones: the waiters may wait for those.
-        if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(team), asDown(why));
-        else if (this.#sessions.size === this.#idle.length) this.#refuseFresh(team, asDown(why));
+        if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(party), asDown(why));
+        else if (this.#sessions.size === this.#idle.length) this.#refuseFresh(party, asDown(why));
         continue;
       }
-      for (let wanted = this.#wanted.get(team) ?? 0; wanted < count; wanted++) {
+      // The limit counts each party's own openings alone: `isReady` of `#permission` holds it for all of them together.
+      for (let wanted = this.#wanted.get(party) ?? 0; wanted < count; wanted++) {
         if (this.#sessions.size + wanted + this.#closing >= connectionsMax) break;
         if (this.#sessions.size === 0 && wanted > 0) break;
-        void this.#open(team);
+        void this.#open(party);
       }
     }
   }
 
   /** Refuses the waiters that need a fresh connection: all established ones are idle, and none is being opened. */
-  #refuseFresh(team: string, outcome: JobOutcome): void {
+  #refuseFresh(party: string, outcome: JobOutcome): void {
     if (this.#wantedCount > 0) return;
-    for (let first = this.#waiting.first(team); first?.needsFresh; first = this.#waiting.first(team))
+    for (let first = this.#waiting.first(party); first?.needsFresh; first = this.#waiting.first(party))
       first.settle(outcome);
   }
 
-  async #open(team: string): Promise<void> {
-    this.#countWanted(team, 1);
-    const opened = await this.#openFirst(team);
-    this.#countWanted(team, -1);
+  async #open(party: string): Promise<void> {
+    this.#countWanted(party, 1);
+    const opened = await this.#openFirst(party);
+    this.#countWanted(party, -1);
     if (opened.kind !== 'open') {
       if (opened.kind === 'unneeded') this.#openForWaiters();
       else this.#openingFailed(opened);
@@ -116,7 +117,7 @@ export class Destination implements ShareWaiter {
     }
     const { session, peer } = opened;
     this.#opening -= 1;
-    this.#options.slots.opened({ team, address: peer.address });
+    this.#options.slots.opened({ party, address: peer.address });
     this.#failures.all.answered();
     this.#adopt(session, peer, false);
     this.#openForWaiters();
@@ -124,7 +125,7 @@ export class Destination implements ShareWaiter {
   }
 
   /** Opens the first of the route's targets that greets us; what the others said becomes the detail. */
-  async #openFirst(team: string): Promise<OpenedFirst> {
+  async #openFirst(party: string): Promise<OpenedFirst> {
     const { clock, limits, slots } = this.#options;
     const route = await this.#options.route();
     if (route.kind !== 'route') return route;
@@ -136,7 +137,7 @@ export class Destination implements ShareWaiter {
         break;
       }
       const peer = this.#options.peerOf(target);
-      const permission = await this.#permission(team, peer);
+      const permission = await this.#permission(party, peer);
       if (permission === 'stopping' || permission === 'unneeded')
         return permission === 'stopping' ? STOPPING : UNNEEDED;
       if (permission !== 'open') {
@@ -154,13 +155,13 @@ export class Destination implements ShareWaiter {
       this.#opening -= 1;
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
-      slots.failed({ team, address: peer.address }, addressOutcome(failure));
+      slots.failed({ party, address: peer.address }, addressOutcome(failure));
     }
     return this.#stopping.signal.aborted ? STOPPING : allFailed(failures);
   }
 
   /** Resolves when the slots permit an opening, or when the opening is refused or no longer needed. */
-  #permission(team: string, peer: Peer): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
+  #permission(party: string, peer: Peer): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
     const { slots } = this.#options;
     return new Promise((resolve) => {
       let withdraw = (): void => undefined;
@@ -170,7 +171,7 @@ export class Destination implements ShareWaiter {
       });
       if (this.#stopping.signal.aborted) return;
       withdraw = slots.request({
-        team,
+        party,
         peer,
         isReady: () => !this.#isFull && (this.#sessions.size > 0 || this.#opening === 0),
         answer: (answer) => {
@@ -180,7 +181,7 @@ export class Destination implements ShareWaiter {
             this.#opening += 1;
             return resolve('open');
           }
-          slots.failed({ team, address: peer.address }, undefined);
+          slots.failed({ party, address: peer.address }, undefined);
           resolve('unneeded');
         },
         mayAdopt: (wasIdle) => !this.#isFull && this.#hasWaiterFor(peer, wasIdle),
@@ -193,11 +194,11 @@ export class Destination implements ShareWaiter {
     });
   }
 
-  #countWanted(team: string, change: 1 | -1): void {
+  #countWanted(party: string, change: 1 | -1): void {
     this.#wantedCount += change;
-    const wanted = (this.#wanted.get(team) ?? 0) + change;
-    if (wanted === 0) this.#wanted.delete(team);
-    else this.#wanted.set(team, wanted);
+    const wanted = (this.#wanted.get(party) ?? 0) + change;
+    if (wanted === 0) this.#wanted.delete(party);
+    else this.#wanted.set(party, wanted);
   }
 
   #openingFailed(outcome: JobOutcome): void {
@@ -218,31 +219,31 @@ export class Destination implements ShareWaiter {
   /** Leases the connection to the next waiter that may have it; without such a waiter, passes it on or parks it. */
   #lease(session: SmtpSession, wasIdle: boolean): void {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((team) => this.#mayHold(team, session) && this.#accepts(team, wasIdle));
+    const waiter = this.#waiting.take((party) => this.#mayHold(party, session) && this.#accepts(party, wasIdle));
     if (waiter) {
-      this.#beginLease(waiter.team, session);
+      this.#beginLease(waiter.party, session);
       return waiter.settle({ kind: 'lease', session });
     }
-    for (const [team] of this.#waiting.teams()) slots.awaitShare(team, this);
+    for (const [party] of this.#waiting.parties()) slots.awaitShare(party, this);
     const peer = this.#peerOf.get(session);
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
     if (isOver || !peer) this.#retire(session);
     else if (!this.#passOn(session, peer, wasIdle)) this.#park(session, peer);
   }
 
-  #beginLease(team: string, session: SmtpSession): void {
+  #beginLease(party: string, session: SmtpSession): void {
     const peer = this.#peerOf.get(session);
     this.#leases += 1;
-    if (peer) this.#options.slots.carry(team, peer.address);
+    if (peer) this.#options.slots.carry(party, peer.address);
   }
 
-  release(team: string, session: SmtpSession, ending: Ending | undefined): void {
+  release(party: string, session: SmtpSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
     const peer = this.#peerOf.get(session);
-    const isWanted = peer !== undefined && (slots.isScarce(peer.address) || slots.isHeldUp(team, peer.address));
+    const isWanted = peer !== undefined && (slots.isScarce(peer.address) || slots.isHeldUp(party, peer.address));
     this.#leases -= 1;
-    if (peer) slots.carried(team, peer.address);
-    if (ending) this.#noteEnding(team, session, ending);
+    if (peer) slots.carried(party, peer.address);
+    if (ending) this.#noteEnding(party, session, ending);
     const { failure, isOutOfStep, isLeaving } = session.connection;
     const isUsable = !failure && !isOutOfStep && !isLeaving && !this.#stopping.signal.aborted;
     const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
@@ -252,8 +253,8 @@ export class Destination implements ShareWaiter {
     slots.serve();
   }
 
-  #noteEnding(team: string, session: SmtpSession, ending: Ending): void {
-    this.#failures.note(team, ending);
+  #noteEnding(party: string, session: SmtpSession, ending: Ending): void {
+    this.#failures.note(party, ending);
     const address = this.#peerOf.get(session)?.address;
     if (ending.kind === 'worked') address?.backOff.worked();
     else if (ending.kind === 'broken' && address) this.#options.slots.brokeOff(address, ending.why);
@@ -289,7 +290,8 @@ export class Destination implements ShareWaiter {
       this.#unpark(session);
       this.#lease(session, true);
     }
-    if (this.#idle.length > 0) for (const [team] of this.#waiting.teams()) this.#options.slots.awaitShare(team, this);
+    if (this.#idle.length > 0)
+      for (const [party] of this.#waiting.parties()) this.#options.slots.awaitShare(party, this);
     this.#openForWaiters();
   }
 
@@ -339,7 +341,7 @@ export class Destination implements ShareWaiter {
     for (const session of [...this.#idle]) this.yieldIdle(session);
   }
 
-  /** Breaks transactions under way. */
+  /** Breaks off transactions under way. */
   abandon(): void {
     for (const session of this.#sessions)
       session.connection.fail({ kind: 'aborted', detail: 'the server is stopping' });
@@ -351,18 +353,18 @@ export class Destination implements ShareWaiter {
 
   /** Whether a waiter may have a connection to this peer now. */
   #hasWaiterFor({ address }: Peer, wasIdle: boolean): boolean {
-    const teams = [...this.#waiting.teams()].map(([team]) => team);
-    return teams.some((team) => this.#options.slots.mayHold(team, address) && this.#accepts(team, wasIdle));
+    const parties = [...this.#waiting.parties()].map(([party]) => party);
+    return parties.some((party) => this.#options.slots.mayHold(party, address) && this.#accepts(party, wasIdle));
   }
 
   /** Idle connections may be dead, and a second dead one ends the try: waiters that met one need a fresh one. */
-  #accepts(team: string, wasIdle: boolean): boolean {
-    const first = this.#waiting.first(team);
+  #accepts(party: string, wasIdle: boolean): boolean {
+    const first = this.#waiting.first(party);
     return first !== undefined && !(wasIdle && first.needsFresh);
   }
 
-  #mayHold(team: string, session: SmtpSession): boolean {
-    return this.#options.slots.mayHold(team, this.#peerOf.get(session)?.address);
+  #mayHold(party: string, session: SmtpSession): boolean {
+    return this.#options.slots.mayHold(party, this.#peerOf.get(session)?.address);
   }
 
   get #isFull(): boolean {
@@ -377,12 +379,12 @@ export class Destination implements ShareWaiter {
     return { idle: this.#idle.length, waiting: this.#waiting.size, isDown: this.#failures.all.why !== undefined };
   }
 
-  /** Why a team's mail would be deferred without being tried. */
-  whyDown(team: string): Deferral | undefined {
-    return this.#failures.whyTeam(team) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined);
+  /** Why a party's mail would be deferred without being tried. */
+  whyDown(party: string): Deferral | undefined {
+    return this.#failures.whyParty(party) ?? (this.#sessions.size === 0 ? this.#failures.all.why : undefined);
   }
 
-  /** True when nothing is lost by dropping this object. */
+  /** Whether the pool may drop this object: it has no connection, lease or waiter, and remembers no failure. */
   get isForgettable(): boolean {
     const isQuiet = this.connections + this.#leases + this.#wantedCount + this.#waiting.size === 0;
     return isQuiet && this.#failures.isForgettable;

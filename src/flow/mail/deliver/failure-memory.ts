@@ -4,11 +4,11 @@ import type { Deferral } from './delivery-job.ts';
 
 const HANDSHAKE_MEMORY_MS = 600_000;
 
-/** Failures of a destination: for all mail, for each team whose sessions the peer ended, and of TLS handshakes by address. */
+/** Failures of a destination: for all mail, for each party whose sessions the peer ended, and of TLS handshakes by address. */
 export class FailureMemory {
   readonly all: BackOff<Deferral>;
   #options: BackOffOptions;
-  #ofTeams = new Map<string, BackOff<Deferral>>();
+  #ofParties = new Map<string, BackOff<Deferral>>();
   #plainUntil = new Map<string, number>();
 
   constructor(options: BackOffOptions) {
@@ -16,20 +16,20 @@ export class FailureMemory {
     this.all = new BackOff(options);
   }
 
-  /** Why this team's mail is deferred while that of other teams is delivered. */
-  whyTeam(team: string): Deferral | undefined {
-    return this.#ofTeams.get(team)?.why;
+  /** Why this party's mail is deferred while that of other parties is delivered. */
+  whyParty(party: string): Deferral | undefined {
+    return this.#ofParties.get(party)?.why;
   }
 
-  note(team: string, ending: Ending): void {
+  note(party: string, ending: Ending): void {
     if (ending.kind === 'worked') {
       this.all.worked();
-      this.#ofTeams.delete(team);
+      this.#ofParties.delete(party);
     } else if (ending.kind === 'broken') {
       this.all.failedTogether(ending.why);
     } else {
-      const backOff = this.#ofTeams.get(team) ?? new BackOff(this.#options);
-      this.#ofTeams.set(team, backOff);
+      const backOff = this.#ofParties.get(party) ?? new BackOff(this.#options);
+      this.#ofParties.set(party, backOff);
       backOff.failedTogether(ending.why);
     }
   }
@@ -44,6 +44,6 @@ export class FailureMemory {
   }
 
   get isForgettable(): boolean {
-    return [this.all, ...this.#ofTeams.values()].every((backOff) => backOff.isForgettable);
+    return [this.all, ...this.#ofParties.values()].every((backOff) => backOff.isForgettable);
   }
 }

@@ -5,7 +5,7 @@ import type { SmtpSession } from './smtp-session.ts';
 export type Lease = { kind: 'lease'; session: SmtpSession } | JobOutcome;
 
 export interface Waiter {
-  team: string;
+  party: string;
   /** Its last try met a dead connection: it needs a newly opened one. */
   needsFresh: boolean;
   settle: (lease: Lease) => void;

@@ -4,7 +4,7 @@ import type { Deferral } from './delivery-job.ts';
 
 /** Openings at one time to an address without an established connection: it may be silent for every name behind it. */
 const PROBES_MAX = 2;
-/** Connections mostly come back after each message, so a team alone may hold two thirds of them. */
+/** Connections mostly come back after each message, so a party alone may hold two thirds of them. */
 const TIMES_FREE = 2;
 
 export interface MxAddressOptions extends BackOffOptions {
@@ -12,7 +12,7 @@ export interface MxAddressOptions extends BackOffOptions {
 }
 
 /**
- * One address of a mail server as one of our egresses sees it, with what the names behind it share. Teams share its
+ * One address of a mail server as one of our egresses sees it, with what the names behind it share. Parties share its
  * connections fairly, because a large provider has thousands of names behind one address.
  */
 export class MxAddress {
@@ -63,34 +63,34 @@ export class MxAddress {
     return this.#opening + this.#sessions + this.wanted === 0 && this.backOff.isForgettable;
   }
 
-  mayHold(team: string): boolean {
-    return this.#held.fits(team);
+  mayHold(party: string): boolean {
+    return this.#held.fits(party);
   }
 
-  /** One of its connections carries the team's mail from now on. */
-  carry(team: string): void {
-    this.#held.enter(team);
+  /** One of its connections carries the party's mail from now on. */
+  carry(party: string): void {
+    this.#held.enter(party);
   }
 
-  carried(team: string): void {
-    this.#held.leave(team);
+  carried(party: string): void {
+    this.#held.leave(party);
   }
 
-  opens(team: string): void {
-    this.#held.enter(team);
+  opens(party: string): void {
+    this.#held.enter(party);
     this.#opening += 1;
   }
 
-  opened(team: string): void {
-    this.#held.leave(team);
+  opened(party: string): void {
+    this.#held.leave(party);
     this.#opening -= 1;
     this.#sessions += 1;
     this.backOff.answered();
   }
 
   /** `outcome` is undefined where the failure says nothing about other mail. */
-  failed(team: string, outcome: Deferral | undefined): void {
-    this.#held.leave(team);
+  failed(party: string, outcome: Deferral | undefined): void {
+    this.#held.leave(party);
     this.#opening -= 1;
     if (outcome) this.backOff.failed(outcome);
   }

@@ -3,15 +3,15 @@ import type { MxAddress } from './mx-address.ts';
 import { partyBefore } from './party.ts';
 import type { SmtpSession } from './smtp-session.ts';
 
-/** A destination's request for a connection to a peer, for one team. */
+/** A destination's request for a connection to a peer, for one party. */
 export interface OpeningRequest {
-  team: string;
+  party: string;
   peer: Peer;
   /** Whether the destination's own limits allow one more opening. */
   isReady(): boolean;
   /** Permits the opening, whose end is to be reported to the slots; or refuses it, because the address failed meanwhile. */
   answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
-  /** Whether an existing connection would do as well; one that was idle may be dead. */
+  /** Whether an existing connection serves as well as a new one; `wasIdle`: it may be dead. */
   mayAdopt(wasIdle: boolean): boolean;
   /** Hands over an existing connection, which another destination had until now. */
   adopt(session: SmtpSession, wasIdle: boolean): void;
@@ -23,8 +23,8 @@ interface Alike {
   requests: Set<OpeningRequest>;
 }
 
-/** The requests of one team; the peers they ask for are served round robin. */
-export class TeamRequests {
+/** The requests of one party; the peers they ask for are served round robin. */
+export class PartyRequests {
   #byKey = new Map<string, Alike>();
 
   add(request: OpeningRequest): void {
@@ -65,14 +65,14 @@ export class TeamRequests {
 }
 
 /**
- * All requests for connections. Teams are served round robin, and a team that asks for the first time comes before
+ * All requests for connections. Parties are served round robin, and a party that asks for the first time comes before
  * those that were served already. Thousands may wait behind one address that has no slot free: nothing here walks them
  * all for each mail.
  */
 export class OpeningRequests {
-  /** Teams that were given nothing since the queue was last empty; the latest is served first, as most of them want little. */
-  #newcomers = new Map<string, TeamRequests>();
-  #others = new Map<string, TeamRequests>();
+  /** Parties that were given no connection since no request waited. The latest comes first, because most of them want few. */
+  #newcomers = new Map<string, PartyRequests>();
+  #others = new Map<string, PartyRequests>();
   #hadTurn = new Set<string>();
   #count = 0;
 
@@ -80,60 +80,60 @@ export class OpeningRequests {
     return this.#count;
   }
 
-  hasTeam(team: string): boolean {
-    return this.#queueOf(team).has(team);
+  hasParty(party: string): boolean {
+    return this.#queueOf(party).has(party);
   }
 
   has(request: OpeningRequest): boolean {
-    return this.#queueOf(request.team).get(request.team)?.has(request) ?? false;
+    return this.#queueOf(request.party).get(request.party)?.has(request) ?? false;
   }
 
   add(request: OpeningRequest): void {
-    const queue = this.#queueOf(request.team);
-    const requests = queue.get(request.team) ?? new TeamRequests();
+    const queue = this.#queueOf(request.party);
+    const requests = queue.get(request.party) ?? new PartyRequests();
     requests.add(request);
-    queue.set(request.team, requests);
+    queue.set(request.party, requests);
     this.#count += 1;
     request.peer.address.want(request.peer.key, 1);
   }
 
   remove(request: OpeningRequest): void {
-    const queue = this.#queueOf(request.team);
-    const requests = queue.get(request.team);
+    const queue = this.#queueOf(request.party);
+    const requests = queue.get(request.party);
     if (!requests?.has(request)) return;
     requests.remove(request);
-    if (requests.isEmpty) queue.delete(request.team);
+    if (requests.isEmpty) queue.delete(request.party);
     this.#count -= 1;
     request.peer.address.want(request.peer.key, -1);
     if (this.#count === 0) this.#hadTurn.clear();
   }
 
-  /** Puts the team behind the others, which may all be waiting for one single slot. */
-  hadTurn({ team, peer }: OpeningRequest): void {
-    const queue = this.#queueOf(team);
-    const requests = queue.get(team);
+  /** Puts the party behind all others, so that each has its turn even where all wait for one slot. */
+  hadTurn({ party, peer }: OpeningRequest): void {
+    const queue = this.#queueOf(party);
+    const requests = queue.get(party);
     if (!requests) return;
-    queue.delete(team);
+    queue.delete(party);
     requests.hadTurn(peer.key);
-    this.#hadTurn.add(team);
-    this.#others.set(team, requests);
+    this.#hadTurn.add(party);
+    this.#others.set(party, requests);
   }
 
-  /** A snapshot of the teams, next in turn first; marketing mail comes behind the transactional mail of its team. */
-  teams(): [team: string, requests: TeamRequests][] {
+  /** A snapshot of the parties, next in turn first; a team's marketing mail comes behind its transactional mail. */
+  parties(): [party: string, requests: PartyRequests][] {
     const inTurn = [...[...this.#newcomers].reverse(), ...this.#others];
-    const isBehind = ([team]: [string, TeamRequests]): boolean => this.hasTeam(partyBefore(team) ?? '');
+    const isBehind = ([party]: [string, PartyRequests]): boolean => this.hasParty(partyBefore(party) ?? '');
     if (!inTurn.some(isBehind)) return inTurn;
     return [...inTurn.filter((one) => !isBehind(one)), ...inTurn.filter(isBehind)];
   }
 
   at(address: MxAddress): OpeningRequest[] {
     if (address.wanted === 0) return [];
-    const alike = this.teams().flatMap(([, requests]) => [...requests.byPeer]);
+    const alike = this.parties().flatMap(([, requests]) => [...requests.byPeer]);
     return alike.filter(({ peer }) => peer.address === address).flatMap(({ requests }) => [...requests]);
   }
 
-  #queueOf(team: string): Map<string, TeamRequests> {
-    return this.#hadTurn.has(team) ? this.#others : this.#newcomers;
+  #queueOf(party: string): Map<string, PartyRequests> {
+    return this.#hadTurn.has(party) ? this.#others : this.#newcomers;
   }
 }

@@ -50,7 +50,7 @@ export function createCarry(options: CarryOptions): Carry {
     if (isWritten) handOffLog.clear(row.id);
   };
 
-  /** Undefined when the delivery is no longer ours. */
+  /** Answers undefined where another node has taken the delivery over. */
   async function attempt(
     { row, recipients, batch, interrupt }: Attempt,
     onConversation: (conversation: Conversation) => void,
@@ -74,7 +74,7 @@ export function createCarry(options: CarryOptions): Carry {
     };
     const message = () => batch.message(row, interrupt);
     try {
-      // Delivery calls back as a connection goes on: for the message, before the dot, at the dot, and with what was said.
+      // `deliver` calls back in this order: `message`, `handOff.intend` before the final dot, `handOff.mark` at it, `onConversation`.
       return await options.deliver(jobOf(row, recipients, mailFrom), {
         message,
         handOff,
@@ -127,7 +127,10 @@ function untilVerified(recipients: readonly string[], domain: string): Outcome[]
 const KEYS_CHANGED = 'The keys of the domain changed while the message was under way';
 const INTERRUPTED = 'The server stopped while the message was under way';
 
-/** Offered again at once, and then signed with the present keys; what was broken off does not count as an attempt. */
+/**
+ * The delivery is due again at once, and is then signed with the present keys. `stopping` is the reason of whatever we break off
+ * ourselves, at a stop or for changed keys: `conclude` counts it as no attempt and records no event.
+ */
 function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
 }

@@ -22,7 +22,7 @@ export interface AtLimit {
 export interface InFlight {
   readonly isEmpty: boolean;
   readonly count: number;
-  /** How many may be claimed now: few enough that they never use up what is left, whichever team they belong to. */
+  /** How many may be claimed now: so few that a claim never takes all slots that are left, even if all of it is one team's. */
   readonly free: number;
   /**
    * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many as
@@ -33,13 +33,13 @@ export interface InFlight {
   leave(delivery: Where): void;
 }
 
-/** A claim takes an eighth of what is free at most, or it could use up at once what its team has left. */
+/** A claim takes at most an eighth of the free slots: limits are checked before a claim, not within it. */
 const CLAIM_SHARE = 8;
 
 const APART = ' marketing';
 const partOf = (lane: number): string => (isMarketing(lane) ? APART : '');
 const pairOf = ({ team_id: team, destination, lane }: Where): string => `${team} ${destination}${partOf(lane)}`;
-/** Of holders of both kinds, the names of those that hold for the kind of `lane`. */
+/** Of holders of transactional and of marketing mail, those of the kind of `lane`, named without the mark. */
 const ofKind = (holders: readonly string[], lane: number): string[] =>
   holders.filter((holder) => holder.endsWith(APART) === isMarketing(lane)).map((holder) => withoutPart(holder));
 const withoutPart = (holder: string): string => (holder.endsWith(APART) ? holder.slice(0, -APART.length) : holder);

@@ -12,7 +12,7 @@ export interface LaneClaim {
   isMore: boolean;
 }
 
-/** First attempts in flight count as calm when none was begun for so long: they only wait for their receivers. */
+/** First attempts in flight hold back no retries once none was begun for so long: they only wait for their receivers. */
 const CALM_MS = 100;
 const ALL = LANES.map(laneNumber);
 const LATER = ALL.filter((lane) => lane > 0);
@@ -26,17 +26,18 @@ const weightOf = (lane: Lane) => WEIGHTS[LANES[lane]];
  */
 export class LaneScheduler {
   #lane: Lane = FIRST;
-  /** An earlier process may have left something due. */
+  /** When the next delivery of each lane is due. At the start all count as due: an earlier process may have left something. */
   #dueAt = ALL.map(() => -Infinity);
+  /** How many deliveries each lane has earned, by its weight, from those begun in the lanes before it. */
   #credit = ALL.map(() => 0);
   /** Lanes whose last claim left something that is due. */
   #more = ALL.map(() => false);
-  /** Lanes that have had their turn since the first one was claimed from. */
+  /** Later lanes that were claimed from since the first lane was. */
   #hadTurn = new Set<Lane>();
   /** The last of the later lanes that had a turn: where looks are cut short, the lanes behind it are not forgotten. */
   #lastLater: Lane = FIRST;
-  /** First attempts begun since a look has found nothing more of them. */
-  #begun = 0;
+  /** First attempts begun in this look, and in those before it that left more of them due. */
+  #firstAttemptsBegun = 0;
   #firstAttempts = 0;
   #sinceFirstAttemptMs = stopwatch();
 
@@ -58,7 +59,7 @@ export class LaneScheduler {
   /** Notes a claim and chooses the next lane; false when the look is over. */
   goOn(claim: LaneClaim, at: { now: number; isThrottled: boolean; startsOver: boolean }): boolean {
     this.#note(claim);
-    // The loop looks again at once; what has come is of the first lane, most of the time.
+    // The loop was woken and starts over with the first lane: what has come is mostly there.
     if (at.startsOver && claim.lane !== FIRST) {
       this.#lane = FIRST;
       return this.#more.includes(true);
@@ -93,7 +94,7 @@ export class LaneScheduler {
     if (!isRetrying(lane)) this.#firstAttempts--;
   }
 
-  /** Whether something is due that waits until no first attempt is in flight, and none is. */
+  /** Whether a retry is due and no first attempt is in flight, for which retries wait. */
   mayRetry(now: number): boolean {
     return this.#firstAttempts === 0 && ALL.some((lane) => isRetrying(lane) && this.#isDue(lane, now));
   }
@@ -101,14 +102,14 @@ export class LaneScheduler {
   #note({ lane, due, begun, isMore }: LaneClaim): void {
     if (lane === FIRST) {
       this.#hadTurn.clear();
-      if (!this.#more[0] && !this.#more[1]) this.#begun = 0;
+      if (!this.#more[0] && !this.#more[1]) this.#firstAttemptsBegun = 0;
     } else {
       this.#hadTurn.add(lane);
       this.#lastLater = lane;
       this.#credit[lane] = Math.max(0, (this.#credit[lane] ?? 0) - due);
     }
     this.#more[lane] = isMore;
-    if (!isRetrying(lane)) this.#begun += begun;
+    if (!isRetrying(lane)) this.#firstAttemptsBegun += begun;
     for (const later of LATER.filter((other) => other > lane)) {
       const { othersForOne, claimMax } = weightOf(later);
       // Where looks are cut short, a lane has its turn once in as many looks as there are later lanes.
@@ -120,7 +121,9 @@ export class LaneScheduler {
   #quotaOf(lane: Lane, isThrottled: boolean): number {
     const { claimMax } = weightOf(lane);
     if (lane === FIRST) return claimMax;
-    const isCalm = this.#begun === 0 && (this.#firstAttempts === 0 || this.#sinceFirstAttemptMs() > CALM_MS);
+    // No first attempt is due, and those in flight, if any, only wait for their receivers.
+    const isCalm =
+      this.#firstAttemptsBegun === 0 && (this.#firstAttempts === 0 || this.#sinceFirstAttemptMs() > CALM_MS);
     const isHeldBack = this.#more.slice(0, lane).includes(true) || (isRetrying(lane) && (!isCalm || isThrottled));
     return isHeldBack ? Math.min(claimMax, Math.floor(this.#credit[lane] ?? 0)) : claimMax;
   }

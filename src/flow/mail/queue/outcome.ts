@@ -8,7 +8,7 @@ export type Outcome =
   | {
       kind: 'failed';
       address: string;
-      reason: 'ambiguous_submission' | 'domain_removed' | 'domain_unverified' | 'broadcast_canceled';
+      reason: 'ambiguous_submission' | 'domain_removed' | 'broadcast_canceled';
     }
   /** `detail`: why, in the operator's words. */
   | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }

@@ -89,7 +89,7 @@ export function createQueue(options: QueueOptions): Queue {
       lanes.endLook();
       return BLOCKED;
     }
-    // What one claim does not take is shared among the teams: one team's backlog must not come first.
+    // Wherever a claim may not get all that is due, it divides its limit among the teams.
     const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
     const { claimed, due, isMore, movedToRetrying, tookMs } = await ledger.claim({
       ...{ lane, limit: quota },
@@ -139,14 +139,14 @@ export function createQueue(options: QueueOptions): Queue {
     }
   }
 
-  /** When the next delivery falls due that the claim of `asOf` has not seen. */
+  /** When the loop looks next, after a look at what was due at `asOf`; undefined: when deliveries end, or at the next poll. */
   async function nextAt(asOf: number): Promise<number | undefined> {
     const dueAt = await nextDueAt(world.db, owner);
+    // A lane whose next delivery was due sooner than the scheduler knew was left out of this look: it looks again at once.
     const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
-    // A time that has passed makes the loop look again, and that look claims from the lane.
     if (isNews) return asOf;
     const next = Math.min(...dueAt.filter((at) => at > asOf));
-    // What was due already was left because of a limit: the loop claims it when deliveries end, not in a busy loop.
+    // What is due and was not claimed is behind a limit: the end of a delivery wakes the loop for it.
     return Math.min(...dueAt) <= asOf && next > world.clock.now() ? undefined : next;
   }
 

@@ -34,7 +34,7 @@ export function createSettle(world: World, owner: string): Settle {
   };
 }
 
-/** By an operator, in whose words, or with the broadcast that they belong to. */
+/** Why deliveries are dropped: by an operator, with the operator's reason in `detail`, or because their broadcast was canceled. */
 type Dropped = { reason: 'dropped_by_operator'; detail: string } | { reason: 'broadcast_canceled' };
 
 /** Records that these deliveries were dropped, in the transaction that removed them. Answers log lines for after the commit. */
@@ -63,7 +63,7 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
   );
   const ours: Settled[] = [];
   for (const item of items) {
-    // Deleted from the set, so that a delivery that is settled twice in one commit counts once.
+    // Deleted from the set: of a delivery that is settled twice in one commit, the second time is not ours.
     const isOurs = isOver(item) ? over.delete(item.row.id) : await keep(world, tx, owner, item);
     if (isOurs) ours.push(item);
     else world.log.warn({ emailId: item.row.email_id }, 'an outcome came for a delivery that is held no more');
@@ -71,13 +71,17 @@ async function endTheirClaims(world: World, tx: Executor, owner: string, items: 
   return ours;
 }
 
-/** Keeps a delivery that is not over: recipients to try again stay in the row, or those in doubt in a row that is never sent again. */
+/**
+ * Keeps a delivery that has a retry or a doubt. Recipients to try again stay in its row. Those in doubt stay in a row that is never
+ * sent again: in the same one, or in one of their own where other recipients are tried again. Answers false where the lease is lost.
+ */
 async function keep(world: World, tx: Executor, owner: string, { row, conclusion }: Settled): Promise<boolean> {
   const { retry, doubt } = conclusion;
-  const inDoubt = doubt && { handed_off_at: doubt.handedOffAt, due_at: doubt.dueAt, attempt: row.attempt };
-  if (!retry) {
-    return inDoubt ? reschedule(tx, owner, row, { recipients: doubt.recipients, ...inDoubt }) : true;
-  }
+  const inDoubt = doubt && {
+    recipients: doubt.recipients,
+    ...{ handed_off_at: doubt.handedOffAt, due_at: doubt.dueAt, attempt: row.attempt },
+  };
+  if (!retry) return inDoubt !== undefined && reschedule(tx, owner, row, inDoubt);
   const { recipients, attempt, dueAt, awaitsDomain, isFailing } = retry;
   const next = { recipients, attempt, due_at: dueAt, handed_off_at: null, awaitsDomain, isFailing };
   const isOurs = await reschedule(tx, owner, row, next);
