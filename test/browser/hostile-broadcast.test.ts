@@ -164,6 +164,9 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
         }
       }),
     );
+    // What a page began to ask for before it was closed may still be on its way.
+    await browser.close();
+    await outside.heardAll();
     expect(found).toEqual({});
     expect(expected.happened).toEqual([]);
     expect([outside.connections(), outside.asked]).toEqual([0, []]);
