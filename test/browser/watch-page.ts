@@ -3,6 +3,8 @@ import { SCRIPT_RAN } from './hostile-html.ts';
 
 /** What the browser itself stopped is named as a request too, and its failure says why it never was one. */
 const STOPPED = /^(?:csp|origin)$|BLOCKED_BY/;
+/** A page that was left cuts what it had begun; whether it had gone out, the outside knows. */
+const CUT = 'net::ERR_ABORTED';
 
 /**
  * Notes what a page does beyond showing itself; answers how to stop looking at what begins from then on. `mayAsk` names
@@ -24,7 +26,7 @@ export function watchPage(
   page.on('response', (response) => told(response.request(), `answered ${response.status()}`));
   page.on('requestfailed', (request) => {
     const fault = request.failure()?.errorText ?? 'failed';
-    if (!STOPPED.test(fault)) told(request, fault);
+    if (fault !== CUT && !STOPPED.test(fault)) told(request, fault);
   });
   const listeners = {
     request: (request: Request): unknown => mayAsk(request) || asked.add(request),
