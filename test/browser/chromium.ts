@@ -10,7 +10,9 @@ const FLAGS = [
 
 export interface Chromium {
   context: BrowserContext;
+  /** May be called again. */
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
@@ -26,11 +28,9 @@ export async function startChromium(options: { evilHost: string; outsidePort: nu
   const profile = scratchFolder('rasket-chromium-');
   const args = [...FLAGS, `--host-resolver-rules=${rules}`];
   const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args });
-  return {
-    context,
-    async close() {
-      await context.close();
-      rmSync(profile, { recursive: true, force: true });
-    },
+  const close = async (): Promise<void> => {
+    await context.close();
+    rmSync(profile, { recursive: true, force: true });
   };
+  return { context, close, [Symbol.asyncDispose]: close };
 }

@@ -1,6 +1,6 @@
 // contacts with hostile values --> a broadcast, as it is delivered --> a real browser
 import type { ConsoleMessage, Dialog, Request } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { campaignIn, type Campaign } from '../flow/campaign.ts';
 import { readMail } from '../flow/reader.ts';
 import { describePeers } from '../peers/peers.ts';
@@ -109,13 +109,15 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     scene = await startScene();
     campaign = await campaignIn(scene);
     await campaign.make('/contact-properties', { key: 'word', type: 'string' });
+  });
+  afterAll(() => scene.close());
+  beforeEach(async () => {
     outside = await startOutside();
     browser = await startChromium({ evilHost: EVIL_HOST, outsidePort: outside.port });
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await browser.close();
     await outside.close();
-    await scene.close();
   });
 
   /** What each of these values is delivered as, in a broadcast to one contact each. */
@@ -164,6 +166,9 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
         }
       }),
     );
+    // What a page began to ask for before it was closed may still be on its way.
+    await browser.close();
+    await outside.heardAll();
     expect(found).toEqual({});
     expect(expected.happened).toEqual([]);
     expect([outside.connections(), outside.asked]).toEqual([0, []]);

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 
 export interface Outside {
   port: number;
@@ -14,7 +14,13 @@ export interface Outside {
   connected(): Promise<void>;
   /** Closes what is open, so that the next call needs a connection of its own. */
   hangUp(): void;
+  /**
+   * Resolves when every connection has been closed by who opened it, and so all that was asked over them is in `asked`.
+   * Behind the end of a browser, that is all it ever asked for.
+   */
+  heardAll(): Promise<void>;
   close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
@@ -22,6 +28,7 @@ const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBR
 /** The rest of the internet, as far as the browser of a test can see: whoever calls out ends up here. */
 export async function startOutside(): Promise<Outside> {
   let connections = 0;
+  let open = 0;
   const asked: Outside['asked'] = [];
   const news = new EventEmitter().setMaxListeners(0);
   const server = http.createServer((request, response) => {
@@ -34,15 +41,25 @@ export async function startOutside(): Promise<Outside> {
     });
     response.end(PIXEL);
   });
-  server.on('connection', () => {
+  server.on('connection', (socket) => {
     connections++;
+    open++;
+    socket.on('close', () => {
+      open--;
+      news.emit('closed');
+    });
     news.emit('connected');
   });
   // TLS and anything else that is no HTTP has been counted already.
   server.on('clientError', (_, socket) => socket.destroy());
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  const close = (): Promise<void> => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(() => done()));
+  };
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     connections: () => connections,
     asked,
     async hears(path) {
@@ -52,9 +69,13 @@ export async function startOutside(): Promise<Outside> {
       await once(news, 'connected');
     },
     hangUp: () => server.closeAllConnections(),
-    close() {
-      server.closeAllConnections();
-      return new Promise((done) => server.close(() => done()));
+    async heardAll() {
+      // Connections are accepted in their order: once this one has ended, all before it are known. It does not count.
+      await once(connect(port, '127.0.0.1').resume().end(), 'close');
+      connections--;
+      while (open > 0) await once(news, 'closed');
     },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

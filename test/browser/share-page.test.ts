@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { ConsoleMessage, Dialog, Page, Request } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describePeers } from '../peers/peers.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
@@ -7,6 +7,7 @@ import { startChromium, type Chromium } from './chromium.ts';
 import { hostileHtml, SCRIPT_RAN } from './hostile-html.ts';
 import { startOutside, type Outside } from './outside.ts';
 import { servePlain } from './serve-plain.ts';
+import { watchPage } from './watch-page.ts';
 
 const EVIL_HOST = 'evil.example';
 const PAGES = 6;
@@ -77,13 +78,15 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
       await inParallel(corpus, async (payload, page) => {
         const url = await shareOf(payload.name, payload.html);
         const note = (happened: string): void => void seen.push({ page: payload.name, happened });
-        const stop = watch(page, url, note);
+        const stop = watchPage(page, (request) => isOurs(request, url), note);
         await page.goto(url, { waitUntil: 'networkidle' });
         await mustBeHarmless(page, url, payload.name);
         await clickEverything(page);
         await mustBeHarmless(page, url, payload.name);
         stop();
       });
+      await browser.close();
+      await outside.heardAll();
       expect(seen).toEqual([]);
       expect({ asked: outside.asked, connections: outside.connections() }).toEqual({ asked: [], connections: 0 });
     });
@@ -97,14 +100,18 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
       await inParallel([...groups], async ([group, payloads], page) => {
         const url = `${await shareOf(group, payloads.map(({ html }) => html).join('\n'))}?images=1`;
         const note = (happened: string): void => void seen.push({ page: group, happened });
-        const stop = watch(page, url, (happened) => void (happened.startsWith('image ') || note(happened)));
+        const mayAsk = (request: Request): boolean => isOurs(request, url) || request.resourceType() === 'image';
+        const stop = watchPage(page, mayAsk, note);
         await page.goto(url, { waitUntil: 'networkidle' });
         await mustBeHarmless(page, url, group);
         stop();
       });
+      await browser.close();
+      await outside.heardAll();
       expect(seen).toEqual([]);
       expect(outside.asked.length).toBeGreaterThan(20);
       for (const { target, headers } of outside.asked) {
+        expect(headers.accept, target).toMatch(/^image\//);
         expect(headers, target).not.toHaveProperty('referer');
         expect(headers, target).not.toHaveProperty('cookie');
         expect(JSON.stringify(headers), target).not.toContain('/share/');
@@ -126,6 +133,8 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
       expect(outside.asked.map(({ target }) => target).sort()).toEqual(['/background', '/picture']);
       await page.getByRole('link', { name: 'Hide remote images' }).click();
       await page.waitForLoadState('networkidle');
+      await browser.close();
+      await outside.heardAll();
       expect(outside.asked).toHaveLength(2);
     });
   });
@@ -173,34 +182,9 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
   }
 });
 
-const STOPPED = /^(?:csp|origin)$|BLOCKED_BY/;
-
-/** What a browser does beyond showing the page at `url`; answers how to stop looking. */
-function watch(page: Page, url: string, note: (happened: string) => void): () => void {
-  const asked: Request[] = [];
-  const listeners = {
-    request(request: Request): void {
-      const isOurs = request.url() === url || request.url().startsWith('data:') || request.url() === 'about:srcdoc';
-      if (!isOurs) asked.push(request);
-    },
-    console: (message: ConsoleMessage): unknown => message.text() === SCRIPT_RAN && note('a script ran'),
-    dialog(dialog: Dialog): void {
-      note('a dialog opened');
-      void dialog.dismiss();
-    },
-    popup: (): void => note('a window opened'),
-    download: (): void => note('a download began'),
-  };
-  for (const [event, listener] of Object.entries(listeners)) page.on(event as 'popup', listener as () => void);
-  return () => {
-    for (const [event, listener] of Object.entries(listeners)) page.off(event as 'popup', listener as () => void);
-    for (const request of asked) {
-      const fault = request.failure()?.errorText;
-      // What the browser itself stopped is named as a request too, and says why it never was one.
-      if (!STOPPED.test(fault ?? '')) note(`${request.resourceType()} ${request.url()} (${fault ?? 'no fault'})`);
-    }
-  };
-}
+/** The page at `url` itself, and what stands in it. */
+const isOurs = (request: Request, url: string): boolean =>
+  request.url() === url || request.url().startsWith('data:') || request.url() === 'about:srcdoc';
 
 // Read in the browser's own tree, where it is too late for any trick of spelling. Ours are two metas: the character set
 // and the policy.

@@ -2,7 +2,8 @@ import type { AnswerOf } from '../../client/index.ts';
 
 /**
  * The mail in a frame without any right, and under a policy that the frame has too: no script runs, no form is sent, and
- * nothing but pictures, styles and fonts is loaded. Whoever wrote the mail need not be trusted.
+ * nothing but pictures, styles and fonts is loaded; browsers also follow prefetch hints, which are never used. Whoever wrote
+ * the mail need not be trusted.
  */
 export function previewPage({
   subject,
