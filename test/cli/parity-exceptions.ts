@@ -101,7 +101,10 @@ export const exceptions: Record<string, Exception> = {
   updateContactProperty: { beside: { '--clear-fallback': 'null in the field' } },
   createEvent: { given: { schema } },
   updateEvent: { given: { schema }, beside: { '--clear-schema': 'null in the field' } },
-  sendEvent: { given: { payload: { words: ['--payload', '{"total": 40}'], sent: { total: 40 } } } },
+  sendEvent: {
+    given: { payload: { words: ['--payload', '{"total": 40}'], sent: { total: 40 } } },
+    beside: { '--file': 'sends many, one a line', '--from-line': 'where --file begins' },
+  },
   createAutomation: { given: graph },
   updateAutomation: { given: graph },
   createSegment: { given: { filter } },
