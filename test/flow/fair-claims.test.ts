@@ -6,6 +6,7 @@ import { createComposer } from '../../src/flow/mail/compose/index.ts';
 import type { Deliver, DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
 import { createQueue, openHandOffLog, type Queue } from '../../src/flow/mail/queue/index.ts';
 import { createSettle } from '../../src/flow/mail/settle/index.ts';
+import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, MINUTE, type Mail } from './mail.ts';
 
@@ -251,7 +252,7 @@ it('a newsletter of one team and the backlog of another both move on', async () 
   await queue.stop(0);
 });
 
-const DEAD_MESSAGES = 5000;
+const DEAD_MESSAGES = scaled(5000);
 const DEAD_SITES = 1000;
 
 it('mail to a thousand dead sites takes a small share of what is attempted while other mail is due', async () => {
