@@ -49,7 +49,7 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
   'test/platform/*.test.ts',
-  'test/fault/{automation-statement-faults,broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
+  'test/fault/{broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
   'test/flow/{ab-subjects,accept-turns,ambiguous,automations,automations-deleted,automations-model,automations-triggers,automations-turns,automations-upkeep}.test.ts',
   'test/flow/{broadcast-holds,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
