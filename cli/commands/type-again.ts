@@ -4,8 +4,8 @@ import { keyOf, processOf, type Chosen, type CommandProcess } from '../output/in
 import { collect } from './collect.ts';
 import { declareRest } from './declare-rest.ts';
 
-/** Which page it was. */
-const PLACES: readonly string[] = ['after', 'before', 'yes'];
+/** Which page it was, or from which line on. */
+const PLACES: readonly string[] = ['after', 'before', 'fromLine', 'yes'];
 
 /** What variables say of the server is said by options: the line may be typed where they are not set. */
 const VARIABLES: Readonly<Record<string, (process: CommandProcess) => string | undefined>> = {

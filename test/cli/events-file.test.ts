@@ -48,10 +48,32 @@ it('waits where the limit says so, as often as it does', async () => {
 
 it('stops where no line would get through, and says from where to go on', async () => {
   const file = written(Array.from({ length: 100 }, (_, at) => line(at)));
-  const { code, stderr, asked } = await send(file, () => refused(401, 'invalid_api_key'), '--json');
+  const { code, stdout, stderr, asked } = await send(file, () => refused(401, 'invalid_api_key'), '--json');
   expect(code).toBe(77);
   expect(asked.length).toBeLessThanOrEqual(8);
-  expect(stderr).toMatch(/Go on with --from-line \d+/);
+  expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 0, next_line: 1, apart: [] });
+  expect(stderr).toContain('Go on with --from-line 1:');
+});
+
+it('goes on behind the last line that was sent, and names those before it that were not', async () => {
+  const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
+  const isKept = (asked: Asked): boolean => ['a12@example.org', 'a14@example.org'].includes(emailOf(asked));
+  const answer = (asked: Asked): Reply => (isKept(asked) ? refused(401, 'invalid_api_key') : taken);
+  const { stdout, stderr, asked } = await send(file, answer, '--from-line', '11', '--json');
+  const told = JSON.parse(stdout.split('\n', 1)[0] ?? '') as { sent: number; next_line: number; apart: number[] };
+  const sent = asked.filter((one) => !isKept(one)).map((one) => Number(emailOf(one).match(/\d+/)?.[0]));
+  expect(told.sent).toBe(sent.length);
+  // Each line from the 11th on was sent, is named, or stands behind the line to go on with.
+  const before = Array.from({ length: told.next_line - 11 }, (_, at) => 11 + at);
+  expect([...sent, ...told.apart].toSorted((a, b) => a - b)).toEqual(before);
+  expect(stderr.match(/--from-line \d+/g)?.at(-1)).toBe(`--from-line ${told.next_line}`);
+  expect(
+    stderr
+      .split('\n')
+      .filter((said) => said.includes('--file'))
+      .join('')
+      .match(/--from-line/g),
+  ).toHaveLength(1);
 });
 
 it('begins at the line that is named, with the event of the command where a line has none', async () => {

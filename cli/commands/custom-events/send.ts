@@ -45,6 +45,9 @@ class LineSender {
   #failed = 0;
   /** What no other line would get past either. */
   #fault: unknown;
+  /** Lines that this stopped, or Ctrl-C while they waited for the limit. They are to be sent again, and no others. */
+  readonly #stopped: number[] = [];
+  #lastSent = 0;
 
   constructor(session: Session, sending: Sending) {
     this.#session = session;
@@ -81,7 +84,8 @@ class LineSender {
 
   async #sendAll(): Promise<void> {
     const { signal } = this.#stop;
-    for await (const text of createInterface({ input: this.#open(), crlfDelay: Number.POSITIVE_INFINITY })) {
+    const lines = createInterface({ input: this.#open(), crlfDelay: Number.POSITIVE_INFINITY, signal });
+    for await (const text of lines) {
       if (signal.aborted) break;
       this.#line++;
       if (this.#line < this.#sending.fromLine || text.trim() === '') continue;
@@ -96,11 +100,13 @@ class LineSender {
     try {
       await this.#sendWhenAllowed(this.#read(text));
       this.#sent++;
+      this.#lastSent = Math.max(this.#lastSent, line);
     } catch (error) {
       this.#failed++;
       const isOfLine = error instanceof LineFault || (error instanceof ApiFault && OF_A_LINE.has(error.status));
-      if (!isOfLine && !this.#stop.signal.aborted) {
-        this.#fault = error;
+      if (!isOfLine) {
+        this.#stopped.push(line);
+        if (!this.#stop.signal.aborted) this.#fault = error;
         this.#stop.abort();
       }
       const { terminal } = this.#session;
@@ -146,13 +152,25 @@ class LineSender {
     terminal.progress(isCounted ? bar : `line ${this.#line}: ${note}`);
   }
 
+  /** The line to go on with, behind all that were sent: none is sent twice. What stopped before those is named apart. */
+  #rest(): { next: number; apart: number[] } {
+    const stopped = this.#stopped.toSorted((a, b) => a - b);
+    const next = stopped.find((line) => line > this.#lastSent) ?? this.#line + 1;
+    return { next, apart: stopped.filter((line) => line < this.#lastSent) };
+  }
+
   #tell(): void {
     const { terminal, isJson, again } = this.#session;
     const isStopped = this.#stop.signal.aborted;
-    const next = this.#line + 1;
-    if (isJson) terminal.printJson({ sent: this.#sent, failed: this.#failed, next_line: isStopped ? next : null });
+    const { next, apart } = this.#rest();
+    if (isJson)
+      terminal.printJson({ sent: this.#sent, failed: this.#failed, next_line: isStopped ? next : null, apart });
     else terminal.print(`${this.#sent} sent, ${this.#failed} not sent`);
     if (isStopped) {
+      if (apart.length > 0) {
+        const are = apart.length === 1 ? `Line ${apart[0]} is` : `Lines ${apart.join(', ')} are`;
+        terminal.warn(`rasket: ${are} not sent, and stand before lines that are. Send them by themselves.`);
+      }
       terminal.warn(`rasket: It stopped behind line ${this.#line}. Go on with --from-line ${next}:`);
       terminal.warn(again(['--from-line', String(next)]));
     }
