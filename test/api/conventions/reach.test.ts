@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadContract } from '../../../src/contract/index.ts';
-import { createAccept } from '../../../src/flow/mail/accept/index.ts';
-import { createNode } from '../../../src/flow/upkeep/index.ts';
-import { createListeners } from '../../../src/flow/webhooks/index.ts';
-import { startHttp, type HttpPort } from '../../../src/http/index.ts';
+import type { HttpPort } from '../../../src/http/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { startSecondPort } from '../../rig/second-port.ts';
 
 // The contract has no operation yet that a key must not reach, so that one of its operations is marked as such here.
 let scene: Scene;
@@ -20,19 +18,7 @@ beforeAll(async () => {
   };
   mark('/usage', 'session');
   mark('/team', null);
-  const { world, tracking } = scene.app;
-  if (!tracking) throw new Error('the scene runs every role');
-  port = await startHttp({
-    world: { ...world, config: { ...world.config, http: { ...world.config.http, port: 0 } } },
-    document,
-    version: 'test',
-    checks: {},
-    tracking,
-    accept: createAccept(world, () => undefined),
-    wakeQueue: () => undefined,
-    node: createNode(world, { version: 'test', roles: [] }),
-    listeners: createListeners(world),
-  });
+  port = await startSecondPort(scene, { document });
 });
 afterAll(async () => {
   await port.close(0);
