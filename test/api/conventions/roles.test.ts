@@ -37,9 +37,9 @@ interface Said {
   message?: string;
 }
 
-async function call(operation: Operation, headers: Record<string, string>, query = ''): Promise<Said> {
-  const { method, path, body } = sampleCall(operation);
-  const answer = await fetch(`http://127.0.0.1:${port.port}${path}${query}`, {
+async function call(operation: Operation, headers: Record<string, string>, more: object = {}): Promise<Said> {
+  const { method, path, body } = { ...sampleCall(operation), ...more };
+  const answer = await fetch(`http://127.0.0.1:${port.port}${path}`, {
     method,
     headers: { 'user-agent': 'test', 'content-type': 'application/json', ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -97,10 +97,9 @@ it('is told which role is needed and which one is there', async () => {
 });
 
 it('a request with a token and a cookie is its token’s, and a cookie of another name is none', async () => {
-  const both = {
-    ...as('owner'),
-    authorization: `Bearer ${(await team.apiKey({ permission: 'sending_access' })).token}`,
-  };
+  const body = { name: 'Sends', permission: 'sending_access' };
+  const { token } = (await scene.api('POST', '/api-keys', { key: team.key, body })).body;
+  const both = { ...as('owner'), authorization: `Bearer ${token}` };
   expect(await call(named('getTeam'), both)).toMatchObject({ status: 401, name: 'restricted_api_key' });
   expect(await call(named('getTeam'), { cookie: 'my_test_session=owner' })).toMatchObject({
     status: 401,
@@ -112,9 +111,9 @@ describe('the audit log names the kind of who acted', () => {
   const newest = async () => (await scene.api('GET', '/audit', { key: team.key })).body.data[0];
 
   it('a person', async () => {
-    expect((await call(named('createTopic'), as('member'))).status).toBe(201);
+    expect((await call(named('createSegment'), as('member'), { body: { name: 'Readers' } })).status).toBe(201);
     expect(await newest()).toMatchObject({
-      action: 'topic.created',
+      action: 'segment.created',
       actor: { kind: 'user', id: person.userId, name: person.name },
     });
   });
