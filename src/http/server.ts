@@ -13,7 +13,7 @@ import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
-import { createAuthenticators, createCallerCheck } from './authenticators.ts';
+import { createAuthenticators, createCallerCheck, type Authenticator } from './authenticators.ts';
 import {
   checkBody,
   checkIdempotencyKey,
@@ -51,11 +51,12 @@ const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 /** More than Node accepts as a request line, so that ids that are too long are refused by the contract's check. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(
-  parts: Omit<HttpServices, 'requestLog' | 'executor'>,
-  authenticators = createAuthenticators(parts.world),
-): Promise<HttpPort> {
-  const { world } = parts;
+export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
+  authenticators?: readonly Authenticator[];
+}
+
+export async function startHttp(parts: HttpParts): Promise<HttpPort> {
+  const { world, authenticators = createAuthenticators(world) } = parts;
   const requestLog = createRequestLog(world);
   const services: HttpServices = { ...parts, requestLog, executor: createCostlyExecutor() };
   const noteAnswer = createAnswerNote(world, requestLog);
@@ -151,7 +152,6 @@ export async function startHttp(
 
   function addOperation(router: FastifyInstance, operation: OperationValidators): void {
     const access = accessOf(operation.operation);
-    const isOpen = access.permission === 'none';
     const isCounted = operation.method !== 'get' && !takesForm(operation);
     const answer = answererOf(operation, validators, services);
     const takesKey = operation.parameters.some((parameter) => parameter.name === 'Idempotency-Key');
@@ -170,7 +170,7 @@ export async function startHttp(
       ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
-        const caller = isOpen ? undefined : await authenticate(request);
+        const caller = access.permission === 'none' ? undefined : await authenticate(request);
         if (caller) callerOf.set(request, caller);
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
@@ -183,7 +183,7 @@ export async function startHttp(
         if (isCounted) countUpload(request, reply, callerOf.get(request)?.teamId ?? request.ip);
         done(null, payload);
       },
-      ...(isOpen || !config.logs.enabled ? {} : { onSend }),
+      ...(access.permission === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
         const caller = callerOf.get(request);
         return beginAnswer(services.executor, { request, teamId: caller?.teamId }, () => {

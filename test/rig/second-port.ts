@@ -22,5 +22,5 @@ export function startSecondPort(
     node: createNode(world, { version: 'test', roles: [] }),
     listeners: createListeners(world),
   };
-  return startHttp(parts, [...authenticators, ...createAuthenticators(world)]);
+  return startHttp({ ...parts, authenticators: [...authenticators, ...createAuthenticators(world)] });
 }
