@@ -10,7 +10,10 @@ export type Authenticator = ({ prefix: string } | { cookie: string }) & {
   identify: (secret: string) => Promise<Identity>;
 };
 
-/** In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing. */
+/**
+ * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing. No cookie
+ * stands here yet: browsers send one along from the pages of others too, so that the first one needs a check of `Origin`.
+ */
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
   { prefix: '', identify: createAuthentication(world) },

@@ -11,7 +11,7 @@ beforeAll(async () => {
   team = await scene.team();
 });
 afterAll(async () => {
-  desk.clear();
+  await desk.clear();
   await scene.close();
 });
 
@@ -26,7 +26,7 @@ it('rasket audit says what kind of caller acted, and by which name', async () =>
     const note = { team_id: team.id, action: 'topic.deleted', subject_id: null, ...nowhere, ...whoActed(actor) };
     await audited(scene.app.world, note).write();
   }
-  const { code, stdout } = await desk.rasket(['audit', '--url', scene.app.url, '--api-key', team.key]);
+  const { code, stdout } = await desk.rasket(['audit', '--url', scene.url, '--api-key', team.key]);
   expect(code).toBe(0);
   const whos = stdout.split('\n').map((line) => /\t(user|operator|system) ([^\t]*)/.exec(line)?.[0]?.trim());
   expect(whos.filter(Boolean)).toEqual(['system broadcasts', 'operator Grace', 'user ada@example.com']);
