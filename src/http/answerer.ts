@@ -27,8 +27,9 @@ interface AnyCall {
 }
 
 /**
- * An operation as the route of its path calls it. Who calls and what with is checked against the contract at run time,
- * which the compiler cannot follow: it compares the parameters of a method both ways, so that each operation is one.
+ * Any operation, as its route calls it. That the context and the call are those of this operation is checked against the
+ * contract at run time, which the compiler cannot follow. It compares the parameters of a method in both directions, and so
+ * takes each operation for a `Verb`: only here does a call reach an operation without the compiler's proof.
  */
 interface Verb {
   answer(ctx: OperationCtxFor[CallerKind], call: AnyCall, page?: PageCall): unknown;

@@ -50,8 +50,8 @@ export interface OperatorCtx<Held extends Store = Store> {
 }
 
 /**
- * A call for one team, as nearly all are. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. A port hands all of them
- * its World: `Ctx` is narrower by its type alone.
+ * A call for one team, as nearly all are. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. A port
+ * hands all of them its World: `Ctx` is narrower by its type alone.
  */
 export interface Ctx<Held extends Store = Store> {
   store: Held;
