@@ -1,4 +1,17 @@
-import type { Operation } from './document.ts';
+import type { Operation, Role } from './document.ts';
+
+/** Least first: each role may do what those before it may. */
+export const ROLES = ['viewer', 'member', 'admin', 'owner'] as const satisfies readonly Role[];
+
+/** Which operation is whose stands with the operation, as `x-service-role`; this says by which rule. */
+const MAY: Record<Role, string> = {
+  viewer: 'reads what the team has, but for its audit log',
+  member:
+    'sends, and makes, changes and deletes content: emails, contacts, templates, broadcasts, automations, suppressions',
+  admin:
+    'reads the audit log, and changes what the team sends and receives by: domains, API keys, webhooks, inbound rules, the settings of the team',
+  owner: 'decides about the team itself: deleting it, and who its owners are',
+};
 
 /** What the contract marks an operation with. */
 export interface Requirement {
@@ -6,22 +19,42 @@ export interface Requirement {
   permission: Operation['x-service-permission'];
   /** The scope a grant needs; null when no grant reaches it. */
   scope: string | null;
+  /** The least role that a session needs; null where none is needed or no session reaches it. */
+  role: Role | null;
+}
+
+/** Every door and the documentation read here who may call an operation. */
+export const accessOf = (operation: Operation): Requirement => ({
+  permission: operation['x-service-permission'],
+  scope: operation['x-service-scope'],
+  role: operation['x-service-role'],
+});
+
+/** For whom an operation is run: a team, a user without regard to a team, an operator, or nobody in particular. */
+export type CallerKind = 'team' | 'user' | 'operator' | 'nobody';
+
+export function callerKindOf({ permission, role }: Requirement): CallerKind {
+  if (permission === 'none') return 'nobody';
+  if (permission === 'operator') return 'operator';
+  return permission === 'session' && role === null ? 'user' : 'team';
 }
 
 /** What of a caller decides which operations it reaches. */
 export type Credential =
   | { kind: 'api_key'; permission: 'full_access' | 'sending_access' }
   | { kind: 'smtp_credential' }
-  | { kind: 'session' }
+  /** `role` is null while the user has no team, or has chosen none. */
+  | { kind: 'session'; role: Role | null }
   | { kind: 'oauth_grant'; scopes: readonly string[] }
   | { kind: 'operator' }
   | { kind: 'job' };
 
-/** `sends_only` and `lacks_scope`: another credential of the same kind would do. */
-export type Reach = 'reached' | 'sends_only' | 'lacks_scope' | 'other_kind';
+/** `sends_only`, `lacks_scope`, `lacks_role` and `lacks_team`: another credential of the same kind would do. */
+export type Reach = 'reached' | 'sends_only' | 'lacks_scope' | 'lacks_role' | 'lacks_team' | 'other_kind';
 
 /** Whether a caller reaches an operation. Every door asks this, and the documentation of an operation says what it answers. */
-export function reachOf(credential: Credential, { permission, scope }: Requirement): Reach {
+export function reachOf(credential: Credential, requirement: Requirement): Reach {
+  const { permission, scope } = requirement;
   if (permission === 'none') return 'reached';
   switch (credential.kind) {
     case 'job':
@@ -35,11 +68,19 @@ export function reachOf(credential: Credential, { permission, scope }: Requireme
     case 'smtp_credential':
       return permission === 'sending_access' ? 'reached' : 'sends_only';
     case 'session':
-      return permission === null || permission === 'operator' ? 'other_kind' : 'reached';
+      return reachOfSession(credential.role, requirement);
     case 'oauth_grant':
       if (scope === null) return 'other_kind';
       return credential.scopes.includes(scope) ? 'reached' : 'lacks_scope';
   }
+}
+
+function reachOfSession(held: Role | null, { permission, role: least }: Requirement): Reach {
+  if (permission === null || permission === 'operator') return 'other_kind';
+  // An operation of a team that names no role is reached by no session.
+  if (least === null) return permission === 'session' ? 'reached' : 'other_kind';
+  if (held === null) return 'lacks_team';
+  return ROLES.indexOf(held) >= ROLES.indexOf(least) ? 'reached' : 'lacks_role';
 }
 
 /** Who may call an operation over HTTP, as a sentence of its description. */
@@ -52,12 +93,23 @@ export function describeAccess(requirement: Requirement): string {
   );
   const ways = [
     key === undefined ? '' : `an API key with \`${key}\``,
-    reaches({ kind: 'session' }) ? 'a dashboard session' : '',
+    sessionInWords(reaches),
     scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope] }) ? `an access token with \`${scope}\`` : '',
     reaches({ kind: 'operator' }) ? 'the token of an operator' : '',
   ].filter(Boolean);
   return ways.length === 0 ? 'No credential reaches it.' : `Needs ${listOf(ways)}.`;
 }
 
+function sessionInWords(reaches: (credential: Credential) => boolean): string {
+  if (reaches({ kind: 'session', role: null })) return 'a dashboard session';
+  const least = ROLES.find((role) => reaches({ kind: 'session', role }));
+  if (least === undefined) return '';
+  return `a dashboard session as \`${least}\`${least === ROLES.at(-1) ? '' : ' or higher'}`;
+}
+
 const listOf = (ways: readonly string[]): string =>
   [ways.slice(0, -1).join(', '), ...ways.slice(-1)].filter(Boolean).join(' or ');
+
+/** What each role may do, as a table of the introduction. */
+export const describeRoles = (): string =>
+  ['| Role | What it may do |', '| --- | --- |', ...ROLES.map((role) => `| \`${role}\` | ${MAY[role]} |`)].join('\n');

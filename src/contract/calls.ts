@@ -1,6 +1,12 @@
-import type { operations } from './types.gen.ts';
+import type { CallerKind } from './access.ts';
+import type { operations, operationsOf } from './types.gen.ts';
 
 export type OperationId = keyof operations;
+
+/** For whom an operation is run, as the contract marks it. */
+export type CallerKindOf<Id extends OperationId> = {
+  [Kind in CallerKind]: Id extends operationsOf[Kind] ? Kind : never;
+}[CallerKind];
 
 /** Answered by a page, a file or a stream, which belong to HTTP; every other operation answers a value. */
 export type PageId =

@@ -27,6 +27,9 @@ export interface Components {
 export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const;
 export type Method = (typeof methods)[number];
 
+/** What somebody is in a team. Least first: `ROLES` of access.ts. */
+export type Role = 'viewer' | 'member' | 'admin' | 'owner';
+
 export type PathItem = { parameters?: OrRef<Parameter>[] } & Partial<Record<Method, Operation>>;
 
 export interface Operation {
@@ -38,6 +41,8 @@ export interface Operation {
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;
   /** The OAuth scope an access token needs; null when no token reaches the operation. */
   'x-service-scope': string | null;
+  /** The least role in the team that a session needs; null where no session reaches it, or one without a team does. */
+  'x-service-role': Role | null;
   /** The call of the official client; gone once the sample is made of it. */
   'x-sdk'?: string;
   /** The action as which the audit log keeps every change that the operation makes. */

@@ -4,12 +4,13 @@
 import type { components } from './types.gen.ts';
 
 export { loadContract, formatContractYaml } from './load.ts';
-export { reachOf, type Requirement } from './access.ts';
+export { accessOf, callerKindOf, reachOf, ROLES, type CallerKind, type Requirement } from './access.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,
   BodyOf,
   BodyUnder,
+  CallerKindOf,
   CallOf,
   HeaderOf,
   OperationId,
@@ -33,6 +34,7 @@ export type {
   PathItem,
   Ref,
   ResponseObject,
+  Role,
   Schema,
 } from './document.ts';
 export { compileValidators } from './compile.ts';

@@ -9,9 +9,11 @@ const folder = import.meta.dirname;
 const CACHE = join(folder, 'openapi.gen.json');
 /** What decides how the document looks, beside the YAML files. */
 const MERGING = [
+  'access.ts',
   'document.ts',
   'json-content.ts',
   'read-sources.ts',
+  'render-types.ts',
   'sdk-samples.ts',
   'shared-answers.ts',
   'usual-shapes.ts',

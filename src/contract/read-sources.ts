@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { methods, type OpenApiDocument, type PathItem } from './document.ts';
 import { addJsonContent } from './json-content.ts';
 import { addSdkSamples } from './sdk-samples.ts';
-import { addErrorTable, addSharedAnswers } from './shared-answers.ts';
+import { addTables, addSharedAnswers } from './shared-answers.ts';
 import { addUsualShapes } from './usual-shapes.ts';
 
 /** One source file of the contract: its name and what its YAML says. */
@@ -25,7 +25,7 @@ export function readContractSources(directory: string = import.meta.dirname): Op
   addJsonContent(document);
   addSharedAnswers(document);
   addSdkSamples(document);
-  addErrorTable(document);
+  addTables(document);
   return document;
 }
 

@@ -1,4 +1,4 @@
-import { describeAccess } from './access.ts';
+import { accessOf, describeAccess, describeRoles } from './access.ts';
 import {
   methods,
   type Header,
@@ -19,8 +19,7 @@ export function addSharedAnswers(document: OpenApiDocument): void {
       const operation = item[method];
       if (!operation) continue;
       operation.responses = { ...sharedResponses(operation, { method, path }), ...operation.responses };
-      const { 'x-service-permission': permission, 'x-service-scope': scope } = operation;
-      operation.description = `${operation.description.trim()}\n\n${describeAccess({ permission, scope })}`;
+      operation.description = `${operation.description.trim()}\n\n${describeAccess(accessOf(operation))}`;
     }
   }
   const inline = Object.values(document.paths)
@@ -31,13 +30,14 @@ export function addSharedAnswers(document: OpenApiDocument): void {
   }
 }
 
-/** Every error by name, as a table at the end of the introduction. */
-export function addErrorTable(document: OpenApiDocument): void {
+/** Every role of a team and every error by name, as tables at the end of the introduction. */
+export function addTables(document: OpenApiDocument): void {
   const rows = document['x-errors'].map(
     ({ name, status, meaning }) => `| \`${name}\` | ${status} | ${meaning.trim()} |`,
   );
-  const table = ['## Errors', '', '| Name | Status | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
-  document.info.description = `${document.info.description?.trim() ?? ''}\n\n${table}\n`;
+  const roles = `## Roles\n\nA person in a team has one of these roles; each may also do what those before it may.\n\n${describeRoles()}`;
+  const errors = ['## Errors', '', '| Name | Status | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
+  document.info.description = `${document.info.description?.trim() ?? ''}\n\n${roles}\n\n${errors}\n`;
 }
 
 const ANSWER_HEADERS: Record<string, OrRef<Header>> = {

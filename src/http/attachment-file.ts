@@ -1,10 +1,10 @@
 import { downloadAttachment } from '../resources/attachments/index.ts';
 import { attachmentDisposition } from './content-disposition.ts';
-import type { PublicPage } from './page.ts';
+import type { Page } from './page.ts';
 
-export const sendAttachmentFile: PublicPage<'downloadAttachment'> = async ({ services, reply }, { path, query }) => {
+export const sendAttachmentFile: Page<'downloadAttachment'> = async ({ store }, { path, query }, { reply }) => {
   const target = { emailId: path.email_id, attachmentId: path.attachment_id, expires: query.expires };
-  const file = await downloadAttachment(services.world, target, query.token);
+  const file = await downloadAttachment(store, target, query.token);
   // The content is untrusted: a browser must save it, and never run it under our origin.
   reply.headers({
     'content-type': file.contentType,

@@ -1,6 +1,5 @@
 import type { OperationValidators } from '../contract/index.ts';
-import { keyIdOf } from '../resources/access/index.ts';
-import type { AuditNote } from '../resources/audit/index.ts';
+import { whoActed, type AuditNote } from '../resources/audit/index.ts';
 import { redactBody, redactTokens } from '../resources/logs/index.ts';
 import type { CheckedRequest } from './checked-request.ts';
 
@@ -12,17 +11,14 @@ export function noteOf(
   { operation }: OperationValidators,
   { request, caller, body, parameters }: CheckedRequest,
 ): AuditNote {
-  const actor = caller?.actor;
-  const isOperator = actor?.kind === 'operator';
+  if (!caller) throw new Error('an audited operation is never run without a caller');
   const [named] = Object.values(parameters.path);
-  const teamId = caller?.teamId ?? null;
+  const { teamId } = caller;
   return {
     team_id: teamId,
     action: operation['x-service-audit'] ?? '',
     subject_id: typeof named === 'string' ? named : operation.operationId === 'updateTeam' ? teamId : null,
-    actor_kind: isOperator ? 'operator' : 'api_key',
-    actor_id: isOperator ? actor.operatorId : actor ? keyIdOf(actor) : null,
-    actor_name: isOperator ? actor.name : null,
+    ...whoActed(caller.actor),
     address: request.ip,
     user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
     request_id: request.id,

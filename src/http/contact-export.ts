@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { exportContacts as linesOf } from '../resources/contacts/index.ts';
-import type { KeyPage } from './page.ts';
+import type { Page } from './page.ts';
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' } as const;
 
 /** Answers with a file that is made while it is sent, as fast as the caller reads it. */
-export const exportContacts: KeyPage<'exportContacts'> = async (ctx, { reply }, { query }) => {
+export const exportContacts: Page<'exportContacts'> = async (ctx, { query }, { reply }) => {
   const format = query?.format ?? 'csv';
   const lines = await linesOf(ctx, { format, segmentId: query?.segment_id });
   reply.headers({

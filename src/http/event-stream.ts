@@ -1,7 +1,7 @@
 import type { OpenApiDocument, Schema } from '../contract/index.ts';
 import { readPosition } from '../flow/webhooks/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
-import type { KeyPage } from './page.ts';
+import type { Page } from './page.ts';
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -11,7 +11,7 @@ const HEADERS = {
 };
 
 /** Answers with a stream that stays open until one side ends it. */
-export const listenWebhooks: KeyPage<'listenWebhooks'> = async (ctx, { services, reply }, { query, header }) => {
+export const listenWebhooks: Page<'listenWebhooks'> = async (ctx, { query, header }, { services, reply }) => {
   const lastId = header?.['Last-Event-ID'];
   const events = readTypes(query?.events, services.document);
   reply.headers(HEADERS);

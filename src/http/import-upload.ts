@@ -2,7 +2,7 @@ import multipart, { type Multipart } from '@fastify/multipart';
 import type { FastifyInstance } from 'fastify';
 import { FIELD_BYTES_MAX, FIELDS, importContacts, type ImportPart } from '../flow/audience/index.ts';
 import { Refusal, refuse } from '../platform/refusal/index.ts';
-import type { KeyPage } from './page.ts';
+import type { Page } from './page.ts';
 
 /** Of the whole header. RFC 2046 §5.1.1 allows a boundary 70 characters; at very long ones the form parser throws. */
 const TYPE_CHARS_MAX = 255;
@@ -27,7 +27,7 @@ const noForm = () =>
   });
 
 /** Reads the form of an import part by part, as the import asks for them. */
-export const createContactImport: KeyPage<'createContactImport'> = async (ctx, { reply }) => {
+export const createContactImport: Page<'createContactImport'> = async (ctx, _call, { reply }) => {
   const { request } = reply;
   if (!request.isMultipart()) throw noForm();
   if ((request.headers['content-type'] ?? '').length > TYPE_CHARS_MAX) throw unread(TYPE_TOO_LONG);

@@ -1,10 +1,9 @@
 import type { FastifyReply } from 'fastify';
-import type { CallOf, PageId } from '../contract/index.ts';
+import type { CallerKindOf, CallOf, PageId } from '../contract/index.ts';
 import type { Listeners } from '../flow/webhooks/index.ts';
 import type { Tracking } from '../flow/tracking/index.ts';
 import type { FairExecutor } from '../platform/fair-share/index.ts';
-import type { Services } from '../operations/index.ts';
-import type { Ctx } from '../resources/access/index.ts';
+import type { OperationCtxFor, Services } from '../operations/index.ts';
 
 export interface HttpServices extends Services {
   tracking: Tracking;
@@ -13,12 +12,16 @@ export interface HttpServices extends Services {
   executor: FairExecutor;
 }
 
-/** A request for a page, a file or a stream, whose every part has been checked against the contract. */
+/** What of HTTP answers a page, a file or a stream. */
 export interface PageCall {
   services: HttpServices;
   reply: FastifyReply;
   accept: string;
 }
 
-export type PublicPage<Id extends PageId> = (request: PageCall, call: CallOf<Id>) => unknown;
-export type KeyPage<Id extends PageId> = (ctx: Ctx, request: PageCall, call: CallOf<Id>) => unknown;
+/** An operation that only HTTP answers. The caller has been let in and the call checked. */
+export type Page<Id extends PageId> = (
+  ctx: OperationCtxFor[CallerKindOf<Id>],
+  call: CallOf<Id>,
+  page: PageCall,
+) => unknown;

@@ -6,27 +6,25 @@ import { exportContacts } from './contact-export.ts';
 import { listenWebhooks } from './event-stream.ts';
 import { createImage } from './image-upload.ts';
 import { createContactImport } from './import-upload.ts';
-import type { KeyPage, PublicPage } from './page.ts';
+import type { Page } from './page.ts';
 import { sendReceivedAttachment, sendReceivedRaw } from './received-file.ts';
 import { getSharePage } from './share-page/index.ts';
 
-type KeyPageId = 'listenWebhooks' | 'createContactImport' | 'createImage' | 'exportContacts';
-
-export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> } = {
-  getOpenapiJson({ services, reply }) {
+export const pages: { [Id in PageId]: Page<Id> } = {
+  getOpenapiJson(_ctx, _call, { services, reply }) {
     reply.type('application/json; charset=utf-8');
     return (json ??= Buffer.from(JSON.stringify(services.document)));
   },
-  getOpenapiYaml({ services, reply }) {
+  getOpenapiYaml(_ctx, _call, { services, reply }) {
     reply.type('application/yaml; charset=utf-8');
     return (yaml ??= formatContractYaml(services.document).then((text) => Buffer.from(text)));
   },
-  getDocs({ services, reply }) {
+  getDocs(_ctx, _call, { services, reply }) {
     reply.type('text/html; charset=utf-8');
     reply.header('content-security-policy', docsPolicy);
     return (page ??= renderDocsPage(services.document));
   },
-  getDocsScript({ reply }) {
+  getDocsScript(_ctx, _call, { reply }) {
     reply.type('text/javascript; charset=utf-8').header('cache-control', 'public, max-age=3600');
     return loadDocsScript();
   },
@@ -34,9 +32,6 @@ export const publicPages: { [Id in Exclude<PageId, KeyPageId>]: PublicPage<Id> }
   downloadAttachment: sendAttachmentFile,
   downloadReceivedAttachment: sendReceivedAttachment,
   downloadReceivedRaw: sendReceivedRaw,
-};
-
-export const keyPages: { [Id in KeyPageId]: KeyPage<Id> } = {
   listenWebhooks,
   createContactImport,
   createImage,

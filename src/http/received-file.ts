@@ -1,15 +1,15 @@
 import { downloadReceived, type ReceivedDownload } from '../resources/received-emails/index.ts';
 import { attachmentDisposition } from './content-disposition.ts';
-import type { PageCall, PublicPage } from './page.ts';
+import type { Page, PageCall } from './page.ts';
 
-export const sendReceivedAttachment: PublicPage<'downloadReceivedAttachment'> = async (call, { path, query }) => {
+export const sendReceivedAttachment: Page<'downloadReceivedAttachment'> = async ({ store }, { path, query }, page) => {
   const link = { emailId: path.received_email_id, file: path.received_attachment_id, expires: query.expires };
-  return send(call, await downloadReceived(call.services.world, link, query.token));
+  return send(page, await downloadReceived(store, link, query.token));
 };
 
-export const sendReceivedRaw: PublicPage<'downloadReceivedRaw'> = async (call, { path, query }) => {
+export const sendReceivedRaw: Page<'downloadReceivedRaw'> = async ({ store }, { path, query }, page) => {
   const link = { emailId: path.received_email_id, file: 'raw', expires: query.expires };
-  return send(call, await downloadReceived(call.services.world, link, query.token));
+  return send(page, await downloadReceived(store, link, query.token));
 };
 
 /** The content is untrusted: a browser must save it, and never run it under our origin. */

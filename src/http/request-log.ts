@@ -1,14 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OperationValidators } from '../contract/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { keyIdOf, type Actor } from '../resources/access/index.ts';
+import { keyIdOf, type Identity } from '../resources/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../resources/logs/index.ts';
 
 /** The caller of a request with a valid credential. */
-export interface Caller {
-  /** null for an operator, who belongs to no team. */
-  teamId: string | null;
-  actor: Actor;
+export interface Caller extends Identity {
   /** The parsed body; undefined before that, or without a body. */
   body?: unknown;
 }

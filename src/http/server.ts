@@ -1,19 +1,19 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type onSendHookHandler } from 'fastify';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { compileValidators, type OperationValidators, type RequestParameters } from '../contract/index.ts';
+import { accessOf, compileValidators, type OperationValidators, type RequestParameters } from '../contract/index.ts';
 import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
 import { mustReach } from '../resources/access/index.ts';
-import { createAuthentication, createKeyUse } from '../resources/api-keys/index.ts';
-import { createOperatorAuthentication, isOperatorToken } from '../resources/operators/index.ts';
+import { createKeyUse } from '../resources/api-keys/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
 import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
+import { createAuthenticators, createCallerCheck, type Authenticator } from './authenticators.ts';
 import {
   checkBody,
   checkIdempotencyKey,
@@ -51,8 +51,12 @@ const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 /** More than Node accepts as a request line, so that ids that are too long are refused by the contract's check. */
 const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
-export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'executor'>): Promise<HttpPort> {
-  const { world } = parts;
+export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
+  authenticators?: readonly Authenticator[];
+}
+
+export async function startHttp(parts: HttpParts): Promise<HttpPort> {
+  const { world, authenticators = createAuthenticators(world) } = parts;
   const requestLog = createRequestLog(world);
   const services: HttpServices = { ...parts, requestLog, executor: createCostlyExecutor() };
   const noteAnswer = createAnswerNote(world, requestLog);
@@ -62,7 +66,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
   const rateLimit = createRateLimit(world);
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
-  const authenticate = bearerOf(createCredentials(world), (request) => rateLimit.take(addressBucket(request)));
+  const authenticate = createCallerCheck(authenticators, (request) => rateLimit.take(addressBucket(request)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersPublic = publicRoutesOf(world, parts.tracking);
@@ -147,7 +151,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
   }
 
   function addOperation(router: FastifyInstance, operation: OperationValidators): void {
-    const { 'x-service-permission': needs, 'x-service-scope': scope } = operation.operation;
+    const access = accessOf(operation.operation);
     const isCounted = operation.method !== 'get' && !takesForm(operation);
     const answer = answererOf(operation, validators, services);
     const takesKey = operation.parameters.some((parameter) => parameter.name === 'Idempotency-Key');
@@ -166,12 +170,12 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
       ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
-        const caller = needs === 'none' ? undefined : await authenticate(request);
+        const caller = access.permission === 'none' ? undefined : await authenticate(request);
         if (caller) callerOf.set(request, caller);
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
-        if (caller) mustReach(caller.actor, { permission: needs, scope });
+        if (caller) mustReach(caller.actor, access);
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
       },
@@ -179,7 +183,7 @@ export async function startHttp(parts: Omit<HttpServices, 'requestLog' | 'execut
         if (isCounted) countUpload(request, reply, callerOf.get(request)?.teamId ?? request.ip);
         done(null, payload);
       },
-      ...(needs === 'none' || !config.logs.enabled ? {} : { onSend }),
+      ...(access.permission === 'none' || !config.logs.enabled ? {} : { onSend }),
       handler: async (request, reply) => {
         const caller = callerOf.get(request);
         return beginAnswer(services.executor, { request, teamId: caller?.teamId }, () => {
@@ -211,30 +215,11 @@ function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answe
   return (request, response) => all.some((answers) => answers(request, response));
 }
 
-/** The prefix of a token tells an operator's from an API key. */
-function createCredentials(world: World): (token: string) => Promise<Caller> {
-  const byKey = createAuthentication(world);
-  const byOperator = createOperatorAuthentication(world);
-  return async (token) => (isOperatorToken(token) ? { teamId: null, ...(await byOperator(token)) } : byKey(token));
-}
-
-const bucketOf = (caller: Caller | undefined): string | undefined =>
-  caller?.actor.kind === 'operator' ? `operator:${caller.actor.operatorId}` : caller && `team:${caller.teamId}`;
-
-/** Counts a request without a valid credential for its address; the fault of the credential is reported first. */
-function bearerOf(authenticate: ReturnType<typeof createCredentials>, onRefused: (request: FastifyRequest) => unknown) {
-  return async (request: FastifyRequest): Promise<Caller> => {
-    try {
-      const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-      if (token === undefined) {
-        throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
-      }
-      return await authenticate(token);
-    } catch (error) {
-      if (error instanceof Refusal) await onRefused(request);
-      throw error;
-    }
-  };
+/** Whose requests are counted together. */
+function bucketOf(caller: Caller | undefined): string | undefined {
+  if (caller?.actor.kind === 'operator') return `operator:${caller.actor.operatorId}`;
+  if (caller?.actor.kind === 'session' && caller.teamId === null) return `user:${caller.actor.userId}`;
+  return caller && `team:${caller.teamId}`;
 }
 
 /** Whether the operation reads its body itself, piece by piece, as a form. */

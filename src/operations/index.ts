@@ -4,7 +4,7 @@
  */
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
-import { audit, operatorAudit } from './audit.ts';
+import { audit } from './audit.ts';
 import { automations } from './automations.ts';
 import { broadcasts } from './broadcasts.ts';
 import { contactImports } from './contact-imports.ts';
@@ -15,17 +15,18 @@ import { dns } from './dns.ts';
 import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
 import { emails } from './emails.ts';
-import { findings, operatorFindings } from './findings.ts';
+import { findings } from './findings.ts';
 import { images } from './images.ts';
 import { inboundRules } from './inbound-rules.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
-import type { Operations, OperatorOperations } from './operation.ts';
+import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
 import { segments } from './segments.ts';
 import { shares } from './shares.ts';
 import { suppressions } from './suppressions.ts';
+import { system } from './system.ts';
 import { teams } from './teams.ts';
 import { templates } from './templates.ts';
 import { topics } from './topics.ts';
@@ -33,15 +34,7 @@ import { usage } from './usage.ts';
 import { webhooks } from './webhooks.ts';
 
 export { checksItsOwnBody } from './emails.ts';
-export {
-  Answered,
-  type OperationCtx,
-  type Operations,
-  type OperatorOperations,
-  type PublicOperations,
-  type Services,
-} from './operation.ts';
-export { system as publicOperations } from './system.ts';
+export { Answered, type OperationCtx, type OperationCtxFor, type Operations, type Services } from './operation.ts';
 
 export const operations: Operations = {
   ...apiKeys,
@@ -62,15 +55,15 @@ export const operations: Operations = {
   ...inboundRules,
   ...logs,
   ...metrics,
+  ...queue,
   ...receivedEmails,
   ...segments,
   ...shares,
   ...suppressions,
+  ...system,
   ...teams,
   ...templates,
   ...topics,
   ...usage,
   ...webhooks,
 };
-
-export const operatorOperations: OperatorOperations = { ...operatorAudit, ...operatorFindings, ...queue };

@@ -1,10 +1,18 @@
-import type { AnswerOf, BodyUnder, CallOf, OpenApiDocument, ValueId, operations } from '../contract/index.ts';
+import type {
+  AnswerOf,
+  BodyUnder,
+  CallerKindOf,
+  CallOf,
+  OpenApiDocument,
+  ValueId,
+  operations,
+} from '../contract/index.ts';
 import type { Accept } from '../flow/mail/accept/index.ts';
 import type { Node } from '../flow/upkeep/index.ts';
 import type { Page } from '../platform/db/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
-import type { Ctx, OperatorCtx } from '../resources/access/index.ts';
+import type { Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from '../resources/access/index.ts';
 import type { RequestLog } from '../resources/logs/index.ts';
 
 /** What operations may call, beside the verbs of resources and flow. */
@@ -23,8 +31,11 @@ export interface Services {
   version: string;
 }
 
-export interface OperationCtx extends Ctx<World> {
+export interface WithServices {
   services: Services;
+}
+
+export interface OperationCtx extends Ctx<World>, WithServices {
   /** Holds a body against an operation's contract and throws the refusal, for the operations that check their own. */
   checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
 }
@@ -43,29 +54,18 @@ export class Answered<Body> {
 type Declared<Id extends ValueId> = BodyUnder<operations[Id]['responses'], keyof operations[Id]['responses']>;
 type Result<Id extends ValueId> = Promise<AnswerOf<Id> | Answered<Declared<Id>>>;
 
-/** These tell anybody how the server is; they know no caller. */
-export type PublicId = 'getHealth' | 'getReady';
-
-/** These concern the whole installation; whoever calls them belongs to no team. */
-export type OperatorId =
-  | 'createQueueHold'
-  | 'dropQueue'
-  | 'getOperatorFindings'
-  | 'getQueue'
-  | 'listOperatorAudit'
-  | 'listQueuedDeliveries'
-  | 'listQueueHolds'
-  | 'releaseQueueHold'
-  | 'retryQueue';
+/** What an operation is handed, by whom it is run for. */
+export interface OperationCtxFor extends CtxFor<World> {
+  team: OperationCtx;
+  user: UserCtx<World> & WithServices;
+  operator: OperatorCtx<World> & WithServices;
+  nobody: NobodyCtx<World> & WithServices;
+}
 
 /** Every operation that answers a value, whatever door it is called through. The caller has been let in and the call checked. */
 export type Operations = {
-  [Id in Exclude<ValueId, PublicId | OperatorId>]: (ctx: OperationCtx, call: CallOf<Id>) => Result<Id>;
+  [Id in ValueId]: (ctx: OperationCtxFor[CallerKindOf<Id>], call: CallOf<Id>) => Result<Id>;
 };
-export type OperatorOperations = {
-  [Id in OperatorId]: (ctx: OperatorCtx<World> & { services: Services }, call: CallOf<Id>) => Result<Id>;
-};
-export type PublicOperations = { [Id in PublicId]: (services: Services, call: CallOf<Id>) => Result<Id> };
 
 const LIMIT_DEFAULT = 20;
 

@@ -7,7 +7,7 @@ import {
   releaseHold,
   retryWaiting,
 } from '../flow/mail/queue-admin/index.ts';
-import { pageOf, type OperatorOperations } from './operation.ts';
+import { pageOf, type Operations } from './operation.ts';
 
 /** Nodes besides this one look at the queue twice a second. */
 export const queue = {
@@ -18,4 +18,4 @@ export const queue = {
   releaseQueueHold: (ctx, { path }) => releaseHold(ctx, path.hold_id).finally(ctx.services.wakeQueue),
   retryQueue: (ctx, { body }) => retryWaiting(ctx, body).finally(ctx.services.wakeQueue),
   dropQueue: (ctx, { body }) => dropWaiting(ctx, body),
-} satisfies Partial<OperatorOperations>;
+} satisfies Partial<Operations>;

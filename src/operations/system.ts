@@ -1,9 +1,10 @@
 import { presentForAnybody, type Finding } from '../resources/findings/index.ts';
-import { Answered, type PublicOperations, type Services } from './operation.ts';
+import { Answered, type Operations, type Services } from './operation.ts';
 
-export const system: PublicOperations = {
-  getHealth: ({ version, world }) => Promise.resolve({ status: 'ok', version, env: world.config.instance.env }),
-  async getReady(services) {
+export const system = {
+  getHealth: ({ store, services: { version } }) =>
+    Promise.resolve({ status: 'ok' as const, version, env: store.config.instance.env }),
+  async getReady({ services }) {
     const { version, world } = services;
     const [findings, ...checks] = await Promise.all([
       findingsOf(services),
@@ -19,7 +20,7 @@ export const system: PublicOperations = {
     } as const;
     return new Answered(503, { status: 'degraded', ...body, ...error });
   },
-};
+} satisfies Partial<Operations>;
 
 /** While the database answers nothing there is still what this process knows of itself. */
 async function findingsOf({ node, world }: Services): Promise<readonly Finding[]> {

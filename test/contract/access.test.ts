@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { listOperations, loadContract, type Requirement } from '../../src/contract/index.ts';
+import {
+  accessOf,
+  listOperations,
+  loadContract,
+  ROLES,
+  type Requirement,
+  type Role,
+} from '../../src/contract/index.ts';
 import { describeAccess } from '../../src/contract/access.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
 import { mustReach, type Actor } from '../../src/resources/access/index.ts';
@@ -13,7 +20,7 @@ interface Described {
 
 const described: Described[] = listOperations(loadContract()).map(({ operationId, operation }) => ({
   operationId,
-  requirement: { permission: operation['x-service-permission'], scope: operation['x-service-scope'] },
+  requirement: accessOf(operation),
   says: operation.description.trim().split('\n').at(-1) ?? '',
 }));
 
@@ -29,6 +36,13 @@ interface Caller {
 const OF_NOBODY = 'Needs no credential.';
 const SENDING_KEY = 'an API key with `sending_access`';
 const ANY_KEY = /an API key with `(?:sending|full)_access`/;
+
+/** The least role that is named, or none that is needed. */
+function isNamedAs(role: Role | null, says: string): boolean {
+  const [isOfSessions, least] = /a dashboard session(?: as `(\w+)`)?/.exec(says) ?? [];
+  if (isOfSessions === undefined || least === undefined) return isOfSessions !== undefined;
+  return role !== null && ROLES.indexOf(role) >= ROLES.findIndex((one) => one === least);
+}
 
 /** Every kind of caller, so that the compiler asks for a new one. */
 const callers: Record<Actor['kind'], Caller[]> = {
@@ -52,14 +66,14 @@ const callers: Record<Actor['kind'], Caller[]> = {
       isNamed: (says) => says.includes(SENDING_KEY),
     },
   ],
-  session: (['owner', 'viewer'] as const).map((role) => ({
-    name: `a session of a team's ${role}`,
-    actor: { kind: 'session', userId: 'u', role },
-    isNamed: (says) => says.includes('a dashboard session'),
+  session: [...ROLES, null].map((role) => ({
+    name: role === null ? 'a session without a team' : `a session of a team's ${role}`,
+    actor: { kind: 'session', userId: 'u', name: 'ada@example.com', role },
+    isNamed: (says) => isNamedAs(role, says),
   })),
   oauth_grant: scopes.map((scope) => ({
     name: `a grant of ${scope}`,
-    actor: { kind: 'oauth_grant', grantId: 'g', scopes: [scope] },
+    actor: { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com', scopes: [scope] },
     isNamed: (says) => says.includes(`an access token with \`${scope}\``),
   })),
   operator: [
@@ -103,9 +117,10 @@ test('every operation lets in exactly the callers that its documentation names',
 
 // Marks that no operation of the contract has today.
 test.each<[Requirement, string]>([
-  [{ permission: 'session', scope: null }, 'Needs a dashboard session.'],
-  [{ permission: null, scope: 'emails:read' }, 'Needs an access token with `emails:read`.'],
-  [{ permission: null, scope: null }, 'No credential reaches it.'],
+  [{ permission: 'session', scope: null, role: null }, 'Needs a dashboard session.'],
+  [{ permission: 'session', scope: null, role: 'owner' }, 'Needs a dashboard session as `owner`.'],
+  [{ permission: null, scope: 'emails:read', role: null }, 'Needs an access token with `emails:read`.'],
+  [{ permission: null, scope: null, role: null }, 'No credential reaches it.'],
 ])('%j is documented as it is enforced', (requirement, says) => {
   expect(describeAccess(requirement)).toBe(says);
   expect(differences([{ operationId: 'planted', requirement, says }])).toEqual([]);
@@ -114,10 +129,12 @@ test.each<[Requirement, string]>([
 test('a difference on either side is found', () => {
   const [usage] = described.filter(({ operationId }) => operationId === 'getUsage');
   if (!usage) throw new Error('the contract has no getUsage');
-  const silent = { ...usage, says: usage.says.replace('a dashboard session', '') };
+  const silent = { ...usage, says: usage.says.replace('a dashboard session as `viewer` or higher', '') };
   expect(differences([silent])).toEqual([
-    "getUsage: a session of a team's owner is let in and not documented",
     "getUsage: a session of a team's viewer is let in and not documented",
+    "getUsage: a session of a team's member is let in and not documented",
+    "getUsage: a session of a team's admin is let in and not documented",
+    "getUsage: a session of a team's owner is let in and not documented",
   ]);
   const strict = (actor: Actor, requirement: Requirement): boolean =>
     isLetIn(actor, requirement) && !(actor.kind === 'session' && actor.role === 'viewer');

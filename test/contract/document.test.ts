@@ -79,6 +79,13 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     expect(operation.security).toEqual(isOpen ? [] : undefined);
   });
 
+  test('says which role of a team reaches it, where it is of a team', () => {
+    const { 'x-service-permission': permission, 'x-service-role': role } = operation;
+    expect(['viewer', 'member', 'admin', 'owner', null]).toContain(role);
+    if (permission === 'sending_access' || permission === 'full_access') expect(role).not.toBeNull();
+    else if (permission !== 'session') expect(role).toBeNull();
+  });
+
   test('declares the statuses it can answer', () => {
     const takesBody = operation.requestBody !== undefined || method !== 'get';
     const expected = ['403', '422', '429', '500', ...(isOpen ? [] : ['401', '503']), ...(takesBody ? ['400'] : [])];

@@ -32,7 +32,7 @@ const places: Record<string, Record<string, string>> = {
   operation: {
     ...words('operationId tags summary description security'),
     ...words(
-      'x-service-permission x-service-scope x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-link-to',
+      'x-service-permission x-service-scope x-service-role x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-link-to',
     ),
     ...{ parameters: 'parameter[]', requestBody: 'requestBody', responses: 'response{}' },
   },
@@ -63,6 +63,27 @@ export function findUnknownContractWords(root: string): Problem[] {
     const file = `src/contract/${name}`;
     const content: unknown = parse(fs.readFileSync(path.join(root, file), 'utf8'));
     return unknownWords(content, 'file', '').map(({ at, says }) => ({ at: `${file}: ${at}`, says }));
+  });
+}
+
+/** Who may call an operation is said of every one: what is left out would be nobody's decision. */
+const NEEDED = ['operationId', 'summary', 'description', 'x-service-permission', 'x-service-scope', 'x-service-role'];
+
+export function findUnmarkedOperations(root: string): Problem[] {
+  const files = (entriesOf(root, 'src/contract') ?? []).filter((name) => name.endsWith('.yaml'));
+  return files.flatMap((name) => {
+    const file = `src/contract/${name}`;
+    const { paths } = parse(fs.readFileSync(path.join(root, file), 'utf8')) as { paths?: Record<string, object> };
+    return Object.entries(paths ?? {}).flatMap(([route, item]) =>
+      Object.entries(item)
+        .filter(([method]) => places.path?.[method] === 'operation')
+        .flatMap(([method, operation]) =>
+          NEEDED.filter((word) => !Object.hasOwn(operation as object, word)).map((word) => ({
+            at: `${file}: ${route} ${method}`,
+            says: `the operation has no ${word}. Every operation says who may call it; write null where there is none.`,
+          })),
+        ),
+    );
   });
 }
 

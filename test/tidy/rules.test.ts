@@ -155,6 +155,13 @@ const plants: Record<string, Record<string, string>[]> = {
     },
     { 'src/contract/errors.yaml': 'components:\n  schemas:\n    Error: { anyOf: [{ items: { x-mesage: short } }] }\n' },
   ],
+  'every operation of the contract says who may call it': [
+    {
+      'src/contract/emails.yaml':
+        'paths:\n  /emails:\n    get:\n      operationId: listEmails\n      summary: List emails\n      description: All.\n' +
+        '      x-service-permission: full_access\n      x-service-scope: emails:read\n',
+    },
+  ],
   'a test that does not run says why': [
     { 'test/flow/a.test.ts': word('it', ".skip('a', () => {});\n") },
     { 'test/flow/a.test.ts': word('describe', ".skipIf(true)('a', () => {});\n") },

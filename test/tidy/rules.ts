@@ -1,5 +1,5 @@
 import { findDeadCitations, findUntitledTests } from './citations.ts';
-import { findUnknownContractWords } from './contract-words.ts';
+import { findUnknownContractWords, findUnmarkedOperations } from './contract-words.ts';
 import { findFamilyGaps } from './families.ts';
 import { findFixedSchedules } from './fixed-days.ts';
 import { findNamesOutOfPlace } from './map-names.ts';
@@ -29,6 +29,7 @@ export const rules: Rule[] = [
   { promise: 'a file or function that the map names stands where it says', find: findNamesOutOfPlace },
   { promise: 'a family has the same name in every tree', find: findFamilyGaps },
   { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },
+  { promise: 'every operation of the contract says who may call it', find: findUnmarkedOperations },
   { promise: 'a test that does not run says why', find: findUnexplainedSkips },
   { promise: 'no test schedules anything for a day that will be over', find: findFixedSchedules },
   { promise: 'package.json names exact versions', find: findInexactVersions },

@@ -1,16 +1,17 @@
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { readSharedContent, readSharedEmail } from '../../resources/shares/index.ts';
 import { ANYBODY, arePagesOverloaded, COSTLY_BYTES } from '../costly-work.ts';
-import type { PublicPage } from '../page.ts';
+import type { Page } from '../page.ts';
 import { sharePageHeaders } from './headers.ts';
 import { renderBusyPage, renderNoSharePage } from './no-share-page.ts';
 import { renderEmail } from './rendered-email.ts';
 import { renderedOnce } from './rendered-emails.ts';
 import { renderSharePage } from './share-page.ts';
 
-export const getSharePage: PublicPage<'getSharePage'> = async (
-  { services: { world, executor }, reply, accept },
+export const getSharePage: Page<'getSharePage'> = async (
+  { store },
   { path, query },
+  { services: { executor }, reply, accept },
 ) => {
   const withRemoteImages = query?.images === '1';
   reply.headers(sharePageHeaders(withRemoteImages));
@@ -21,15 +22,15 @@ export const getSharePage: PublicPage<'getSharePage'> = async (
     reply.code(503).type('text/html; charset=utf-8');
     return renderBusyPage();
   };
-  const email = await readSharedEmail(world, path.token);
+  const email = await readSharedEmail(store, path.token);
   if (!email) {
     if (!isPerson) throw notFound('Share link');
     reply.code(404).type('text/html; charset=utf-8');
     return renderNoSharePage();
   }
   if (email.isLarge && arePagesOverloaded(executor)) return answerBusy();
-  const rendering = renderedOnce(world, email, async () =>
-    renderEmail(await readSharedContent(world, email), email.isLarge ? executor : undefined),
+  const rendering = renderedOnce(store, email, async () =>
+    renderEmail(await readSharedContent(store, email), email.isLarge ? executor : undefined),
   );
   if (!rendering) return answerBusy();
   const content = await rendering;

@@ -2,27 +2,45 @@
  * Who is calling, as data, and what that allows: one permission path for every port. It never asks how the caller
  * came in. `lockTeam` is the one lock under which a team's limits are kept.
  */
-import { reachOf, type Requirement } from '../../contract/index.ts';
+import { reachOf, type CallerKind, type Requirement, type Role } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 
 export { lockTeam } from './team-lock.store.ts';
 
 export type Permission = 'full_access' | 'sending_access';
-export type Role = 'owner' | 'admin' | 'member' | 'viewer';
 
 export type Actor =
   | { kind: 'api_key'; keyId: string; permission: Permission; domainId: string | null }
   /** A key that came in as the password of SMTP submission: it sends, whatever else the key may do. */
   | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
-  /** Somebody who is signed in to the dashboard. */
-  | { kind: 'session'; userId: string; role: Role }
-  /** Another app, acting for the team within what it was granted. */
-  | { kind: 'oauth_grant'; grantId: string; scopes: readonly string[] }
+  /** A person who is signed in; `role` is the one in the team that is theirs at the moment, null while there is none. */
+  | { kind: 'session'; userId: string; name: string; role: Role | null }
+  /** Another app, acting for the team within what the person of `userId` let it do. */
+  | { kind: 'oauth_grant'; grantId: string; userId: string; name: string; scopes: readonly string[] }
   /** Whoever runs the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
   | { kind: 'operator'; operatorId: string; name: string }
   /** The program itself. */
   | { kind: 'job'; name: string };
+
+/** Whom a credential stands for; `teamId` is null for an operator, and for a person without a team. */
+export interface Identity<Who extends Actor = Actor> {
+  teamId: string | null;
+  actor: Who;
+}
+
+/** A call of a person for what is theirs in whatever team: which teams they have, an invitation, signing out. */
+export interface UserCtx<Held extends Store = Store> {
+  store: Held;
+  actor: Extract<Actor, { kind: 'session' }>;
+  requestId: string;
+}
+
+/** A call that needs no credential. */
+export interface NobodyCtx<Held extends Store = Store> {
+  store: Held;
+  requestId: string;
+}
 
 /** A call for the installation as a whole: no team is concerned. */
 export interface OperatorCtx<Held extends Store = Store> {
@@ -32,8 +50,8 @@ export interface OperatorCtx<Held extends Store = Store> {
 }
 
 /**
- * A call of one caller. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. A port hands all of them
- * its World: `Ctx` is narrower by its type alone.
+ * A call for one team, as nearly all are. Verbs of flow, which also ask DNS and make requests, take a `Ctx<World>`. A port
+ * hands all of them its World: `Ctx` is narrower by its type alone.
  */
 export interface Ctx<Held extends Store = Store> {
   store: Held;
@@ -42,6 +60,14 @@ export interface Ctx<Held extends Store = Store> {
   requestId: string;
   /** Aborted when the caller's connection ends; only callers on the network have one. */
   whenGone?: () => AbortSignal;
+}
+
+/** The context of a call, by whom it is run for; `callerKindOf` of the contract says which one an operation has. */
+export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, object> {
+  team: Ctx<Held>;
+  user: UserCtx<Held>;
+  operator: OperatorCtx<Held>;
+  nobody: NobodyCtx<Held>;
 }
 
 /** For work that was called off with its caller. Nobody hears it; the log of requests keeps it. */
@@ -65,6 +91,14 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
       throw onlySends();
     case 'lacks_scope':
       throw refuse('invalid_permission', { say: `This access token lacks the scope ${requirement.scope}.` });
+    case 'lacks_role': {
+      const role = actor.kind === 'session' ? actor.role : null;
+      throw refuse('invalid_permission', {
+        say: `This needs the role ${requirement.role} in the team, or a higher one; yours is ${role}.`,
+      });
+    }
+    case 'lacks_team':
+      throw refuse('invalid_permission', { say: 'This route is of a team; choose the team of this session first.' });
     case 'other_kind':
       throw notByThisCredential(inWords(actor.kind, requirement));
   }

@@ -3,25 +3,34 @@ import type { Requirement } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import { mustReach, type Actor } from './index.ts';
 
+const session = { kind: 'session', userId: 'u', name: 'ada@example.com' } as const;
+const grant = { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com' } as const;
+
 const actors = {
   'full key': { kind: 'api_key', keyId: 'k', permission: 'full_access', domainId: null },
   'sending key': { kind: 'api_key', keyId: 'k', permission: 'sending_access', domainId: null },
   'SMTP password': { kind: 'smtp_credential', keyId: 'k', domainId: null },
-  session: { kind: 'session', userId: 'u', role: 'viewer' },
-  'grant with the scope': { kind: 'oauth_grant', grantId: 'g', scopes: ['emails:read'] },
-  'grant without it': { kind: 'oauth_grant', grantId: 'g', scopes: ['emails:send'] },
+  viewer: { ...session, role: 'viewer' },
+  member: { ...session, role: 'member' },
+  admin: { ...session, role: 'admin' },
+  owner: { ...session, role: 'owner' },
+  'person without a team': { ...session, role: null },
+  'grant with the scope': { ...grant, scopes: ['emails:read'] },
+  'grant without it': { ...grant, scopes: ['emails:send'] },
   operator: { kind: 'operator', operatorId: 'o', name: 'Ada' },
   job: { kind: 'job', name: 'sweep' },
 } satisfies Record<string, Actor>;
 
 const requirements = {
-  sending: { permission: 'sending_access', scope: 'emails:read' },
-  full: { permission: 'full_access', scope: 'emails:read' },
-  'full, no scope': { permission: 'full_access', scope: null },
-  session: { permission: 'session', scope: null },
-  nobody: { permission: null, scope: null },
-  'scope alone': { permission: null, scope: 'emails:read' },
-  operator: { permission: 'operator', scope: null },
+  sending: { permission: 'sending_access', scope: 'emails:read', role: 'member' },
+  reading: { permission: 'full_access', scope: 'emails:read', role: 'viewer' },
+  'settings, no scope': { permission: 'full_access', scope: null, role: 'admin' },
+  'sessions of owners': { permission: 'session', scope: null, role: 'owner' },
+  'sessions, no team': { permission: 'session', scope: null, role: null },
+  'role forgotten': { permission: 'full_access', scope: null, role: null },
+  nobody: { permission: null, scope: null, role: null },
+  'scope alone': { permission: null, scope: 'emails:read', role: null },
+  operator: { permission: 'operator', scope: null, role: null },
 } satisfies Record<string, Requirement>;
 
 const YES = 'reaches it';
@@ -30,14 +39,18 @@ const NO = '403 invalid_permission';
 
 /** In the order of the requirements above. */
 const table: Record<keyof typeof actors, string[]> = {
-  'full key': [YES, YES, YES, NO, NO, NO, NO],
-  'sending key': [YES, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS],
-  'SMTP password': [YES, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS],
-  session: [YES, YES, YES, YES, NO, NO, NO],
-  'grant with the scope': [YES, YES, NO, NO, NO, YES, NO],
-  'grant without it': [NO, NO, NO, NO, NO, NO, NO],
-  operator: [NO, NO, NO, NO, NO, NO, YES],
-  job: [YES, YES, YES, YES, YES, YES, YES],
+  'full key': [YES, YES, YES, NO, NO, YES, NO, NO, NO],
+  'sending key': [YES, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS],
+  'SMTP password': [YES, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS, SENDS],
+  viewer: [NO, YES, NO, NO, YES, NO, NO, NO, NO],
+  member: [YES, YES, NO, NO, YES, NO, NO, NO, NO],
+  admin: [YES, YES, YES, NO, YES, NO, NO, NO, NO],
+  owner: [YES, YES, YES, YES, YES, NO, NO, NO, NO],
+  'person without a team': [NO, NO, NO, NO, YES, NO, NO, NO, NO],
+  'grant with the scope': [YES, YES, NO, NO, NO, NO, NO, YES, NO],
+  'grant without it': [NO, NO, NO, NO, NO, NO, NO, NO, NO],
+  operator: [NO, NO, NO, NO, NO, NO, NO, NO, YES],
+  job: [YES, YES, YES, YES, YES, YES, YES, YES, YES],
 };
 
 it.each(Object.entries(actors))('what a %s reaches', (name, actor) => {

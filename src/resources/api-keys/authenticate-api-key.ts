@@ -1,10 +1,12 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import type { Actor } from '../access/index.ts';
+import type { Actor, Identity } from '../access/index.ts';
 import { findByTokenHash, type Credential } from './api-keys.store.ts';
 
-export type Authenticate = (token: string) => Promise<{ teamId: string; actor: Actor }>;
+/** Every key is of a team. */
+type KeyIdentity = Identity<Extract<Actor, { kind: 'api_key' }>> & { teamId: string };
+export type Authenticate = (token: string) => Promise<KeyIdentity>;
 
 /** A revoked key is refused by the very next request: what is remembered of it lasts until keys or teams are written. */
 export function createAuthentication(store: Store): Authenticate {
@@ -12,7 +14,7 @@ export function createAuthentication(store: Store): Authenticate {
   return async (token) => callerOf(await findKey(hashToken(token)));
 }
 
-function callerOf(key: Credential | undefined): { teamId: string; actor: Actor } {
+function callerOf(key: Credential | undefined): KeyIdentity {
   if (!key) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
   if (key.status === 'revoked') {
     throw refuse('restricted_api_key', { status: 403, say: 'This API key has been revoked.' });

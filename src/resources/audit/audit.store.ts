@@ -6,7 +6,7 @@ export interface AuditRow {
   team_id: string | null;
   action: string;
   subject_id: string | null;
-  actor_kind: 'api_key' | 'operator' | 'command';
+  actor_kind: 'api_key' | 'user' | 'operator' | 'command' | 'system';
   actor_id: string | null;
   actor_name: string | null;
   address: string | null;

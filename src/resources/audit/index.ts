@@ -5,4 +5,5 @@
  */
 export { audited, type Audited, type AuditNote } from './audited-store.ts';
 export { removeAuditBefore } from './audit.store.ts';
+export { whoActed } from './who-acted.ts';
 export { listAudit, listOperatorAudit } from './read-audit.ts';

@@ -1,16 +1,16 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import type { Actor } from '../access/index.ts';
+import type { Actor, Identity } from '../access/index.ts';
 import { findOperatorByHash } from './operators.store.ts';
 
-export const PREFIX = 'rkop_';
-
 /** What no other credential begins with. */
-export const isOperatorToken = (token: string): boolean => token.startsWith(PREFIX);
+export const OPERATOR_PREFIX = 'rkop_';
 
 /** A revoked token is refused by the very next request. */
-export function createOperatorAuthentication(store: Store): (token: string) => Promise<{ actor: Actor }> {
+export function createOperatorAuthentication(
+  store: Store,
+): (token: string) => Promise<Identity<Extract<Actor, { kind: 'operator' }>>> {
   const find = store.db.memo(['operators'], (tokenHash) => findOperatorByHash(store.db, tokenHash));
   return async (token) => {
     const found = await find(hashToken(token));
@@ -18,6 +18,6 @@ export function createOperatorAuthentication(store: Store): (token: string) => P
     if (found.revoked_at !== null) {
       throw refuse('restricted_api_key', { status: 403, say: 'This operator’s token has been revoked.' });
     }
-    return { actor: { kind: 'operator', operatorId: found.id, name: found.name } };
+    return { teamId: null, actor: { kind: 'operator', operatorId: found.id, name: found.name } };
   };
 }

@@ -2,7 +2,7 @@ import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { insertOperator } from './operators.store.ts';
-import { PREFIX } from './authenticate-operator.ts';
+import { OPERATOR_PREFIX } from './authenticate-operator.ts';
 
 const SHOWN_CHARS = 12;
 const NAME_CHARS_MAX = 100;
@@ -19,7 +19,7 @@ export async function createOperator(
       say: `The name of an operator is one line of 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,
     });
   }
-  const token = newToken(PREFIX);
+  const token = newToken(OPERATOR_PREFIX);
   const row = {
     id: store.ids.uuid(),
     name,

@@ -3,6 +3,6 @@
  * the machine alone, shown once and kept as hashes; they belong to no team and reach none.
  */
 export { createOperator } from './create-operator.ts';
-export { createOperatorAuthentication, isOperatorToken } from './authenticate-operator.ts';
+export { createOperatorAuthentication, OPERATOR_PREFIX } from './authenticate-operator.ts';
 export { listOperators, type OperatorRow } from './operators.store.ts';
 export { findOperator, revokeOperator } from './revoke-operator.ts';

@@ -1,56 +1,63 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadContract } from '../../../src/contract/index.ts';
-import { createAccept } from '../../../src/flow/mail/accept/index.ts';
-import { createNode } from '../../../src/flow/upkeep/index.ts';
-import { createListeners } from '../../../src/flow/webhooks/index.ts';
-import { startHttp, type HttpPort } from '../../../src/http/index.ts';
+import type { HttpPort } from '../../../src/http/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { startSecondPort } from '../../rig/second-port.ts';
 
 // The contract has no operation yet that a key must not reach, so that one of its operations is marked as such here.
 let scene: Scene;
 let team: Team;
 let port: HttpPort;
+const identify = (userId: string) =>
+  Promise.resolve({ teamId: null, actor: { kind: 'session' as const, userId, name: 'ada@example.com', role: null } });
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
   const document = structuredClone(loadContract());
-  const mark = (path: string, permission: 'session' | null): void => {
+  const mark = (path: string, permission: 'session' | null, role?: null): void => {
     const operation = document.paths[path]?.get;
-    if (operation) operation['x-service-permission'] = permission;
+    if (!operation) throw new Error(`the contract has no GET ${path}`);
+    operation['x-service-permission'] = permission;
+    if (role === null) operation['x-service-role'] = role;
   };
   mark('/usage', 'session');
   mark('/team', null);
-  const { world, tracking } = scene.app;
-  if (!tracking) throw new Error('the scene runs every role');
-  port = await startHttp({
-    world: { ...world, config: { ...world.config, http: { ...world.config.http, port: 0 } } },
-    document,
-    version: 'test',
-    checks: {},
-    tracking,
-    accept: createAccept(world, () => undefined),
-    wakeQueue: () => undefined,
-    node: createNode(world, { version: 'test', roles: [] }),
-    listeners: createListeners(world),
-  });
+  mark('/health', 'session', null);
+  port = await startSecondPort(scene, { document, authenticators: [{ cookie: 'test_session', identify }] });
 });
 afterAll(async () => {
   await port.close(0);
   await scene.close();
 });
 
-const get = async (path: string, key: string): Promise<{ status: number; name?: string }> => {
+const get = async (path: string, credential: Record<string, string>): Promise<{ status: number; name?: string }> => {
   const answer = await fetch(`http://127.0.0.1:${port.port}${path}`, {
-    headers: { authorization: `Bearer ${key}`, 'user-agent': 'test' },
+    headers: { ...credential, 'user-agent': 'test' },
   });
   const { name } = (await answer.json()) as { name?: string };
   return answer.ok ? { status: answer.status } : { status: answer.status, ...(name === undefined ? {} : { name }) };
 };
 
+const WRONG_KIND = { status: 403, name: 'invalid_permission' };
+
 it.each([
   ['/domains', { status: 200 }],
-  ['/usage', { status: 403, name: 'invalid_permission' }],
-  ['/team', { status: 403, name: 'invalid_permission' }],
+  ['/usage', WRONG_KIND],
+  ['/team', WRONG_KIND],
+  ['/health', WRONG_KIND],
 ])('a key with full access asks for %s', async (path, answer) => {
-  expect(await get(path, team.key)).toEqual(answer);
+  expect(await get(path, { authorization: `Bearer ${team.key}` })).toEqual(answer);
+});
+
+it.each([
+  ['/health', { status: 200 }],
+  ['/domains', WRONG_KIND],
+  ['/usage', WRONG_KIND],
+  ['/team', WRONG_KIND],
+])('a person without a team asks for %s', async (path, answer) => {
+  expect(await get(path, { cookie: 'test_session=ada' })).toEqual(answer);
+});
+
+it('what is for people who are signed in is not for others', async () => {
+  expect(await get('/health', {})).toEqual({ status: 401, name: 'missing_api_key' });
 });

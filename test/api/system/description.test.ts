@@ -22,6 +22,7 @@ describe('the description of the API', () => {
     for (const { operation } of contractOperations()) {
       expect(operation).toHaveProperty('x-service-permission');
       expect(operation).toHaveProperty('x-service-scope');
+      expect(operation).toHaveProperty('x-service-role');
     }
   });
 

@@ -1,0 +1,60 @@
+import type { FastifyRequest } from 'fastify';
+import { Refusal, refuse } from '../platform/refusal/index.ts';
+import type { World } from '../platform/world/index.ts';
+import type { Identity } from '../resources/access/index.ts';
+import { createAuthentication } from '../resources/api-keys/index.ts';
+import { createOperatorAuthentication, OPERATOR_PREFIX } from '../resources/operators/index.ts';
+
+/** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
+export type Authenticator = ({ prefix: string } | { cookie: string }) & {
+  identify: (secret: string) => Promise<Identity>;
+};
+
+/**
+ * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing. No cookie
+ * stands here yet: browsers send one along from the pages of others too, so that the first one needs a check of `Origin`.
+ */
+export const createAuthenticators = (world: World): Authenticator[] => [
+  { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
+  { prefix: '', identify: createAuthentication(world) },
+];
+
+/**
+ * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
+ * valid credential is counted (`onRefused`); the fault of the credential is reported first.
+ */
+export function createCallerCheck(
+  authenticators: readonly Authenticator[],
+  onRefused: (request: FastifyRequest) => unknown,
+): (request: FastifyRequest) => Promise<Identity> {
+  const byToken = authenticators.filter((one) => 'prefix' in one);
+  const byCookie = authenticators.filter((one) => 'cookie' in one);
+
+  function identityOf({ headers }: FastifyRequest): Promise<Identity> {
+    const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+    if (token !== undefined) {
+      const authenticator = byToken.find(({ prefix }) => token.startsWith(prefix));
+      if (!authenticator) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
+      return authenticator.identify(token);
+    }
+    for (const { cookie, identify } of byCookie) {
+      const secret = cookieOf(headers.cookie, cookie);
+      if (secret !== undefined) return identify(secret);
+    }
+    throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
+  }
+
+  return async (request) => {
+    try {
+      return await identityOf(request);
+    } catch (error) {
+      if (error instanceof Refusal) await onRefused(request);
+      throw error;
+    }
+  };
+}
+
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  const pair = header?.split(';').find((one) => one.trimStart().startsWith(`${name}=`));
+  return pair?.slice(pair.indexOf('=') + 1).trim();
+}

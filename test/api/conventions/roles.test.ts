@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROLES } from '../../../src/contract/index.ts';
+import type { HttpPort } from '../../../src/http/index.ts';
+import { audited, whoActed } from '../../../src/resources/audit/index.ts';
+import { contractOperations } from '../../rig/api.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { startSecondPort } from '../../rig/second-port.ts';
+import { labelOf, sampleCall, type Operation } from './sample-calls.ts';
+
+// No credential of the program stands for a person yet: a cookie that names a role is one more line of the list of
+// authenticators here. All behind it, from the rate limit to the answer, is what runs for every caller.
+const person = { userId: randomUUID(), name: 'ada@example.com' };
+let scene: Scene;
+let team: Team;
+let port: HttpPort;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team();
+  const identify = (secret: string) => {
+    const role = ROLES.find((one) => one === secret) ?? null;
+    return Promise.resolve({
+      teamId: role === null ? null : team.id,
+      actor: { kind: 'session' as const, ...person, role },
+    });
+  };
+  port = await startSecondPort(scene, { authenticators: [{ cookie: 'test_session', identify }] });
+});
+afterAll(async () => {
+  await port.close(0);
+  await scene.close();
+});
+
+interface Said {
+  status: number;
+  name?: string;
+  message?: string;
+}
+
+async function call(operation: Operation, headers: Record<string, string>, more: object = {}): Promise<Said> {
+  const { method, path, body } = { ...sampleCall(operation), ...more };
+  const answer = await fetch(`http://127.0.0.1:${port.port}${path}`, {
+    method,
+    headers: { 'user-agent': 'test', 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (answer.status === 401 || answer.status === 403)
+    return { ...((await answer.json()) as object), status: answer.status };
+  // A stream ends only with its reader.
+  await answer.body?.cancel();
+  return { status: answer.status };
+}
+
+const as = (role: string | null) => ({ cookie: `theme=dark; test_session=${role ?? 'nobody'}` });
+const operations = contractOperations();
+
+describe.each([...ROLES, null])('a person whose role is %s', (role) => {
+  it.each(operations.map((operation) => [labelOf(operation), operation] as const))('%s', async (_, operation) => {
+    const { 'x-service-permission': permission, 'x-service-role': least } = operation.operation;
+    const isOpen = permission === 'none';
+    const isHigh = role !== null && least !== null && ROLES.indexOf(role) >= ROLES.indexOf(least);
+    const { status, name } = await call(operation, as(role));
+    if (isOpen || isHigh) expect([status, name]).not.toContain('invalid_permission');
+    else expect({ status, name }).toEqual({ status: 403, name: 'invalid_permission' });
+    if (!isOpen) expect(status).not.toBe(401);
+  });
+});
+
+/** What the operation asks for more than its rule, and why. */
+const EXCEPTIONS: Record<string, [role: string, why: string]> = {
+  listAudit: ['admin', 'names people with the addresses that they came from'],
+  previewBroadcast: ['viewer', 'reads, with more to say than fits a query'],
+};
+const ADMIN_PATHS = /^\/(?:api-keys|domains|inbound-rules|webhooks|team)(?:\/|$)/;
+
+it.each(operations.filter(({ operation }) => operation['x-service-role'] !== null))(
+  'the role of $operationId follows its kind',
+  ({ operationId, method, path, operation }) => {
+    const usual = method === 'get' ? 'viewer' : ADMIN_PATHS.test(path) ? 'admin' : 'member';
+    expect(operation['x-service-role']).toBe(EXCEPTIONS[operationId]?.[0] ?? usual);
+  },
+);
+
+const named = (id: string): Operation => {
+  const found = operations.find(({ operationId }) => operationId === id);
+  if (!found) throw new Error(`the contract has no ${id}`);
+  return found;
+};
+
+it('is told which role is needed and which one is there', async () => {
+  expect((await call(named('createDomain'), as('member'))).message).toBe(
+    'This needs the role admin in the team, or a higher one; yours is member.',
+  );
+  expect((await call(named('getTeam'), as(null))).message).toBe(
+    'This route is of a team; choose the team of this session first.',
+  );
+});
+
+it('a request with a token and a cookie is its token’s, and a cookie of another name is none', async () => {
+  const body = { name: 'Sends', permission: 'sending_access' };
+  const { token } = (await scene.api('POST', '/api-keys', { key: team.key, body })).body;
+  const both = { ...as('owner'), authorization: `Bearer ${token}` };
+  expect(await call(named('getTeam'), both)).toMatchObject({ status: 401, name: 'restricted_api_key' });
+  expect(await call(named('getTeam'), { cookie: 'my_test_session=owner' })).toMatchObject({
+    status: 401,
+    name: 'missing_api_key',
+  });
+});
+
+describe('the audit log names the kind of who acted', () => {
+  const newest = async () => (await scene.api('GET', '/audit', { key: team.key })).body.data[0];
+
+  it('a person', async () => {
+    expect((await call(named('createSegment'), as('member'), { body: { name: 'Readers' } })).status).toBe(201);
+    expect(await newest()).toMatchObject({
+      action: 'segment.created',
+      actor: { kind: 'user', id: person.userId, name: person.name },
+    });
+  });
+
+  it('the program itself', async () => {
+    const { world } = scene.app;
+    const nowhere = { address: null, user_agent: null, request_id: null, details: null };
+    const subject = { team_id: team.id, action: 'broadcast.canceled', subject_id: null };
+    const audit = audited(world, { ...subject, ...nowhere, ...whoActed({ kind: 'job', name: 'broadcasts' }) });
+    await audit.write();
+    expect(await newest()).toMatchObject({ actor: { kind: 'system', id: null, name: 'broadcasts' } });
+  });
+});

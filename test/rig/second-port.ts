@@ -1,0 +1,26 @@
+import { loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
+import { createAccept } from '../../src/flow/mail/accept/index.ts';
+import { createNode } from '../../src/flow/upkeep/index.ts';
+import { createListeners } from '../../src/flow/webhooks/index.ts';
+import { createAuthenticators, startHttp, type Authenticator, type HttpPort } from '../../src/http/index.ts';
+import type { Scene } from './scene.ts';
+
+/** The HTTP port once more over the scene's world, with another contract or with further kinds of credentials. */
+export function startSecondPort(
+  { app: { world, tracking } }: Scene,
+  { document = loadContract(), authenticators = [] }: { document?: OpenApiDocument; authenticators?: Authenticator[] },
+): Promise<HttpPort> {
+  if (!tracking) throw new Error('the scene runs every role');
+  const parts = {
+    world: { ...world, config: { ...world.config, http: { ...world.config.http, port: 0 } } },
+    document,
+    version: 'test',
+    checks: {},
+    tracking,
+    accept: createAccept(world, () => undefined),
+    wakeQueue: () => undefined,
+    node: createNode(world, { version: 'test', roles: [] }),
+    listeners: createListeners(world),
+  };
+  return startHttp({ ...parts, authenticators: [...authenticators, ...createAuthenticators(world)] });
+}
