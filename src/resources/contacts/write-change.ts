@@ -104,11 +104,11 @@ export async function chooseTopics(
   if (origin.source === 'import' || origin.source === 'carried_over') return;
   const at = store.clock.now();
   const by = { type: 'contact.topic_changed' } as const;
-  for (const { contact, choice } of fresh) {
+  const enrolments = fresh.map(({ contact: { id: contactId, team_id: teamId }, choice }) => {
     const payload = { topic_id: choice.id, subscription: choice.subscription };
-    const { id: contactId, team_id: teamId } = contact;
-    await enrol(tx, store.ids, { teamId, contactId, by, payload, at, depth: origin.depth });
-  }
+    return { teamId, contactId, by, payload, at, depth: origin.depth };
+  });
+  await enrol(tx, store.ids, enrolments);
 }
 
 /** The same choices for each of them. */
