@@ -100,8 +100,8 @@ export async function chooseTopics(
     topicId: choice.id,
   }));
   await recordConsent(store, tx, origin, records);
-  // An import begins no runs, and what is carried over was decided before.
-  if (origin.source === 'import' || origin.source === 'carried_over') return;
+  // An import begins runs where it asks for it, and what is carried over was decided before.
+  if ((origin.source === 'import' && !origin.startsRuns) || origin.source === 'carried_over') return;
   const at = store.clock.now();
   const by = { type: 'contact.topic_changed' } as const;
   const enrolments = fresh.map(({ contact: { id: contactId, team_id: teamId }, choice }) => {
