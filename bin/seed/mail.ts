@@ -124,6 +124,7 @@ function emailOf(store: World, domain: DomainRow, address: string, dice: ReturnT
         scheduled_at: null,
         mail_from: null,
         broadcast_id: null,
+        run_depth: null,
         asked: null,
       },
       created_at: store.clock.now(),

@@ -98,6 +98,10 @@ const create: Action = {
       isRepeatable: true,
       syntax: 'topic',
     },
+    start_automations: {
+      says: 'begin the automations that start at what its rows do, as the API would',
+      isBoolean: true,
+    },
   },
 };
 

@@ -36,114 +36,202 @@ const HOUR_MS = 3_600_000;
 interface Starting {
   id: string;
   version: number;
+  /** The one segment that it starts at, where it names one. */
+  trigger_segment_id: string | null;
 }
 
-/** Begins a run of each enabled automation that starts at this, in the transaction that records it. */
-export async function enrol(tx: Executor, ids: Ids, enrolment: Enrolment): Promise<void> {
-  const { teamId, by } = enrolment;
-  await begin(tx, ids, enrolment, await startingAt(tx, teamId, by));
+/** By what begins them, the automations that are known to start at it. */
+type Known = Map<string, Starting[]>;
+const keyOf = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string =>
+  `${teamId} ${'type' in by ? by.type : by.eventId}`;
+
+/**
+ * Begins a run of each enabled automation that starts at one of these, in the transaction that records them. The statements are
+ * as many for one as for a page: they grow with the teams and the kinds of what happened alone.
+ */
+export async function enrol(
+  tx: Executor,
+  ids: Ids,
+  enrolments: readonly Enrolment[],
+  known: Known = new Map(),
+): Promise<void> {
+  for (const [key, group] of Map.groupBy(enrolments, keyOf)) {
+    if (!known.has(key)) known.set(key, await startingAt(tx, group));
+  }
+  const wanted = enrolments.flatMap((enrolment) =>
+    (known.get(keyOf(enrolment)) ?? [])
+      .filter(({ trigger_segment_id: only }) => only === null || only === segmentOf(enrolment))
+      .map((automation) => ({ enrolment, automation })),
+  );
+  if (wanted.length > 0) await begin(tx, ids, wanted);
 }
 
 /** Does so for what was recorded, where it is of a contact, or of an email that went to one; not where a machine opened or clicked. */
 export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
-  // A batch may hold thousands of openings of one team.
-  const known = new Map<string, Promise<Starting[]>>();
-  const startingOnce = (teamId: string, type: EnrollingType): Promise<Starting[]> => {
-    const key = `${teamId} ${type}`;
-    const found = known.get(key) ?? startingAt(tx, teamId, { type });
-    known.set(key, found);
-    return found;
-  };
-  for (const event of events) {
-    const { type, teamId, subjectId, data: payload, at, depth } = event;
+  const ofContacts = events.flatMap(({ type, teamId, subjectId: contactId, data: payload, at, depth }): Enrolment[] => {
     const ofContact = OF_CONTACTS.find((one) => one === type);
-    if (ofContact) await enrol(tx, ids, { teamId, contactId: subjectId, by: { type: ofContact }, payload, at, depth });
-    const ofEmail = OF_EMAILS.find((one) => one === type);
-    if (!ofEmail || isByMachine(event)) continue;
-    const automations = await startingOnce(teamId, ofEmail);
-    if (automations.length === 0) continue;
-    const told = { ...payload, email_id: subjectId };
-    for (const contactId of await contactsOf(tx, event)) {
-      await begin(tx, ids, { teamId, contactId, by: { type: ofEmail }, payload: told, at }, automations);
-    }
-  }
+    return ofContact ? [{ teamId, contactId, by: { type: ofContact }, payload, at, depth }] : [];
+  });
+  const known: Known = new Map();
+  await enrol(tx, ids, [...ofContacts, ...(await ofMail(tx, events, known))], known);
 }
 
 /** They are held until the end of the transaction, so that no run begins behind one that is being stopped. */
-function startingAt(tx: Executor, teamId: string, by: Enrolment['by']): Promise<Starting[]> {
+async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId' | 'by'>[]): Promise<Starting[]> {
+  const [first] = group;
+  if (!first) return [];
+  const { teamId, by } = first;
+  const segments = uuidsIn(tx.dialect, 'trigger_segment_id', [
+    ...new Set(group.flatMap((one) => segmentOf(one) ?? [])),
+  ]);
   const [where, wanted]: [string, Value[]] =
     'eventId' in by
       ? ['trigger_event_id = ?', [by.eventId]]
-      : [
-          'trigger_type = ? and (trigger_segment_id is null or trigger_segment_id = ?)',
-          [by.type, by.segmentId ?? null],
-        ];
+      : [`trigger_type = ? and (trigger_segment_id is null or ${segments.sql})`, [by.type, segments.value]];
   const hold = tx.dialect === 'pg' ? ' for share' : '';
-  const sql = `select id, version from automations
+  const sql = `select id, version, trigger_segment_id from automations
     where team_id = ? and ${where} and status = 'enabled' and deleted_at is null order by id${hold}`;
   return tx.all<Starting>(sql, [teamId, ...wanted]);
 }
+
+const segmentOf = ({ by }: Pick<Enrolment, 'by'>): string | undefined => ('type' in by ? by.segmentId : undefined);
 
 const COLUMNS = [
   ...(['id', 'team_id', 'automation_id', 'version', 'contact_id', 'payload', 'status'] as const),
   ...(['due_at', 'created_at', 'depth', 'completed_at', 'error'] as const),
 ];
 
+interface Wanted {
+  enrolment: Enrolment;
+  automation: Starting;
+}
+
 /** What may not begin is written down as a run that is cancelled, with the reason. */
-async function begin(
-  tx: Executor,
-  ids: Ids,
-  { teamId, contactId, by, payload, at, depth = 0 }: Enrolment,
-  automations: readonly Starting[],
-): Promise<void> {
-  if (automations.length === 0) return;
-  const said = payload === undefined ? null : JSON.stringify(payload);
-  const rows: Value[][] = [];
-  for (const { id, version } of automations) {
-    const why = 'type' in by ? await whyNot(tx, { automationId: id, contactId, depth, at }) : undefined;
-    rows.push([
-      ...[ids.uuid(), teamId, id, version, contactId, said],
+async function begin(tx: Executor, ids: Ids, wanted: readonly Wanted[]): Promise<void> {
+  const before = await begunOfLate(tx, wanted);
+  const begunHere = new Map<string, number[]>();
+  const rows = wanted.map((one): Value[] => {
+    const { enrolment, automation } = one;
+    const { teamId, contactId, payload, at, depth = 0 } = enrolment;
+    const pair = `${contactId} ${automation.id}`;
+    const here = begunHere.get(pair) ?? [];
+    const begun = (before.get(`${pair} ${at - HOUR_MS}`) ?? 0) + here.filter((time) => time > at - HOUR_MS).length;
+    const why = whyNot(enrolment, begun);
+    if (why === undefined) begunHere.set(pair, [...here, at]);
+    const said = payload === undefined ? null : JSON.stringify(payload);
+    return [
+      ...[ids.uuid(), teamId, automation.id, automation.version, contactId, said],
       ...(why === undefined ? ['running', at, at, depth, null, null] : ['cancelled', at, at, depth, at, why]),
-    ]);
-  }
+    ];
+  });
   await tx.insertMany('automation_runs', COLUMNS, rows);
 }
 
 /** What automations do may start others, and themselves: that comes to an end. */
-async function whyNot(
-  tx: Executor,
-  { automationId, contactId, depth, at }: { automationId: string; contactId: string; depth: number; at: number },
-): Promise<string | undefined> {
+function whyNot({ by, depth = 0 }: Enrolment, begun: number): string | undefined {
+  if (!('type' in by)) return undefined;
   if (depth > DEPTH_MAX) {
     return `not begun: ${depth} runs, one started by what the other did, led to it, and at most ${DEPTH_MAX} may`;
   }
-  const sql = `select count(*) as n from (select 1 from automation_runs
-    where contact_id = ? and automation_id = ? and created_at > ? and status <> 'cancelled' limit ?) as begun`;
-  const row = await tx.get<{ n: number }>(sql, [contactId, automationId, at - HOUR_MS, RUNS_AN_HOUR_MAX]);
-  if (Number(row?.n) < RUNS_AN_HOUR_MAX) return undefined;
+  if (begun < RUNS_AN_HOUR_MAX) return undefined;
   return `not begun: this automation began ${RUNS_AN_HOUR_MAX} runs for the contact within an hour, and no more may`;
 }
 
-/**
- * The contacts whom an event of an email is about: whose address it names, or else the only one that it went to. Of an email to
- * several, who of them has read it is not known. They are held: one that is erased meanwhile would leave its run behind.
- */
-async function contactsOf(tx: Executor, { teamId, subjectId, data }: NewEvent): Promise<string[]> {
-  const named = data !== undefined && 'to' in data ? data.to : undefined;
-  const addresses = named && named.length > 0 ? named : await soleRecipient(tx, subjectId);
-  if (addresses.length === 0) return [];
-  const among = textsIn(tx.dialect, 'email_key', [...new Set(addresses.map(normalizeAddress))]);
-  const hold = tx.dialect === 'pg' ? ' for key share' : '';
-  const sql = `select id from contacts where team_id = ? and ${among.sql} order by id${hold}`;
-  return (await tx.all<{ id: string }>(sql, [teamId, among.value])).map(({ id }) => id);
+/** How many runs began in the hour before, by contact, automation and the beginning of that hour. */
+async function begunOfLate(tx: Executor, wanted: readonly Wanted[]): Promise<Map<string, number>> {
+  const asked = new Map(
+    wanted
+      .filter(({ enrolment: { by } }) => 'type' in by)
+      .map(({ enrolment: { contactId, at }, automation }) => {
+        const since = at - HOUR_MS;
+        return [
+          `${contactId} ${automation.id} ${since}`,
+          { contact_id: contactId, automation_id: automation.id, since },
+        ];
+      }),
+  );
+  if (asked.size === 0) return new Map();
+  const from =
+    tx.dialect === 'pg'
+      ? 'jsonb_to_recordset(?::jsonb) as w(contact_id uuid, automation_id uuid, since bigint)'
+      : `(select value->>'contact_id' as contact_id, value->>'automation_id' as automation_id, value->>'since' as since
+          from json_each(?)) as w`;
+  const sql = `select w.contact_id, w.automation_id, w.since, (select count(*) from (select 1 from automation_runs r
+      where r.contact_id = w.contact_id and r.automation_id = w.automation_id and r.created_at > w.since
+        and r.status <> 'cancelled' limit ?) as begun) as n from ${from}`;
+  const rows = await tx.all<{ contact_id: string; automation_id: string; since: number; n: number }>(sql, [
+    ...[RUNS_AN_HOUR_MAX, JSON.stringify([...asked.values()])],
+  ]);
+  return new Map(rows.map((row) => [`${row.contact_id} ${row.automation_id} ${row.since}`, Number(row.n)]));
 }
 
-async function soleRecipient(tx: Executor, emailId: string): Promise<string[]> {
-  const among = uuidsIn(tx.dialect, 'id', [emailId]);
-  const sql = `select to_list, cc_list, bcc_list from emails where ${among.sql}`;
-  const row = await tx.get<Record<string, string | null>>(sql, [among.value]);
-  const written = Object.values(row ?? {}).flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
-  const parsed = written.map((text) => parseMailbox(text));
-  const addresses = new Set(parsed.flatMap((one) => (one.ok ? [normalizeAddress(one.mailbox.address)] : [])));
-  return addresses.size === 1 ? [...addresses] : [];
+/**
+ * What happened to emails, for the contacts whom it is about: whose address an event names, or else the only one that its email
+ * went to. Of an email to several, who of them has read it is not known. What is told of an email that a run sent is one deeper
+ * than the run. Nothing of it is looked for where no automation starts at it.
+ */
+async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): Promise<Enrolment[]> {
+  const told = events.flatMap((event) => {
+    const type = OF_EMAILS.find((one) => one === event.type);
+    return type && !isByMachine(event) ? [{ event, teamId: event.teamId, by: { type } }] : [];
+  });
+  for (const [key, group] of Map.groupBy(told, keyOf)) known.set(key, await startingAt(tx, group));
+  const started = told.filter((one) => known.get(keyOf(one))?.length);
+  if (started.length === 0) return [];
+  const mails = await mailsAmong(tx, [...new Set(started.map(({ event }) => event.subjectId))]);
+  const addressed = started.map((one) => {
+    const { data, subjectId } = one.event;
+    const mail = mails.get(subjectId);
+    const named = data !== undefined && 'to' in data ? data.to : undefined;
+    const keys = named && named.length > 0 ? named.map(normalizeAddress) : (mail?.soleRecipient ?? []);
+    return { ...one, keys, depth: mail?.depth };
+  });
+  const contacts = await contactsAmong(tx, addressed);
+  return addressed.flatMap(({ event: { teamId, subjectId, data, at }, by, keys, depth }) => {
+    const payload = { ...data, email_id: subjectId };
+    const ids = new Set(keys.flatMap((key) => contacts.get(`${teamId} ${key}`) ?? []));
+    return [...ids].sort().map((contactId): Enrolment => ({ teamId, contactId, by, payload, at, depth }));
+  });
+}
+
+/** They are held: one that is erased meanwhile would leave its run behind. */
+async function contactsAmong(
+  tx: Executor,
+  addressed: readonly { teamId: string; keys: readonly string[] }[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const teams = [...Map.groupBy(addressed, ({ teamId }) => teamId)].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [teamId, group] of teams) {
+    const keys = [...new Set(group.flatMap((one) => one.keys))];
+    if (keys.length === 0) continue;
+    const among = textsIn(tx.dialect, 'email_key', keys);
+    const hold = tx.dialect === 'pg' ? ' for key share' : '';
+    const sql = `select id, email_key from contacts where team_id = ? and ${among.sql} order by id${hold}`;
+    const rows = await tx.all<{ id: string; email_key: string }>(sql, [teamId, among.value]);
+    for (const row of rows) found.set(`${teamId} ${row.email_key}`, row.id);
+  }
+  return found;
+}
+
+interface Mail {
+  /** Whom it went to, where that is one address. */
+  soleRecipient: string[];
+  /** Of what it leads to, where a run of an automation sent it. */
+  depth: number | undefined;
+}
+
+async function mailsAmong(tx: Executor, emailIds: readonly string[]): Promise<Map<string, Mail>> {
+  const among = uuidsIn(tx.dialect, 'id', emailIds);
+  const sql = `select id, to_list, cc_list, bcc_list, run_depth from emails where ${among.sql}`;
+  type Row = { id: string; run_depth: number | null } & Record<'to_list' | 'cc_list' | 'bcc_list', string | null>;
+  return new Map(
+    (await tx.all<Row>(sql, [among.value])).map(({ id, to_list, cc_list, bcc_list, run_depth: ofRun }) => {
+      const lists = [to_list, cc_list, bcc_list];
+      const written = lists.flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
+      const parsed = written.map((text) => parseMailbox(text));
+      const addresses = new Set(parsed.flatMap((one) => (one.ok ? [normalizeAddress(one.mailbox.address)] : [])));
+      const depth = ofRun === null ? undefined : ofRun + 1;
+      return [id, { soleRecipient: addresses.size === 1 ? [...addresses] : [], depth }];
+    }),
+  );
 }

@@ -56,6 +56,18 @@ it('an import names the columns that it leaves out, and why rows are skipped, wi
   expect((await contacts('import-status', imports[0].id)).stdout).toContain('"Phone", column 3 (without a name)');
 });
 
+it('an import begins automations where --start-automations asks for it, and else none', async () => {
+  const trigger = { key: 'start', type: 'trigger', config: { event_name: 'rasket:contact.created' } };
+  const steps = ['--steps', JSON.stringify([trigger]), '--connections', '[]'];
+  const { id } = await json('automations', 'create', 'Welcome', '--status', 'enabled', ...steps);
+  desk.write('quiet.csv', 'email\nquiet@example.org\n');
+  desk.write('loud.csv', 'email\nloud@example.org\n');
+  await json('contacts', 'import', 'quiet.csv');
+  expect((await json('automations', 'runs', id)).data).toEqual([]);
+  await json('contacts', 'import', 'loud.csv', '--start-automations');
+  expect((await json('automations', 'runs', id)).data).toHaveLength(1);
+});
+
 it('a file that cannot be used is one line and a number', async () => {
   desk.write('page.html', '<html><body>x</body></html>');
   expectOneLine(await contacts('import', 'page.html'), /HTML/, 65);

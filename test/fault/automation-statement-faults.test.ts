@@ -64,6 +64,7 @@ const KINDS: Record<string, Case> = {
 
 const FAULTS = [
   { why: 'a defect of ours', code: undefined, isAnswerLost: false },
+  { why: 'a defect of ours, also behind a commit,', code: undefined, isAnswerLost: true },
   { why: 'a lost connection, also behind a commit,', code: 'ECONNRESET', isAnswerLost: true },
 ];
 

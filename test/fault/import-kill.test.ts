@@ -1,5 +1,6 @@
 // a file of contacts --> rasket serve (killed again and again while it reads it)
 import { expect, it, onTestFinished } from 'vitest';
+import { line, start, wait } from '../api/automations/graph.ts';
 import { createApi, type Api } from '../rig/api.ts';
 import { formOf } from '../rig/forms.ts';
 import { scaled } from '../rig/scale.ts';
@@ -47,7 +48,7 @@ async function handIn(program: Program, number: number): Promise<File> {
   const rows = ROWS * 2 ** number;
   const text = fileOf(number, rows);
   const api = await apiOf(program);
-  const form = formOf(text, { on_conflict: 'upsert' });
+  const form = formOf(text, { on_conflict: 'upsert', start_automations: 'true' });
   const { id } = (await api('POST', '/contacts/imports', { key: program.apiKey, ...form })).body;
   const addresses = text.split('\n').flatMap((line) => line.split(',', 1).filter((cell) => cell.includes('@')));
   return { id, rows, contacts: new Set(addresses).size };
@@ -78,6 +79,12 @@ it(
     const program = await installProgram(sink, () => undefined, { env });
     let api = await apiOf(program);
     await api('POST', '/contact-properties', { key: program.apiKey, body: { key: 'plan', type: 'string' } });
+    const automate = async (event: string): Promise<string> => {
+      const trigger = { ...start, config: { event_name: `rasket:${event}` } };
+      const body = { name: event, status: 'enabled', ...line(trigger, wait('day')) };
+      return (await api('POST', '/automations', { key: program.apiKey, body })).body.id as string;
+    };
+    const [onCreated, onUpdated] = [await automate('contact.created'), await automate('contact.updated')];
     const first = await handIn(program, 0);
     const files = [first];
     for (let killed = 0, killedFile = 0; killed < KILLS;) {
@@ -109,6 +116,17 @@ it(
     const filter = { field: 'email', op: 'contains', value: '@' };
     const preview = await api('POST', '/segments/preview', { key: program.apiKey, body: { filter } });
     expect(preview.body.contacts).toBe(contacts);
+    const runsOf = async (id: string): Promise<number> => {
+      let runs = 0;
+      for (let after = ''; ;) {
+        const page = await api('GET', `/automations/${id}/runs?limit=100${after}`, { key: program.apiKey });
+        runs += page.body.data.length;
+        if (page.body.has_more !== true) return runs;
+        after = `&after=${page.body.data.at(-1).id}`;
+      }
+    };
+    const changed = files.reduce((sum, { rows, contacts: n }) => sum + rows - (Math.floor((rows - 8) / 25) + 1) - n, 0);
+    expect([await runsOf(onCreated), await runsOf(onUpdated)]).toEqual([contacts, changed]);
     await program.stop();
   },
 );

@@ -1,6 +1,8 @@
 // what the platform tells of contacts and of their mail --> runs of automations, and where those end
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { importedIn } from '../api/contact-imports/importing.ts';
+import type { Executor } from '../../src/platform/db/index.ts';
+import { importRows } from '../../src/resources/contacts/index.ts';
+import { importedIn, uploadIn } from '../api/contact-imports/importing.ts';
 import { line, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { engagements, follow, publishTracking, sendHtml } from './reader.ts';
@@ -151,6 +153,77 @@ it('an import begins no run, whatever its rows create, change, choose and join',
   await scene.settled();
   expect((await call('GET', `/contacts/${has.contact}/topics`)).data).toMatchObject([{ subscription: 'opt_in' }]);
   expect(await Promise.all(ids.map(runs))).toEqual([[], [], [], []]);
+});
+
+it('an import that asks for it begins what each of its rows starts, as the API would, and no row twice', async () => {
+  const [created, updated, chosen, joined] = await Promise.all(
+    ['contact.created', 'contact.updated', 'contact.topic_changed', 'contact.added_to_segment'].map((one) =>
+      automate(one),
+    ),
+  );
+  const filter = { all: [{ field: 'first_name', op: 'eq', value: 'New' }] };
+  const { id: filtered } = await call('POST', '/segments', { name: 'News', filter });
+  const file = 'email,first_name\nada@example.org,Ada\nnew@example.org,New\nnew@example.org,New\nnobody,X\n';
+  const fields = {
+    ...{ on_conflict: 'upsert', start_automations: 'true', segments: [{ id: has.segment }] },
+    topics: [{ id: has.topic, subscription: 'opt_in' }],
+  };
+  await importedIn(scene, has.team, file, fields);
+  await scene.settled();
+  const { id: fresh } = await call('GET', '/contacts/new@example.org');
+  const data = (id: string, email: string, ids: string[]) => [
+    id,
+    expect.objectContaining({ id, email, segment_ids: ids }),
+  ];
+  const ada = data(has.contact, 'ada@example.org', [has.segment]);
+  const bob = data(fresh, 'new@example.org', [has.segment, filtered]);
+  expect(await payloads(created ?? '')).toEqual([bob]);
+  expect(await payloads(updated ?? '')).toEqual([ada, bob]);
+  const each = async (id = '') => (await payloads(id)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const both = [has.contact, fresh].sort();
+  expect(await each(joined)).toEqual(both.map((id) => [id, { segment_id: has.segment }]));
+  expect(await each(chosen)).toEqual(both.map((id) => [id, { topic_id: has.topic, subscription: 'opt_in' }]));
+  await importedIn(scene, has.team, file, { ...fields, on_conflict: 'skip' });
+  await importedIn(scene, has.team, file, { ...fields, start_automations: 'false' });
+  await importedIn(scene, has.team, file, fields);
+  const lengths = await Promise.all(
+    [created, updated, chosen, joined].map(async (id) => (await runs(id ?? '')).length),
+  );
+  expect(lengths).toEqual([1, 5, 2, 2]);
+  const form = await uploadIn(scene, has.team, file, { start_automations: 'yes' });
+  expect([form.status, form.body.errors]).toMatchObject([400, [{ path: 'start_automations' }]]);
+});
+
+it('a page of an import that asks for it costs as many statements however many rows it has', async () => {
+  await automate('contact.created');
+  await automate('contact.added_to_segment');
+  const count = async (rows: number): Promise<number> => {
+    const { db, ids } = scene.app.world;
+    const none = { first_name: undefined, last_name: undefined, unsubscribed: undefined };
+    const read = Array.from({ length: rows }, (_, i) => ({
+      row: i + 2,
+      read: { email: `r${i}@n${rows}.example`, emailKey: `r${i}@n${rows}.example`, ...none, values: {} },
+    }));
+    let sent = 0;
+    await db.tx((tx) => {
+      const counting = new Proxy(tx, {
+        get(target, name: keyof Executor) {
+          const own = target[name];
+          if (typeof own !== 'function') return own;
+          return (...given: never[]) => {
+            sent++;
+            return (own as (...all: never[]) => unknown).apply(target, given);
+          };
+        },
+      });
+      return importRows({ ...scene.app.world, ids }, counting, {
+        ...{ teamId: has.team.id, rows: read, declared: [], onConflict: 'skip', segmentIds: [has.segment], topics: [] },
+        startAutomations: true,
+      });
+    });
+    return sent;
+  };
+  expect(await count(200)).toBe(await count(2));
 });
 
 describe('an email', () => {

@@ -45,7 +45,15 @@ it('a page of an import asks once what its addresses were out of, and reads no o
         values: {},
       },
     }));
-    const page = { teamId: team.id, rows, declared: [], onConflict: 'skip' as const, segmentIds: [], topics: [] };
+    const page = {
+      teamId: team.id,
+      rows,
+      declared: [],
+      onConflict: 'skip' as const,
+      segmentIds: [],
+      topics: [],
+      startAutomations: false,
+    };
     expect(await importRows(world, { ...tx, all }, page)).toMatchObject({ created: 200 });
   });
   expect(asked.filter((sql) => sql.includes('from consent_records'))).toHaveLength(1);

@@ -64,6 +64,7 @@ export async function writeSent(
       mail_from: null,
       asked: null,
       broadcast_id: null,
+      run_depth: null,
     };
   }
   function bodyOf(id: string) {

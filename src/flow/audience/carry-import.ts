@@ -109,6 +109,7 @@ async function writeBatch(world: World, batch: RowBatch): Promise<void> {
         const done = await importRows(world, tx, {
           ...{ teamId: item.team_id, rows: good, declared, onConflict: options.on_conflict },
           ...alive,
+          startAutomations: options.startAutomations === true,
         });
         if (!(await writeProgress(tx, progressOf({ item, owner, rows, done, failures })))) throw new TakenOver();
       });

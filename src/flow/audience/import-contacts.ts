@@ -18,7 +18,7 @@ interface TextPart {
   isCut?: boolean;
 }
 
-export const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics'] as const;
+export const FIELDS = ['column_map', 'on_conflict', 'segments', 'topics', 'start_automations'] as const;
 export const FIELD_BYTES_MAX = 256 * 1024;
 
 /**

@@ -43,7 +43,7 @@ export async function sendStep(world: World, run: RunRow, config: object): Promi
       const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
       try {
-        accepted = await acceptWithin(world, tx, ctx, [send], { kind: 'transactional' });
+        accepted = await acceptWithin(world, tx, ctx, [send], { kind: 'transactional', run });
       } catch (error) {
         throw laterOr(error, world.clock.now());
       }

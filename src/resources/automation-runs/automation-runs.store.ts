@@ -201,11 +201,15 @@ export async function moveRun(
   return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner])) === 1;
 }
 
-/** Puts a run back whose step failed by an error of the service; false as `moveRun` answers it. */
+/**
+ * Puts a run back whose step failed by an error of the service; false as `moveRun` answers it. Where the error came behind the
+ * commit of a wait, the wait stands.
+ */
 export async function putOffRun(tx: Executor, { id, owner, dueAt }: HeldRun & { dueAt: number }): Promise<boolean> {
-  const sql = withoutCommitNotice(`update automation_runs set tries = tries + 1, due_at = ?
+  const sql =
+    withoutCommitNotice(`update automation_runs set tries = tries + 1, due_at = case when due_at > ? then due_at else ? end
     where id = ? and lease_owner = ? and status = 'running'`);
-  return (await tx.run(sql, [dueAt, id, owner])) === 1;
+  return (await tx.run(sql, [dueAt, dueAt, id, owner])) === 1;
 }
 
 /** Ends a run; false as `moveRun` answers it. */

@@ -12,7 +12,7 @@ import { declaredProperties, declareFromImport } from '../contact-properties/ind
 import { readSegmentIds } from '../segments/index.ts';
 import { liveTopics, readChoices, type Choice } from '../topics/index.ts';
 import { hasOpenImports, insertImport } from './contact-imports.store.ts';
-import { readColumnMap, readConflict, readSegments, readTopics } from './read-form.ts';
+import { readColumnMap, readConflict, readSegments, readStartAutomations, readTopics } from './read-form.ts';
 
 /** The fields of the form as they came. */
 export interface ImportForm {
@@ -20,6 +20,7 @@ export interface ImportForm {
   on_conflict?: string | undefined;
   segments?: string | undefined;
   topics?: string | undefined;
+  start_automations?: string | undefined;
 }
 
 /** What is known of the file once its beginning was read. */
@@ -44,6 +45,8 @@ export interface ImportOptions {
   on_conflict: 'upsert' | 'skip';
   segmentIds: readonly string[];
   topics: readonly Choice[];
+  /** Whether its rows begin runs of automations; absent in imports of before it could be asked for. */
+  startAutomations?: boolean;
 }
 
 /** The form alone, before the file is read. */
@@ -53,6 +56,7 @@ export function checkImport(form: ImportForm) {
     onConflict: readConflict(form.on_conflict),
     segments: readSegments(form.segments),
     topics: readTopics(form.topics),
+    startAutomations: readStartAutomations(form.start_automations),
   };
 }
 
@@ -68,7 +72,7 @@ export async function mustBeWithinImportLimit(db: Executor, teamId: string): Pro
 
 /** Puts a file that is stored under `id` in line; the commit of its row wakes the loop that reads it (`onCommit`). */
 export async function queueImport({ store, teamId }: Ctx, id: string, file: ImportFile, form: ImportForm) {
-  const { map, onConflict, segments, topics } = checkImport(form);
+  const { map, onConflict, segments, topics, startAutomations } = checkImport(form);
   await store.db.tx(async (tx) => {
     await lockTeam(tx, teamId);
     await mustBeWithinImportLimit(tx, teamId);
@@ -86,6 +90,7 @@ export async function queueImport({ store, teamId }: Ctx, id: string, file: Impo
       on_conflict: onConflict,
       segmentIds: await readSegmentIds(tx, teamId, segments),
       topics: readChoices(topics, await liveTopics(tx, teamId)),
+      startAutomations,
     };
     await insertImport(tx, { id, team_id: teamId, options: JSON.stringify(options), created_at: store.clock.now() });
   });

@@ -17,6 +17,12 @@ export function readConflict(text: string | undefined): 'upsert' | 'skip' {
   throw bad('on_conflict', 'must be upsert or skip');
 }
 
+export function readStartAutomations(text: string | undefined): boolean {
+  if (text === undefined || text === '' || text === 'false') return false;
+  if (text === 'true') return true;
+  throw bad('start_automations', 'must be true or false');
+}
+
 export function readColumnMap(text: string | undefined): ColumnMap | undefined {
   const map = parse('column_map', text);
   if (map === undefined || map === null) return undefined;

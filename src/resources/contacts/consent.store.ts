@@ -17,6 +17,8 @@ export interface ConsentOrigin {
   emailId?: string | null;
   /** That of the runs of automations that may start at it, where it is the effect of one. */
   depth?: number;
+  /** Whether the choices of an import begin runs of automations. */
+  startsRuns?: boolean;
 }
 
 export interface ConsentRow {

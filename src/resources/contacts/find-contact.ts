@@ -1,7 +1,15 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { meetsFilter, type Declared, type FilteredContact } from '../../protocol/contact-filter/index.ts';
-import { declaredFor, filterOf, findSegment, liveSegments, membershipsOf, type SegmentRow } from '../segments/index.ts';
+import {
+  declaredFor,
+  filterOf,
+  findSegment,
+  liveSegments,
+  membersAmong,
+  membershipsOf,
+  type SegmentRow,
+} from '../segments/index.ts';
 import { choicesOf } from '../topics/index.ts';
 import { findContact, type ContactRow } from './contacts.store.ts';
 import { foldedValuesOf } from './property-values.ts';
@@ -47,6 +55,32 @@ export async function segmentsOf(
   return inside;
 }
 
+/** The same for many contacts of a team, by their ids: each filter is read once. */
+export async function segmentsOfEach(
+  db: Executor,
+  teamId: string,
+  contacts: readonly ContactRow[],
+): Promise<Map<string, SegmentRow[]>> {
+  const segments = await liveSegments(db, teamId);
+  if (segments.length === 0 || contacts.length === 0) return new Map();
+  const declared = await declaredFor(db, teamId);
+  const ids = contacts.map(({ id }) => id);
+  const choices = Map.groupBy(await choicesOf(db, ids), (row) => row.contact_id);
+  const members = Map.groupBy(await membersAmong(db, ids), (row) => row.contact_id);
+  const inside = new Map<string, SegmentRow[]>(ids.map((id) => [id, []]));
+  const seen = contacts.map((row) => {
+    const memberOf = new Set((members.get(row.id) ?? []).map((one) => one.segment_id));
+    return { id: row.id, ...seenBy(row, choices.get(row.id) ?? [], memberOf) };
+  });
+  for (const segment of segments) {
+    const filter = segment.filter === null ? undefined : await filterOf(db, segment, declared);
+    for (const { id, ...one } of seen) {
+      if (one.memberOf.has(segment.id) || (filter && meetsFilter(filter, one))) inside.get(id)?.push(segment);
+    }
+  }
+  return inside;
+}
+
 async function isInside(
   db: Executor,
   segment: SegmentRow,
@@ -59,7 +93,14 @@ async function isInside(
 
 /** One contact as filters see it. */
 export async function filteredContact(db: Executor, row: ContactRow): Promise<FilteredContact> {
-  const choices = await choicesOf(db, [row.id]);
+  return seenBy(row, await choicesOf(db, [row.id]), await membershipsOf(db, row.id));
+}
+
+function seenBy(
+  row: ContactRow,
+  choices: Awaited<ReturnType<typeof choicesOf>>,
+  memberOf: Set<string>,
+): FilteredContact {
   return {
     emailKey: row.email_key,
     firstNameKey: row.first_name_key,
@@ -68,6 +109,6 @@ export async function filteredContact(db: Executor, row: ContactRow): Promise<Fi
     createdAt: row.created_at,
     values: foldedValuesOf(row),
     topics: Object.fromEntries(choices.map((choice) => [choice.topic_id, choice.subscription])),
-    memberOf: await membershipsOf(db, row.id),
+    memberOf,
   };
 }

@@ -1,8 +1,9 @@
+import { enrol, type Enrolment } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { ReadRow } from '../../protocol/csv/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
-import { addMembers, liveSegments } from '../segments/index.ts';
+import { addMembers, liveSegments, membersAmong, type MemberRow } from '../segments/index.ts';
 import { liveTopics, type Choice } from '../topics/index.ts';
 import { contactCount, addToContactCount, planOf } from '../usage/index.ts';
 import { recordConsent } from './consent.store.ts';
@@ -10,6 +11,7 @@ import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.
 import { newContact } from './new-contact.ts';
 import { carryOptOuts } from './opt-outs.ts';
 import { indexedValues, valuesOf } from './property-values.ts';
+import { contactsData } from './tell.ts';
 import { addValues } from './values.store.ts';
 import { chooseTopics, decisionsFor, writeChange, type ContactChange, type Decision } from './write-change.ts';
 
@@ -20,6 +22,8 @@ export interface RowsToImport {
   onConflict: 'upsert' | 'skip';
   segmentIds: readonly string[];
   topics: readonly Choice[];
+  /** Whether runs of automations begin, as if each row had come by the API. */
+  startAutomations: boolean;
 }
 
 export interface ImportedRows {
@@ -34,7 +38,7 @@ export class ImportRaced extends Error {}
 
 /**
  * Writes rows in the order in which they stand, so that of two with one address the first one creates. Records no
- * `contact.created` and no `contact.updated`: webhooks are not told of rows.
+ * `contact.created` and no `contact.updated`: webhooks are not told of rows. Automations are, where the import asks for it.
  */
 export async function importRows(store: Store, tx: Executor, batch: RowsToImport): Promise<ImportedRows> {
   const { teamId, rows } = batch;
@@ -50,10 +54,13 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   const members = touched.flatMap(({ id }) =>
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
   );
-  await addMembers(tx, [...members, ...fromRows.members]);
+  await join(store, tx, batch, { touched, members: [...members, ...fromRows.members] });
   // The topics of the import come first in this list, those of the rows after them: for one topic the later choice holds, so a
   // row overrules the import.
-  await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], { source: 'import' });
+  await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
+    ...{ source: 'import', startsRuns: batch.startAutomations },
+  });
+  if (batch.startAutomations) await beginRuns(store, tx, teamId, { touched, told: sorted.told });
   const { created, updated, skipped, failures } = sorted;
   if (created > 0 && (await addToContactCount(tx, teamId, created)) > limit) throw new ImportRaced();
   return { created, updated, skipped, failures };
@@ -66,6 +73,8 @@ interface SortedRows extends ImportedRows {
   /** By address, what rows say of segments and topics. */
   lists: Map<string, NonNullable<ReadRow['lists']>[]>;
   existing: Map<string, ContactRow>;
+  /** What an automation may start at, row by row. */
+  told: { emailKey: string; type: 'contact.created' | 'contact.updated' }[];
 }
 
 function sortRows(
@@ -82,6 +91,7 @@ function sortRows(
     changes: new Map(),
     lists: new Map(),
     existing,
+    told: [],
   };
   const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
   const createdHere = new Map<string, ReadRow>();
@@ -94,10 +104,12 @@ function sortRows(
         continue;
       }
       sorted.updated++;
+      sorted.told.push({ emailKey, type: 'contact.updated' });
       if (before) createdHere.set(emailKey, merged(before, read));
       else sorted.changes.set(emailKey, [...(sorted.changes.get(emailKey) ?? []), read]);
     } else if (sorted.created < room) {
       sorted.created++;
+      sorted.told.push({ emailKey, type: 'contact.created' });
       createdHere.set(emailKey, read);
     } else {
       sorted.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
@@ -107,6 +119,47 @@ function sortRows(
   }
   sorted.fresh = [...createdHere.values()].map((read) => contactOf(store, teamId, read, slots));
   return sorted;
+}
+
+/** Adds contacts to segments; automations start for whom a segment had not had before. */
+async function join(
+  store: Store,
+  tx: Executor,
+  { teamId, startAutomations }: RowsToImport,
+  { touched, members }: { touched: readonly ContactRow[]; members: readonly MemberRow[] },
+): Promise<void> {
+  const keyOf = ({ segment_id: segment, contact_id: contact }: MemberRow): string => `${segment} ${contact}`;
+  // The contacts are held by their insert or update, so that nobody else adds them in between.
+  const ids = touched.map(({ id }) => id);
+  const before = new Set(startAutomations && members.length > 0 ? (await membersAmong(tx, ids)).map(keyOf) : []);
+  await addMembers(tx, members);
+  if (!startAutomations) return;
+  const fresh = new Map(members.map((one) => [keyOf(one), one]));
+  const at = store.clock.now();
+  const enrolments = [...fresh]
+    .filter(([key]) => !before.has(key))
+    .map(([, { segment_id: segmentId, contact_id: contactId }]): Enrolment => {
+      const by = { type: 'contact.added_to_segment', segmentId } as const;
+      return { teamId, contactId, by, payload: { segment_id: segmentId }, at };
+    });
+  await enrol(tx, store.ids, enrolments);
+}
+
+/** Begins what starts at a contact that is created or updated: a row each, with the contact as it stands behind the batch. */
+async function beginRuns(
+  store: Store,
+  tx: Executor,
+  teamId: string,
+  { touched, told }: { touched: readonly ContactRow[]; told: SortedRows['told'] },
+): Promise<void> {
+  const data = await contactsData(tx, teamId, touched);
+  const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
+  const at = store.clock.now();
+  const enrolments = told.flatMap(({ emailKey, type }): Enrolment[] => {
+    const contactId = ids.get(emailKey);
+    return contactId === undefined ? [] : [{ teamId, contactId, by: { type }, payload: data.get(contactId), at }];
+  });
+  await enrol(tx, store.ids, enrolments);
 }
 
 /** Memberships and choices that stand in the rows themselves, of what has not been deleted since they were written down. */

@@ -1,4 +1,4 @@
-import { enrol } from '../../events/index.ts';
+import { enrol, type Enrolment } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { addMembers } from '../segments/index.ts';
@@ -15,11 +15,13 @@ export async function joinSegments(
   segmentIds: readonly string[],
   depth = 0,
 ): Promise<void> {
+  const enrolments: Enrolment[] = [];
   for (const segmentId of segmentIds) {
     const isNew = (await addMembers(tx, [{ segment_id: segmentId, contact_id: contactId }])) === 1;
     if (!isNew) continue;
     const by = { type: 'contact.added_to_segment', segmentId } as const;
     const payload = { segment_id: segmentId };
-    await enrol(tx, store.ids, { teamId, contactId, by, payload, at: store.clock.now(), depth });
+    enrolments.push({ teamId, contactId, by, payload, at: store.clock.now(), depth });
   }
+  await enrol(tx, store.ids, enrolments);
 }

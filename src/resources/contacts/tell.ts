@@ -3,7 +3,7 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { ContactRow } from './contacts.store.ts';
-import { segmentsOf } from './find-contact.ts';
+import { segmentsOf, segmentsOfEach } from './find-contact.ts';
 
 /** Records what became of a contact, with the contact as it stands; `depth` is that of an automation's run whose effect it is. */
 export async function tellOf(
@@ -19,7 +19,21 @@ export async function tellOf(
 }
 
 export async function contactData(tx: Executor, row: ContactRow): Promise<ContactData> {
-  const segmentIds = (await segmentsOf(tx, row)).map((segment) => segment.id).toReversed();
+  return dataOf(row, await segmentsOf(tx, row));
+}
+
+/** The same for many of a team, by their ids, with as many statements as for a few. */
+export async function contactsData(
+  tx: Executor,
+  teamId: string,
+  rows: readonly ContactRow[],
+): Promise<Map<string, ContactData>> {
+  const inside = await segmentsOfEach(tx, teamId, rows);
+  return new Map(rows.map((row) => [row.id, dataOf(row, inside.get(row.id) ?? [])]));
+}
+
+function dataOf(row: ContactRow, segments: readonly { id: string }[]): ContactData {
+  const segmentIds = segments.map((segment) => segment.id).toReversed();
   return {
     id: row.id,
     segment_ids: segmentIds,

@@ -100,15 +100,15 @@ export async function chooseTopics(
     topicId: choice.id,
   }));
   await recordConsent(store, tx, origin, records);
-  // An import begins no runs, and what is carried over was decided before.
-  if (origin.source === 'import' || origin.source === 'carried_over') return;
+  // An import begins runs where it asks for it, and what is carried over was decided before.
+  if ((origin.source === 'import' && !origin.startsRuns) || origin.source === 'carried_over') return;
   const at = store.clock.now();
   const by = { type: 'contact.topic_changed' } as const;
-  for (const { contact, choice } of fresh) {
+  const enrolments = fresh.map(({ contact: { id: contactId, team_id: teamId }, choice }) => {
     const payload = { topic_id: choice.id, subscription: choice.subscription };
-    const { id: contactId, team_id: teamId } = contact;
-    await enrol(tx, store.ids, { teamId, contactId, by, payload, at, depth: origin.depth });
-  }
+    return { teamId, contactId, by, payload, at, depth: origin.depth };
+  });
+  await enrol(tx, store.ids, enrolments);
 }
 
 /** The same choices for each of them. */

@@ -16,7 +16,7 @@ export async function sendCustomEvent({ store, teamId }: Ctx, input: BodyOf<'sen
     mustBePayload(payload ?? {}, event.payload_schema);
     // Held: a contact that is erased meanwhile would leave its run behind.
     const { id: contactId } = await contactNamed(tx, teamId, contact, true);
-    await enrol(tx, store.ids, { teamId, contactId, by: { eventId: event.id }, payload, at: store.clock.now() });
+    await enrol(tx, store.ids, [{ teamId, contactId, by: { eventId: event.id }, payload, at: store.clock.now() }]);
   });
   return { object: 'event' as const, event: name };
 }

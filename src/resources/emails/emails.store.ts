@@ -43,6 +43,8 @@ export interface EmailRow {
   /** What its client asked for over SMTP (`protocol/dsn`), as JSON; null where that is nothing. */
   asked: string | null;
   broadcast_id: string | null;
+  /** Of an email that a run of an automation sent: the depth of that run. */
+  run_depth: number | null;
 }
 
 export interface BodyRow {
@@ -104,6 +106,7 @@ const EMAIL_COLUMNS = [
   'mail_from',
   'asked',
   'broadcast_id',
+  'run_depth',
 ] as const;
 const BODY_COLUMNS = [
   'email_id',

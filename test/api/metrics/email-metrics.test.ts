@@ -43,6 +43,7 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
     mail_from: null,
     asked: null,
     broadcast_id: null,
+    run_depth: null,
   };
   const emails = Array.from({ length: count }, () => {
     const id = ids.uuid();

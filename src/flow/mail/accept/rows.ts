@@ -3,6 +3,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { Mailbox } from '../../../protocol/address/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
+import type { RunRow } from '../../../resources/automation-runs/index.ts';
 import type { NewBlob } from '../../../platform/blobs/index.ts';
 import { contentsPlacer, placeInFiles, type PlaceContents } from '../../../resources/contents/index.ts';
 import {
@@ -29,11 +30,13 @@ export interface AcceptedRows extends NewEmailRows {
   hasFiles: boolean;
 }
 
-/** What mail is accepted as: its lane in the queue, the quota it counts towards, and the broadcast it belongs to. */
+/** What mail is accepted as: its lane in the queue, the quota it counts towards, and what it belongs to. */
 export interface AcceptedAs {
   /** A notice tells a sender what became of a message; it counts towards no quota. */
   kind: 'transactional' | 'marketing' | 'notice';
   broadcastId?: string;
+  /** The run of an automation that sends it, to its contact alone. */
+  run?: Pick<RunRow, 'contact_id' | 'depth'>;
 }
 
 /** The rows of all sends that are written in one commit. */
@@ -110,6 +113,7 @@ function rowsOf(
     search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
     asked: message?.asked ? JSON.stringify(message.asked) : null,
     broadcast_id: as.broadcastId ?? null,
+    run_depth: as.run?.depth ?? null,
   } satisfies AcceptedRows['email'];
   const isFileAlready = message?.spooled.blobOwner !== undefined;
   const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];
@@ -161,6 +165,7 @@ function deliveriesOf(
     asked: email.asked,
     lane: laneNumber(as.kind === 'marketing' ? 'marketing' : 'transactional'),
     broadcast_id: email.broadcast_id,
+    contact_id: as.run?.contact_id ?? null,
   }));
 }
 

@@ -27,6 +27,8 @@ export interface DeliveryRow {
   asked: string | null;
   lane: Lane;
   broadcast_id: string | null;
+  /** The contact that a run of an automation writes to; null for all other mail. */
+  contact_id: string | null;
 }
 
 /** The email of a delivery, as its events name it. */
@@ -55,6 +57,7 @@ const COLUMNS = [
   'asked',
   'lane',
   'broadcast_id',
+  'contact_id',
 ] as const;
 
 /** The deliveries of an email that are still to be made, or in doubt. */

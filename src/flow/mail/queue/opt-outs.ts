@@ -5,18 +5,15 @@ import { emailRowsByIds } from '../../../resources/emails/index.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 
 /**
- * The emails of broadcasts among these deliveries whose contact has left since they were accepted: unsubscribed, opted out of
- * the topic, or deleted. A queue may be hours deep, and who has left gets nothing any more.
+ * The emails of broadcasts and of automations among these deliveries whose contact has left since they were accepted: unsubscribed,
+ * opted out of the topic, or deleted. A queue may be hours deep, and who has left gets nothing any more.
  */
 export async function leftSince(tx: Executor, rows: readonly DeliveryRow[]): Promise<Set<string>> {
-  const ofBroadcasts = rows.filter((row) => row.broadcast_id !== null);
+  const toContacts = rows.filter((row) => row.broadcast_id !== null || row.contact_id !== null);
   const left = new Set<string>();
-  if (ofBroadcasts.length === 0) return left;
-  const emails = await emailRowsByIds(tx, [...new Set(ofBroadcasts.map((row) => row.email_id))]);
-  const contactOf = await contactsOfEmails(
-    tx,
-    emails.map(({ id }) => id),
-  );
+  if (toContacts.length === 0) return left;
+  const emails = await emailRowsByIds(tx, [...new Set(toContacts.map((row) => row.email_id))]);
+  const contactOf = await contactsOf(tx, toContacts);
   const groups = Map.groupBy(emails, ({ team_id: teamId, topic_id: topicId }) => `${teamId} ${topicId}`);
   for (const group of groups.values()) {
     const [first] = group;
@@ -30,4 +27,12 @@ export async function leftSince(tx: Executor, rows: readonly DeliveryRow[]): Pro
     }
   }
   return left;
+}
+
+/** By email, whom it goes to: the delivery of an automation says so itself, the report of a broadcast for all of its own. */
+async function contactsOf(tx: Executor, rows: readonly DeliveryRow[]): Promise<Map<string, string>> {
+  const ofBroadcasts = rows.filter((row) => row.broadcast_id !== null).map((row) => row.email_id);
+  const contactOf = ofBroadcasts.length === 0 ? new Map<string, string>() : await contactsOfEmails(tx, ofBroadcasts);
+  for (const row of rows) if (row.contact_id !== null) contactOf.set(row.email_id, row.contact_id);
+  return contactOf;
 }

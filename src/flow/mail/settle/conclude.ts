@@ -292,7 +292,7 @@ function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[
 function suppressedBecause(origin: Of<'suppressed'>['origin']): string {
   if (origin === undefined) return 'The mailbox simulator answers as if the address were on the suppression list.';
   if (origin === 'opt_out')
-    return 'The contact unsubscribed or was deleted after the broadcast had begun, so nothing was sent to it.';
+    return 'The contact unsubscribed, left the topic or was deleted after this email was accepted, so nothing was sent to it.';
   return 'The address is on the suppression list of this team, so nothing was sent to it.';
 }
 
