@@ -264,22 +264,6 @@ describe('a run', () => {
     expect(arrived(scene, 'Thanks')).toEqual(['ada@example.org']);
   });
 
-  it('of steps whose keys are words of JavaScript does each once', async () => {
-    const keys = ['__proto__', 'constructor', 'toString'];
-    const id = await at.automate(...keys.map((key) => wait(key, '1 minute')));
-    await at.send();
-    for (const key of keys) {
-      await scene.settled();
-      expect((await at.get(`/automations/${id}`)).runs.at_steps).toEqual([{ key, runs: 1 }]);
-      scene.clock.advance(MINUTE);
-    }
-    await scene.settled();
-    const [{ id: run }] = (await at.get(`/automations/${id}/runs`)).data;
-    const { status, steps } = await at.get(`/automations/${id}/runs/${run}`);
-    expect(status).toBe('completed');
-    expect(steps).toMatchObject(['start', ...keys].map((key) => ({ key, status: 'completed' })));
-  });
-
   it('fails where a step can never be done, and says which and why', async () => {
     const id = await at.automate(wait('later'), mail('gone', has), mail('after', has));
     await at.send({ product: 'Tea' });
