@@ -82,6 +82,13 @@ it('begins at the line that is named, with the event of the command where a line
   expect(asked.map(({ body }) => body)).toEqual([{ event: 'paid', email: 'a3@example.org' }]);
 });
 
+it('reads standard input where the file is -, and sends a last line without an end too', async () => {
+  const input = `${line(1)}\r\n\n${line(2)}\n${line(3)}`;
+  const { code, stdout, asked } = await speak(['events', 'send', '--file', '-'], () => taken, { input });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '3 sent, 0 not sent\n' });
+  expect(asked.map(emailOf).toSorted()).toEqual(['a1@example.org', 'a2@example.org', 'a3@example.org']);
+});
+
 it.each([
   [['events', 'send']],
   [['events', 'send', 'order', '--from-line', '2', '--email', 'a@example.org']],

@@ -13,12 +13,12 @@ export interface Heard {
 export async function speak(
   words: string[],
   answer: (asked: Asked, count: number) => Reply,
-  { columns, onOutput }: { columns?: number; onOutput?: (text: string) => void } = {},
+  { columns, onOutput, input }: { columns?: number; onOutput?: (text: string) => void; input?: string } = {},
 ): Promise<Heard> {
   const server = await startAnswering(answer);
   const env = { ...process.env, RASKET_URL: server.url, RASKET_API_KEY: 'rk_test' };
   try {
-    const { stdout, stderr, code } = await runInProcess(words, { env, cwd: process.cwd(), columns, onOutput });
+    const { stdout, stderr, code } = await runInProcess(words, { env, cwd: process.cwd(), columns, onOutput, input });
     return { stdout, stderr, code, asked: server.asked, url: server.url };
   } finally {
     server.close();

@@ -232,6 +232,38 @@ describe('a run', () => {
     });
   });
 
+  it('passes over an email to an address that is suppressed, and goes on', async () => {
+    await at.must('POST', '/suppressions', { email: 'ada@example.org' });
+    const id = await at.automate(mail('m', has), step('add', 'add_to_segment', { segment_id: has.segment }));
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({
+      ...{ status: 'completed', by: { m: { output: { skipped: 'suppressed' } }, add: { status: 'completed' } } },
+    });
+    expect(scene.sink.messages).toEqual([]);
+  });
+
+  it('does not wait for a time that passed before it came there', async () => {
+    const until = new Date(scene.clock.now() + HOUR).toISOString();
+    const id = await at.automate(step('until', 'delay', { until }), mail('m', has));
+    scene.clock.advance(DAY);
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
+    expect(arrived(scene, 'Thanks')).toEqual(['ada@example.org']);
+  });
+
+  it('goes on to its end when its event is deleted meanwhile', async () => {
+    const id = await at.automate(wait('later'), mail('m', has));
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    await at.must('DELETE', '/events/order');
+    scene.clock.advance(DAY);
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
+    expect(arrived(scene, 'Thanks')).toEqual(['ada@example.org']);
+  });
+
   it('fails where a step can never be done, and says which and why', async () => {
     const id = await at.automate(wait('later'), mail('gone', has), mail('after', has));
     await at.send({ product: 'Tea' });

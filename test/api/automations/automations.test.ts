@@ -155,6 +155,30 @@ describe('/automations', () => {
   });
 });
 
+it('a sending key may do nothing with automations and their runs', async () => {
+  const id = await make({ status: 'enabled' });
+  await send();
+  const [run] = await runs(id);
+  const { token } = (await call('POST', '/api-keys', { name: 'sends', permission: 'sending_access' })).body;
+  const everything = [
+    ['POST', '', { name: 'x', ...line(start) }],
+    ['GET', ''],
+    ['GET', `/${id}`],
+    ['PATCH', `/${id}`, { name: 'x' }],
+    ['POST', `/${id}/stop`],
+    ['POST', `/${id}/duplicate`],
+    ['GET', `/${id}/runs`],
+    ['GET', `/${id}/runs/${run?.id}`],
+    ['DELETE', `/${id}`],
+  ] as const;
+  for (const [method, path, body] of everything) {
+    expect(await call(method, `/automations${path}`, body, token)).toMatchObject({
+      ...{ status: 401, body: { name: 'restricted_api_key' } },
+    });
+  }
+  expect(await get(id)).toMatchObject({ name: 'Welcome', status: 'enabled', runs: { running: 1 } });
+});
+
 describe('who is taken, and for how long', () => {
   it('disabled lets nobody more begin and leaves runs alone; enabled again takes the next', async () => {
     const id = await make({ status: 'enabled' });

@@ -188,6 +188,20 @@ describe('a graph', () => {
   });
 });
 
+it('has no text that a database would store as another: neither NUL nor half a surrogate pair', async () => {
+  for (const bad of ['a\u0000', '\ud800', 'a\udfff']) {
+    const hostile = [
+      line(start, wait(bad)),
+      line(start, step('a', 'contact_update', { first_name: bad })),
+      line(start, step('a', 'delay', { duration: '1 day', [bad]: 1 })),
+      { steps: [start], connections: [{ from: 'start', to: bad }] },
+    ];
+    for (const graph of hostile) {
+      expect(await create(graph)).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    }
+  }
+});
+
 describe('a step', () => {
   const fault = async (type: string, config: object) =>
     (await faultsOf(line(start, step('a', type, config))))['steps.a'];

@@ -129,6 +129,9 @@ describe('/events', () => {
     expect(await asked('GET', '/events')).toBe(401);
     expect(await asked('GET', '/events/order')).toBe(401);
     expect(await asked('POST', '/events', { body: { name: 'other' } })).toBe(401);
+    expect(await asked('PATCH', '/events/order', { body: { schema: null } })).toBe(401);
+    expect(await asked('DELETE', '/events/order')).toBe(401);
+    expect((await call(team, 'GET', '/events/order')).status).toBe(200);
   });
 });
 
@@ -255,6 +258,17 @@ describe('POST /events/send', () => {
     expect(await send(team, { ...body, payload: { ['__proto__x']: 1 } })).toMatchObject({ status: 422 });
     await call(team, 'PATCH', '/events/order', { schema: null });
     expect((await send(team, { ...body, payload: bad })).status).toBe(202);
+  });
+
+  it('refuses what no database stores, and begins nothing', async () => {
+    const team = await scene.team();
+    await declare(team, 'order');
+    const automation = await automate(team, 'order');
+    const body = { event: 'order', contact_id: await contact(team) };
+    const hostile = [{ a: '\u0000' }, { a: ['\ud800'] }, { 'a\u0000': 1 }, { a: { '\udfff': 1 } }];
+    for (const payload of hostile) expect((await send(team, { ...body, payload })).status).toBe(400);
+    for (const event of ['order\u0000', '\ud800']) expect((await send(team, { ...body, event })).status).toBe(400);
+    expect(await runsOf(team, automation)).toEqual([]);
   });
 
   it('keys that are words of JavaScript are keys like any other', async () => {
