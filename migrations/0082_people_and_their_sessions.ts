@@ -23,7 +23,7 @@ export async function up(knex: Knex): Promise<void> {
     // 'viewer', 'member', 'admin' or 'owner'.
     table.text('role').notNullable();
     // Signs in with a password although the team demands single sign-on.
-    table.boolean('sso_exempt').notNullable().defaultTo(false);
+    table.integer('sso_exempt').notNullable().defaultTo(0);
     time(table, 'created_at').notNullable();
     table.unique(['team_id', 'user_id']);
     // The teams of a person.
