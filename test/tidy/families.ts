@@ -35,6 +35,7 @@ export const trees: Tree[] = [
       'broadcast-recipients': 'whom broadcasts went to: the emails write it too, and know no broadcast',
       'shared-bodies': 'the html and text of a broadcast, which its emails have in common',
       contents: 'what emails sent and received consist of beside their rows, and the bytes of images',
+      sessions: 'who is signed in, and in which team: what people lose ends there',
       operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',
       instance: 'switches of the whole installation, which its operator moves on the machine',
     },

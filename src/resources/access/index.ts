@@ -15,7 +15,7 @@ export type Actor =
   /** A key that came in as the password of SMTP submission: it sends, whatever else the key may do. */
   | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
   /** A person who is signed in; `role` is the one in the team that is theirs at the moment, null while there is none. */
-  | { kind: 'session'; userId: string; name: string; role: Role | null }
+  | { kind: 'session'; sessionId: string; userId: string; name: string; role: Role | null }
   /** Another app, acting for the team within what the person of `userId` let it do. */
   | { kind: 'oauth_grant'; grantId: string; userId: string; name: string; scopes: readonly string[] }
   /** Whoever runs the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
