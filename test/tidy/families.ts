@@ -49,7 +49,7 @@ export const trees: Tree[] = [
   {
     folder: 'cli/families',
     familyOf: fileName,
-    without: {},
+    without: { invitations: 'its routes are of people who are signed in, and commands come with a key' },
     besides: {
       family: 'what a family has to say about itself, for all of them',
       flag: 'what a word or an option of a command has to say about itself, for all of them',
