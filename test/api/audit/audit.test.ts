@@ -182,6 +182,7 @@ const changes: Record<
 /** What the contract leaves out of the audit log, with the reason of each. */
 const unaudited: Record<string, string> = {
   runBroadcastChecks: 'looks, and changes nothing',
+  switchTeam: 'moves the session of its person, and changes nothing of a team',
   previewBroadcast: 'as runBroadcastChecks',
   testBroadcast: 'as sendEmail',
   sendEmail: 'every email has its own record: GET /emails and its events',
