@@ -19,7 +19,13 @@ beforeAll(async () => {
   team = await scene.team();
   const { db } = scene.app.world;
   const now = scene.clock.now();
-  const row = { id: person.userId, email: person.name, email_key: person.name, email_verified_at: now, created_at: now };
+  const row = {
+    id: person.userId,
+    email: person.name,
+    email_key: person.name,
+    email_verified_at: now,
+    created_at: now,
+  };
   await db.insertMany('users', Object.keys(row), [Object.values(row)]);
   const identify = (secret: string) => {
     const role = ROLES.find((one) => one === secret) ?? null;
