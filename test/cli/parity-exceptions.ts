@@ -157,5 +157,9 @@ export const commandless: Record<string, string> = {
   updateAudienceContact: 'the former name of contacts update',
   deleteAudienceContact: 'the former name of contacts delete',
   rotateWebhookSigningSecret: 'webhooks rotate-secret does the same',
+  logIn: 'sets a cookie, which is a browser’s',
+  logOut: 'of a cookie, which is a browser’s',
+  getMe: 'of a cookie, which is a browser’s',
+  getSession: 'of a cookie, which is a browser’s',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

@@ -4,6 +4,7 @@
  */
 export { createTeam, type NewTeam } from './create-team.ts';
 export { getTeam } from './get-team.ts';
+export { presentTeam } from './present.ts';
 export { updateTeam } from './update-team.ts';
 export { administerTeam, type TeamChange } from './administer-team.ts';
 export {

@@ -10,7 +10,7 @@ import { labelOf, sampleCall, type Operation } from './sample-calls.ts';
 
 // No credential of the program stands for a person yet: a cookie that names a role is one more line of the list of
 // authenticators here. All behind it, from the rate limit to the answer, is what runs for every caller.
-const person = { userId: randomUUID(), name: 'ada@example.com' };
+const person = { sessionId: randomUUID(), userId: randomUUID(), name: 'ada@example.com' };
 let scene: Scene;
 let team: Team;
 let port: HttpPort;
@@ -41,7 +41,7 @@ async function call(operation: Operation, headers: Record<string, string>, more:
   const { method, path, body } = { ...sampleCall(operation), ...more };
   const answer = await fetch(`http://127.0.0.1:${port.port}${path}`, {
     method,
-    headers: { 'user-agent': 'test', 'content-type': 'application/json', ...headers },
+    headers: { 'user-agent': 'test', 'content-type': 'application/json', origin: scene.app.world.origin(), ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   if (answer.status === 401 || answer.status === 403)
