@@ -79,6 +79,7 @@ const onBoth = [
   'test/api/queue/queue.test.ts',
   'test/api/received-emails/{read-received,search-received}.test.ts',
   'test/api/segments/{filter-model,segments}.test.ts',
+  'test/api/sessions/*.test.ts',
   'test/api/shares/{create-share,link-ends}.test.ts',
   'test/api/suppressions/{search-suppressions,suppressed-mail,suppressions}.test.ts',
   'test/api/teams/{own-teams,team}.test.ts',

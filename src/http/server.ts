@@ -13,6 +13,7 @@ import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
+import { mustBeSameOrigin } from './browser.ts';
 import { createAuthenticators, createCallerCheck, type Authenticator } from './authenticators.ts';
 import {
   checkBody,
@@ -66,7 +67,10 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const rateLimit = createRateLimit(world);
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
-  const authenticate = createCallerCheck(authenticators, (request) => rateLimit.take(addressBucket(request)));
+  const authenticate = createCallerCheck(authenticators, {
+    origin: world.origin,
+    onRefused: (request) => rateLimit.take(addressBucket(request)),
+  });
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersPublic = publicRoutesOf(world, parts.tracking);
@@ -170,6 +174,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
+        if (operation.operation['x-same-origin']) mustBeSameOrigin(request, world.origin());
         const caller = access.permission === 'none' ? undefined : await authenticate(request);
         if (caller) callerOf.set(request, caller);
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));

@@ -26,6 +26,7 @@ import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
 import { segments } from './segments.ts';
+import { sessions } from './sessions.ts';
 import { shares } from './shares.ts';
 import { suppressions } from './suppressions.ts';
 import { system } from './system.ts';
@@ -62,6 +63,7 @@ export const operations: Operations = {
   ...queue,
   ...receivedEmails,
   ...segments,
+  ...sessions,
   ...shares,
   ...suppressions,
   ...system,

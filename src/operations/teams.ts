@@ -1,4 +1,5 @@
-import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from '../resources/teams/index.ts';
+import { foundTeam, listOwnTeams, switchTeam } from '../resources/members/index.ts';
+import { getTeam, updateTeam } from '../resources/teams/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const teams = {

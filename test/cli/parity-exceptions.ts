@@ -170,5 +170,9 @@ export const commandless: Record<string, string> = {
   createInvitation: ofPeople,
   revokeInvitation: ofPeople,
   acceptInvitation: ofPeople,
+  logIn: 'sets a cookie, which is a browser’s',
+  logOut: 'of a cookie, which is a browser’s',
+  getMe: 'of a cookie, which is a browser’s',
+  getSession: 'of a cookie, which is a browser’s',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

@@ -29,16 +29,27 @@ export interface Identity<Who extends Actor = Actor> {
   actor: Who;
 }
 
+/** The program that a person calls with: from where, and the cookies that it keeps for us. */
+export interface Browser {
+  address: string;
+  userAgent: string;
+  cookie(name: string): string | undefined;
+  keep(name: string, value: string, seconds: number): void;
+  forget(name: string): void;
+}
+
 /** A call of a person for what is theirs in whatever team: which teams they have, an invitation, signing out. */
 export interface UserCtx<Held extends Store = Store> {
   store: Held;
   actor: Extract<Actor, { kind: 'session' }>;
+  browser: Browser;
   requestId: string;
 }
 
 /** A call that needs no credential. */
 export interface NobodyCtx<Held extends Store = Store> {
   store: Held;
+  browser: Browser;
   requestId: string;
 }
 

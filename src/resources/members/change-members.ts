@@ -50,6 +50,6 @@ async function mustNotBeLastOwner(tx: Executor, { team_id: teamId }: MemberRow):
 /** What the role that a person had has opened: sessions in the team, and invitations that only that role sends. */
 async function endWhatItGave(tx: Executor, member: MemberRow, left: Role | null): Promise<void> {
   const { user_id: userId, team_id: teamId } = member;
-  await endSessionsInTeam(tx, { userId, teamId });
+  await endSessionsInTeam(tx, userId, teamId);
   await withdrawInvitationsOf(tx, { userId, teamId }, left === null ? [] : ROLE_RULES[left].invite);
 }

@@ -181,6 +181,7 @@ const changes: Record<
 };
 /** What the contract leaves out of the audit log, with the reason of each. */
 const unaudited: Record<string, string> = {
+  logIn: 'entered by itself, because only the call finds out who acts: test/api/sessions/sign-in.test.ts',
   runBroadcastChecks: 'looks, and changes nothing',
   switchTeam: 'moves the session of its person, and changes nothing of a team',
   previewBroadcast: 'as runBroadcastChecks',

@@ -51,7 +51,7 @@ async function call(operation: Operation, headers: Record<string, string>, more:
   const { method, path, body } = { ...sampleCall(operation), ...more };
   const answer = await fetch(`http://127.0.0.1:${port.port}${path}`, {
     method,
-    headers: { 'user-agent': 'test', 'content-type': 'application/json', ...headers },
+    headers: { 'user-agent': 'test', 'content-type': 'application/json', origin: scene.app.world.origin(), ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   if (answer.status === 401 || answer.status === 403)

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createApi } from '../../rig/api.ts';
-import { startPeople, type People, type Person } from '../../rig/people.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -8,12 +7,9 @@ let scene: Scene;
 let people: People;
 beforeAll(async () => {
   scene = await startScene();
-  people = await startPeople(scene);
+  people = peopleOf(scene);
 });
-afterAll(async () => {
-  await people[Symbol.asyncDispose]();
-  await scene.close();
-});
+afterAll(() => scene.close());
 
 interface Inviting {
   team: Team;
@@ -56,8 +52,8 @@ const refusal = ({ status, body }: { status: number; body: { name?: string } }) 
 it('is mailed once, from the team’s own domain, with a link to the public address whatever Host says', async () => {
   const { team, owner, path } = await inviting();
   const email = newAddress();
-  const headers = { cookie: owner.cookie, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
-  const answer = await createApi(`http://127.0.0.1:${people.port.port}`)('POST', path, {
+  const headers = { ...owner.headers, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+  const answer = await scene.api('POST', path, {
     headers,
     body: { email, role: 'member' },
   });

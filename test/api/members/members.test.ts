@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/contract/index.ts';
-import { startPeople, type People, type Person } from '../../rig/people.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let people: People;
 beforeAll(async () => {
   scene = await startScene();
-  people = await startPeople(scene);
+  people = peopleOf(scene);
 });
-afterAll(async () => {
-  await people[Symbol.asyncDispose]();
-  await scene.close();
-});
+afterAll(() => scene.close());
 
 const at = (team: Team, { memberId }: Person): string => `/teams/${team.id}/members/${memberId}`;
 const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>

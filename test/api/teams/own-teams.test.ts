@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startPeople, type People } from '../../rig/people.ts';
+import { peopleOf, type People } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;
 let people: People;
 beforeAll(async () => {
   scene = await startScene();
-  people = await startPeople(scene);
+  people = peopleOf(scene);
 });
-afterAll(async () => {
-  await people[Symbol.asyncDispose]();
-  await scene.close();
-});
+afterAll(() => scene.close());
 
 const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
   status < 300 ? `${status}` : `${status} ${body.name}`;
