@@ -56,7 +56,10 @@ export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from sessions where user_id = ?', [userId]);
 
 /** Those that work in this team at the moment. */
-export const endSessionsInTeam = (tx: Executor, userId: string, teamId: string): Promise<number> =>
+export const endSessionsInTeam = (
+  tx: Executor,
+  { userId, teamId }: { userId: string; teamId: string },
+): Promise<number> =>
   tx.run('delete from sessions where user_id = ? and current_team_id = ?', [userId, teamId]);
 
 export const removeSessionsBefore = (db: Executor, now: number): Promise<number> =>
