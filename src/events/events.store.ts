@@ -71,6 +71,15 @@ export async function eraseEventsOf(tx: Executor, subjectId: string): Promise<st
   return rows.map((row) => row.id);
 }
 
+/** Those of these events that stand; on PostgreSQL a transaction that erases them waits for the end of the transaction. */
+export async function holdEvents(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const hold = tx.dialect === 'pg' ? ' order by id for key share' : '';
+  const rows = await tx.all<{ id: string }>(`select id from events where ${among.sql}${hold}`, [among.value]);
+  return new Set(rows.map((row) => row.id));
+}
+
 /** What happened to these subjects, of these types alone, in any order. */
 export async function eventsOfSubjects(
   db: Executor,

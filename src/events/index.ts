@@ -6,6 +6,7 @@
  */
 export {
   eraseEventsOf,
+  holdEvents,
   eventPage,
   eventsByIds,
   eventsOf,

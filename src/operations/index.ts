@@ -18,7 +18,9 @@ import { emails } from './emails.ts';
 import { findings } from './findings.ts';
 import { images } from './images.ts';
 import { inboundRules } from './inbound-rules.ts';
+import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
+import { members } from './members.ts';
 import { metrics } from './metrics.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
@@ -54,7 +56,9 @@ export const operations: Operations = {
   ...findings,
   ...images,
   ...inboundRules,
+  ...invitations,
   ...logs,
+  ...members,
   ...metrics,
   ...queue,
   ...receivedEmails,

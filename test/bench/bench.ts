@@ -84,7 +84,7 @@ export function createBench(options: {
 export async function post(
   load: Helper,
   to: { url: string; key?: string },
-  how: { load: Load; connections: number; amount?: number; seconds?: number; path?: string },
+  how: { load: Load; connections: number; amount?: number; seconds?: number; path?: string; isOnceEach?: boolean },
 ): Promise<LoadResult> {
   const { load: what, ...rest } = how;
   const order: LoadOrder = { url: to.url, path: '/emails', key: to.key ?? '', bodies: what.bodies, ...rest };

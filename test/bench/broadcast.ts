@@ -183,7 +183,7 @@ async function silentPort(bench: Bench): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function fillContacts(dataDir: string, teamId: string, contacts: number): void {
+export function fillContacts(dataDir: string, teamId: string, contacts: number): void {
   const database = new Sqlite(path.join(dataDir, 'rasket.db'));
   database.pragma('synchronous = off');
   const insert = database.prepare(

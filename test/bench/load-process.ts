@@ -10,6 +10,8 @@ export interface LoadOrder {
   path?: string;
   key?: string;
   bodies?: string[];
+  /** Each connection posts its share of them instead of all; `amount` is as many as there are, a multiple of the connections. */
+  isOnceEach?: boolean;
   /** … or what is followed instead, as a browser does: each connection has its share of these, and 302 is the answer. */
   links?: string[];
   /** The host that they are asked for on, where it is not the server's own. */
@@ -100,10 +102,14 @@ function requestsOf({ path, key = '', bodies = [], links, host }: LoadOrder): ob
 }
 
 /** What the so-manieth connection asks for. */
-function shareOf(requests: object[], { links, connections }: LoadOrder, connection: number): object[] {
+function shareOf(
+  requests: object[],
+  { links, isOnceEach = links !== undefined, connections }: LoadOrder,
+  connection: number,
+): object[] {
   // Each posts all, beginning with another variant; otherwise all would send to one destination at a time.
   const first = connection % requests.length;
-  if (links === undefined) return [...requests.slice(first), ...requests.slice(0, first)];
+  if (!isOnceEach) return [...requests.slice(first), ...requests.slice(0, first)];
   const size = Math.ceil(requests.length / connections);
   return requests.slice(connection * size, (connection + 1) * size);
 }

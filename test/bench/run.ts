@@ -3,6 +3,7 @@ import { deadSites } from './attacks/dead-sites.ts';
 import { largeMailToSilence } from './attacks/large-mail.ts';
 import { silentNames } from './attacks/silent-names.ts';
 import { benchAudience } from './audience.ts';
+import { benchAutomations } from './automations.ts';
 import { benchBatch } from './batch.ts';
 import { benchBesideAttack } from './beside-attacks.ts';
 import { benchBesideBatches } from './beside-batches.ts';
@@ -40,8 +41,9 @@ const rows: Rows = {
   'beside-dead-sites': (bench) => benchBesideAttack(bench, deadSites),
   'beside-batches': benchBesideBatches,
   broadcast: benchBroadcast,
+  automations: benchAutomations,
   postfix: benchPostfix,
 };
 
 // Twice what the slowest machine needed so far.
-runBench({ usage, rows, limitMinutes: 18 });
+runBench({ usage, rows, limitMinutes: 24 });

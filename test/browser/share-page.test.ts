@@ -79,7 +79,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
         const url = await shareOf(payload.name, payload.html);
         const note = (happened: string): void => void seen.push({ page: payload.name, happened });
         const stop = watchPage(page, (request) => isOurs(request, url), note);
-        await page.goto(url, { waitUntil: 'networkidle' });
+        await page.goto(url);
         await mustBeHarmless(page, url, payload.name);
         await clickEverything(page);
         await mustBeHarmless(page, url, payload.name);
@@ -102,7 +102,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
         const note = (happened: string): void => void seen.push({ page: group, happened });
         const mayAsk = (request: Request): boolean => isOurs(request, url) || request.resourceType() === 'image';
         const stop = watchPage(page, mayAsk, note);
-        await page.goto(url, { waitUntil: 'networkidle' });
+        await page.goto(url);
         await mustBeHarmless(page, url, group);
         stop();
       });
@@ -126,13 +126,12 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
         p{font-family:f;background:url(${out}/background)}</style><p>Hello</p><img src="${out}/picture"><script src="${out}/script"></script>
         <iframe src="${out}/frame"></iframe><video src="${out}/video"></video>`;
       const page = await browser.context.newPage();
-      await page.goto(await shareOf('Images', html), { waitUntil: 'networkidle' });
+      await page.goto(await shareOf('Images', html));
       expect(outside.connections()).toBe(0);
-      await page.getByRole('link', { name: 'Show remote images' }).click();
-      await page.waitForLoadState('networkidle');
+      await Promise.all([page.waitForEvent('load'), page.getByRole('link', { name: 'Show remote images' }).click()]);
+      await Promise.all(['background', 'picture'].map((path) => outside.hears(path)));
       expect(outside.asked.map(({ target }) => target).sort()).toEqual(['/background', '/picture']);
-      await page.getByRole('link', { name: 'Hide remote images' }).click();
-      await page.waitForLoadState('networkidle');
+      await Promise.all([page.waitForEvent('load'), page.getByRole('link', { name: 'Hide remote images' }).click()]);
       await browser.close();
       await outside.heardAll();
       expect(outside.asked).toHaveLength(2);
@@ -146,7 +145,7 @@ describePeers('a shared email in a real browser', ['chromium'], () => {
         '<style>h2{color:rgb(1,2,3)}</style><h2 style="margin:7px">Thank you</h2><img src="cid:logo" alt="Logo">';
       const attachments = [{ filename: 'logo.png', content: png, content_id: 'logo' }];
       const page = await browser.context.newPage();
-      await page.goto(await shareOf('Your receipt', html, { attachments }), { waitUntil: 'networkidle' });
+      await page.goto(await shareOf('Your receipt', html, { attachments }));
       const inside = page.frameLocator('iframe[title="Content of the email"]');
       const [, frame] = page.frames();
       const look = await frame?.evaluate(`(() => {

@@ -102,6 +102,36 @@ describe('teams take turns', () => {
   });
 });
 
+it('a step that is refused is undone, and takes no other with it that is written at the same time', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const has = await supply(scene);
+  const good = await automate(scene, has, step('add', 'add_to_segment', { segment_id: has.segment }));
+  const bad = await automate(scene, has, step('add', 'add_to_segment', { segment_id: has.segment }));
+  const { world } = scene.app;
+  const sql = 'update automation_versions set graph = replace(graph, ?, ?) where automation_id = ?';
+  await world.db.run(sql, [has.segment, world.ids.uuid(), bad]);
+  for (let n = 0; n < 8; n++) await send(scene, has);
+  let commits = 0;
+  const tx: typeof world.db.tx = (work) => (commits++, world.db.tx(work));
+  const db: typeof world.db = Object.assign(Object.create(world.db) as typeof world.db, { tx });
+  const loop = createAutomationLoop({ ...world, db }, () => undefined);
+  await loop.start();
+  await loop.idle();
+  await loop.stop(0);
+  const runs = (automation: string) =>
+    world.db.all<{ status: string; error: string | null }>(
+      'select status, error from automation_runs where automation_id = ?',
+      [automation],
+    );
+  expect(await runs(good)).toEqual(Array.from({ length: 8 }, () => ({ status: 'completed', error: null })));
+  const error = 'add: The segment does not exist any more.';
+  expect(await runs(bad)).toEqual(Array.from({ length: 8 }, () => ({ status: 'failed', error })));
+  const told = "select count(*) as n from events where type = 'automation.run.completed'";
+  expect(Number((await world.db.get<{ n: number }>(told))?.n)).toBe(8);
+  // 16 runs of two steps each; their claims are counted as well.
+  if (world.db.dialect === 'sqlite') expect(commits).toBeLessThan(16);
+});
+
 describe('a step that fails by an error of the service', () => {
   const damage = (scene: Scene, automation: string, [from, to]: [string, string]) =>
     scene.app.world.db.run('update automation_versions set graph = replace(graph, ?, ?) where automation_id = ?', [

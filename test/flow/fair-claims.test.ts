@@ -6,7 +6,6 @@ import { createComposer } from '../../src/flow/mail/compose/index.ts';
 import type { Deliver, DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
 import { createQueue, openHandOffLog, type Queue } from '../../src/flow/mail/queue/index.ts';
 import { createSettle } from '../../src/flow/mail/settle/index.ts';
-import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, MINUTE, type Mail } from './mail.ts';
 
@@ -66,10 +65,10 @@ function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>): Que
   return queue;
 }
 
-const POLL_MS = 500;
+const POLL_MS = 50;
 
 /**
- * The clock stands, so the polls are made here, as seldom as by themselves: beside a slow database a look that took long is
+ * The clock stands, so the polls are made here: beside a slow database a look that took long is
  * followed by a rest, and nothing else would end that.
  */
 async function until(queue: Queue, holds: () => boolean): Promise<void> {
@@ -125,7 +124,7 @@ it('a backlog that is being delivered is no reason for another team to wait for 
   await sendAll(
     scene,
     crowd,
-    many(600).map((n) => `x${n}@quick.example`),
+    many(200).map((n) => `x${n}@quick.example`),
   );
   await sendAll(
     scene,
@@ -136,10 +135,10 @@ it('a backlog that is being delivered is no reason for another team to wait for 
   const queue = openQueue(scene, network);
   await until(queue, () => network.delivered.filter((to) => to.startsWith('y')).length === 5);
   expect(network.delivered.length).toBeLessThan(100);
-  await until(queue, () => network.delivered.length === 605);
+  await until(queue, () => network.delivered.length === 205);
   await queue.idle();
-  expect(network.delivered).toHaveLength(605);
-  expect(new Set(network.delivered).size).toBe(605);
+  expect(network.delivered).toHaveLength(205);
+  expect(new Set(network.delivered).size).toBe(205);
   await queue.stop(0);
 });
 
@@ -252,11 +251,11 @@ it('a newsletter of one team and the backlog of another both move on', async () 
   await queue.stop(0);
 });
 
-const DEAD_MESSAGES = scaled(5000);
-const DEAD_SITES = 1000;
+const DEAD_MESSAGES = 2000;
+const DEAD_SITES = 200;
 
-it('mail to a thousand dead sites takes a small share of what is attempted while other mail is due', async () => {
-  await using scene = await startScene({ roles: ['http'], sink: { keep: false } });
+it('mail to 200 dead sites takes a small share of what is attempted while other mail is due', async () => {
+  await using scene = await startScene({ roles: ['http'], config: { delivery: { max_in_flight: 50 } } });
   const [crowd, other] = [await mailIn(scene), await mailIn(scene)];
   await sendAll(
     scene,
@@ -271,7 +270,8 @@ it('mail to a thousand dead sites takes a small share of what is attempted while
   scene.clock.advance(1000);
   const queue = openQueue(scene, network);
   await until(queue, () => network.delivered.length === quick.length);
-  // Each site once or twice, as those under way fail together, and then one for twenty others.
+  // Each site once or twice, as those under way fail together, and then one for twenty others. Without holding back there would
+  // be one for each other, as the teams take turns: 1,000.
   expect(dead()).toBeLessThan(2 * DEAD_SITES + quick.length / 10);
   await until(queue, () => dead() === DEAD_MESSAGES);
   await queue.idle();

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { recordEvents } from '../../src/events/index.ts';
-import { payloadsOf } from '../../src/resources/webhooks/index.ts';
+import { insertPayloads, payloadsOf } from '../../src/resources/webhooks/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { receiveMail } from '../rig/received-mail.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
 import { mailIn } from './mail.ts';
 import { happen, outboxOf } from './webhook-scene.ts';
@@ -144,4 +145,27 @@ describe('the body of an event', () => {
     expect(await bodyOf(later.id)).toContain(emailId);
     expect(JSON.parse(await bodyOf(world.ids.uuid()))).toMatchObject({ type: 'email.sent', data: {} });
   });
+});
+
+it('nothing of a received email is written into a payload that was rendered before the email was deleted', async () => {
+  await using scene = await startWriting();
+  const { key, id: teamId } = await scene.team();
+  const hook = await plantWebhook(scene, { key, id: teamId } as never, { events: ['email.received'] });
+  const email = await receiveMail(scene, { id: teamId });
+  const { world } = scene.app;
+  const [entry] = await outboxOf(scene, hook);
+  const order = { eventId: entry?.event_id ?? '', type: 'email.received', at: scene.clock.now() };
+  let isFirst = true;
+  const payloads = await payloadsOf(world, teamId, [order], async (rows) => {
+    expect(isFirst === rows[0]?.payload.includes('A question')).toBe(true);
+    if (isFirst) expect((await scene.api('DELETE', `/emails/receiving/${email}`, { key })).status).toBe(200);
+    isFirst = false;
+    return world.db.tx((tx) => insertPayloads(tx, rows));
+  });
+  expect(JSON.parse(payloads.get(order.eventId) ?? '')).toMatchObject({ type: 'email.received', data: {} });
+  const stored = await world.db.all<{ payload: string }>('select payload from webhook_payloads where team_id = ?', [
+    teamId,
+  ]);
+  expect(stored.map(({ payload }) => payload)).toEqual([payloads.get(order.eventId)]);
+  expect(stored[0]?.payload).not.toContain('A question');
 });

@@ -23,7 +23,9 @@ const sound: Record<string, string> = {
   'src/README.md': '| `app` of `app.ts` | `present.ts` |\n| `<family>.store.ts` |',
   'src/flows.md': '1. `app` (`src/app.ts`), then\n   `resources/emails/send-email.ts`;\n   - `index.ts`, `app.ts`',
   'src/app.ts': 'export const app = 1;\n',
-  'src/contract/emails.yaml': 'paths:\n  /emails:\n    get:\n      operationId: listEmails\n',
+  'src/contract/emails.yaml':
+    'paths:\n  /emails:\n    get:\n      operationId: listEmails\n      summary: Lists emails\n      description: Newest first.\n' +
+    '      x-service-permission: full_access\n      x-service-scope: emails:read\n      x-service-role: viewer\n',
   'src/contract/errors.yaml': 'x-errors: []\n',
   'src/resources/emails/index.ts': 'export {};\n',
   'src/resources/emails/send-email.ts': 'export {};\n',

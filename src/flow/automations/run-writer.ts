@@ -1,6 +1,6 @@
 import { recordEvents } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
+import { createGroupCommit, eachAlone, type Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { endRun, moveRun, putOffRun, writeRunStep, type RunRow } from '../../resources/automation-runs/index.ts';
 import type { Step } from '../../resources/automations/index.ts';
@@ -16,14 +16,21 @@ interface Note {
   error?: object;
 }
 
-/** Writes what becomes of the runs that this process has, each step in a transaction of its own. */
+/**
+ * Writes what becomes of the runs that this process has: a step and all it does stand or fall together. On SQLite, where writers
+ * take turns, steps of several runs share a commit, and one that fails is undone alone. On PostgreSQL each step is a transaction
+ * of its own: several would hold rows that other processes wait for, in an order of their own.
+ */
 export class RunWriter {
   readonly #world: World;
   readonly #owner: string;
+  readonly #commit: (work: (tx: Executor) => Promise<void>) => Promise<void>;
 
   constructor(world: World, owner: string) {
     this.#world = world;
     this.#owner = owner;
+    const { db } = world;
+    this.#commit = db.dialect === 'pg' ? (work) => db.tx(work) : createGroupCommit(db).lane(eachAlone);
   }
 
   /** Tries the step again later; nothing was done. */
@@ -38,7 +45,7 @@ export class RunWriter {
   }
 
   async wait(run: RunRow, step: Step, until: number): Promise<void> {
-    await this.#world.db.tx(async (tx) => {
+    await this.#commit(async (tx) => {
       await this.#begin(tx, run);
       await this.#move(tx, run, { stepKey: step.key, dueAt: until });
       await this.#note(tx, run, step, { status: 'waiting', output: { until: isoTime(until) } });
@@ -49,7 +56,7 @@ export class RunWriter {
     run: RunRow,
     { step, taken, next }: { step: Step; taken: Taken; next: Step | undefined },
   ): Promise<void> {
-    await this.#world.db.tx(async (tx) => {
+    await this.#commit(async (tx) => {
       await this.#begin(tx, run);
       // First, so that what the step does is not done where the run was cancelled.
       if (next) await this.#move(tx, run, { stepKey: next.key, dueAt: this.#now() });
@@ -60,7 +67,7 @@ export class RunWriter {
   }
 
   async fail(run: RunRow, step: Step | undefined, message: string): Promise<void> {
-    await this.#world.db.tx(async (tx) => {
+    await this.#commit(async (tx) => {
       await this.#begin(tx, run);
       await this.#end(tx, run, 'failed', step ? `${step.key}: ${message}` : message);
       if (step) await this.#note(tx, run, step, { status: 'failed', output: null, error: { message } });

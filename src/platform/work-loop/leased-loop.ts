@@ -17,7 +17,7 @@ export interface Lease {
 
 export interface LeasedLoopOptions<T extends Item> extends Pick<
   WorkLoopOptions<T>,
-  'name' | 'carry' | 'pollMs' | 'rest'
+  'name' | 'carry' | 'pollMs' | 'rest' | 'endedPerLook'
 > {
   describe(item: T): object;
   /** Tables whose commits wake the loop. Other processes' commits do not: it polls. */
@@ -40,11 +40,11 @@ export function createLeasedLoop<T extends Item>(
   { db, clock, log }: { db: Db; clock: Clock; log: Pick<Log, 'error' | 'warn'> },
   options: LeasedLoopOptions<T>,
 ): LeasedLoop<T> {
-  const { name, describe, pollMs, wakeOn, rest, atOnceMax = Infinity } = options;
+  const { name, describe, pollMs, wakeOn, rest, endedPerLook, atOnceMax = Infinity } = options;
   const { owner, ms, leases } = options.lease;
   const leaseNow = (): Lease => ({ owner, now: clock.now(), until: clock.now() + ms });
   const loop: WorkLoop<T> = createWorkLoop<T>({
-    ...{ name, describe, clock, log, pollMs, ...(rest && { rest }) },
+    ...{ name, describe, clock, log, pollMs, ...(rest && { rest }), ...(endedPerLook && { endedPerLook }) },
     capacity: () => atOnceMax - loop.inFlight(),
     claim: (request) => options.claim(request, leaseNow()),
     async carry(item, signal) {

@@ -124,8 +124,13 @@ function inWords(kind: Actor['kind'], { permission }: Requirement): string {
     case 'oauth_grant':
       return 'an access token';
     default:
-      return `an API key${permission === 'operator' ? '; use the token of an operator' : ''}`;
+      return `an API key${instead(permission)}`;
   }
+}
+
+function instead(permission: Requirement['permission']): string {
+  if (permission === 'operator') return '; use the token of an operator';
+  return permission === 'session' ? '; it takes a person who is signed in' : '';
 }
 
 const onlySends = (): Refusal =>

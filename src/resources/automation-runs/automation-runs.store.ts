@@ -156,7 +156,8 @@ const OLDEST_ON_SQLITE = `select one.id from json_each(?) as team, automation_ru
 const DUE_LOOKED_AT = 500;
 
 async function teamsWithDueRuns(tx: Executor, now: number): Promise<string[]> {
-  const oldest = `select team_id from automation_runs where ${FREE} order by due_at, id limit ?`;
+  // Not by their ids as well: as many may fall due at one moment as an `until` was for, and all would be sorted.
+  const oldest = `select team_id from automation_runs where ${FREE} order by due_at limit ?`;
   const due = await tx.all<{ team_id: string }>(oldest, [now, now, DUE_LOOKED_AT]);
   if (due.length < DUE_LOOKED_AT) return [...new Set(due.map((row) => row.team_id))];
   const running = "select team_id from automation_runs where status = 'running'";
@@ -212,13 +213,14 @@ export async function putOffRun(tx: Executor, { id, owner, dueAt }: HeldRun & { 
   return (await tx.run(sql, [dueAt, dueAt, id, owner])) === 1;
 }
 
-/** Ends a run; false as `moveRun` answers it. */
+/** Ends a run and its lease; false as `moveRun` answers it. */
 export async function endRun(
   tx: Executor,
   { id, owner, status, error, at }: HeldRun & { status: 'completed' | 'failed'; error: string | null; at: number },
 ): Promise<boolean> {
   const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
-      started_at = coalesce(started_at, ?) where id = ? and lease_owner = ? and status = 'running'`);
+      started_at = coalesce(started_at, ?), lease_owner = null, lease_until = null
+    where id = ? and lease_owner = ? and status = 'running'`);
   return (await tx.run(sql, [status, error, at, at, id, owner])) === 1;
 }
 

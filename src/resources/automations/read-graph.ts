@@ -108,8 +108,26 @@ function checkReach(graph: Graph, faults: Faults): void {
   for (const key of onCycles(graph)) faults.step(key, 'is on a way that leads back to it');
 }
 
-/** Those are left when steps that nothing leads to, and steps that lead nowhere, are taken away again and again. */
-function onCycles({ steps, connections }: Graph): string[] {
+/** Of those that are left when what nothing leads to and what leads nowhere is taken away, some only lie between two cycles. */
+function onCycles(graph: Graph): string[] {
+  const among = betweenCycles(graph);
+  const next = Map.groupBy(graph.connections, ({ from }) => from);
+  const leadsBack = (key: string): boolean => {
+    const seen = new Set<string>();
+    const open = [key];
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      for (const { to } of next.get(at) ?? []) {
+        if (to === key) return true;
+        if (!seen.has(to)) open.push(to);
+        seen.add(to);
+      }
+    }
+    return false;
+  };
+  return among.filter(leadsBack);
+}
+
+function betweenCycles({ steps, connections }: Graph): string[] {
   let left = new Set(steps.map(({ key }) => key));
   for (;;) {
     const inside = connections.filter(({ from, to }) => left.has(from) && left.has(to));

@@ -30,8 +30,8 @@ export async function payloadsOf(
   if (missing.length === 0) return found;
   const rows = await render(store, teamId, missing);
   const written = await write(rows);
-  // Somebody else was first: theirs are the bytes.
-  if (written < rows.length) return findPayloads(store.db, teamId, ids);
+  // Another process was first, and its bytes stand; or an event was erased meanwhile, and is rendered without its data.
+  if (written < rows.length) return payloadsOf(store, teamId, orders, write);
   for (const row of rows) found.set(row.event_id, row.payload);
   return found;
 }
@@ -45,8 +45,10 @@ async function render(store: Store, teamId: string, orders: readonly PayloadOrde
   const subjects = standing.filter((event) => event.type.startsWith('email.')).map((event) => event.subjectId);
   const emails = new Map((await emailRowsByIds(store.db, [...new Set(subjects)])).map((row) => [row.id, row]));
   return orders.map(({ eventId, type, at }) => {
-    const event = events.get(eventId) ?? { type: type as EventType, at };
+    const recorded = events.get(eventId);
+    const event = recorded ?? { type: type as EventType, at };
     const email = 'subjectId' in event ? emails.get(event.subjectId) : undefined;
-    return { event_id: eventId, team_id: teamId, payload: renderPayload(event, email) };
+    const payload = renderPayload(event, email);
+    return { event_id: eventId, team_id: teamId, payload, isOfRecorded: recorded !== undefined };
   });
 }

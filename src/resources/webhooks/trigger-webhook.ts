@@ -18,7 +18,7 @@ export async function triggerWebhook(ctx: Ctx, { type, webhook_id: only }: BodyO
     const named = only === undefined ? undefined : await findWebhook(tx, teamId, only);
     if (only !== undefined && !named) throw notFound('Webhook');
     const payload = renderPayload(event, email);
-    await insertPayloads(tx, [{ event_id: event.id, team_id: teamId, payload }]);
+    await insertPayloads(tx, [{ event_id: event.id, team_id: teamId, payload, isOfRecorded: false }]);
     const taken = await offerSample(tx, event, only);
     if (taken.webhooks.length > 0 || taken.listeners > 0) return taken;
     if (named?.status === 'disabled') throw refused(`The webhook ${named.id} is disabled and is sent nothing.`);

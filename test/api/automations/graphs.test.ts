@@ -109,6 +109,19 @@ describe('a graph', () => {
       'steps.a': 'is on a way that leads back to it.',
       'steps.b': 'is on a way that leads back to it.',
     });
+    // Between two cycles is not on one.
+    const between = [start, step('a', 'condition', rule('email', 'exists')), wait('b'), wait('self')];
+    const through = [
+      { from: 'start', to: 'a' },
+      { from: 'a', to: 'a', type: 'condition_met' },
+      { from: 'a', to: 'b', type: 'condition_not_met' },
+      { from: 'b', to: 'self' },
+      { from: 'self', to: 'self' },
+    ];
+    expect(await faultsOf({ steps: between, connections: through })).toEqual({
+      'steps.a': 'is on a way that leads back to it.',
+      'steps.self': 'is on a way that leads back to it.',
+    });
     expect(await faultsOf({ steps: [start, wait('self')], connections: [{ from: 'self', to: 'self' }] })).toEqual({
       'steps.self': 'is not reached from the trigger; is on a way that leads back to it.',
     });
