@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Operation } from '../contract/index.ts';
 import { Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Identity } from '../resources/access/index.ts';
@@ -24,12 +25,14 @@ export const createAuthenticators = (world: World): Authenticator[] => [
 
 /**
  * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
- * valid credential is counted (`onRefused`); the fault of the credential is reported first.
+ * valid credential is counted (`onRefused`); the fault of the credential is reported first. Undefined where the operation
+ * needs no credential.
  */
 export function createCallerCheck(
   authenticators: readonly Authenticator[],
-  { origin, onRefused }: { origin: () => string; onRefused: (request: FastifyRequest) => unknown },
-): (request: FastifyRequest) => Promise<Identity> {
+  origin: () => string,
+  onRefused: (request: FastifyRequest) => unknown,
+): (request: FastifyRequest, operation: Operation) => Promise<Identity | undefined> {
   const byToken = authenticators.filter((one) => 'prefix' in one);
   const byCookie = authenticators.filter((one) => 'cookie' in one);
 
@@ -50,7 +53,9 @@ export function createCallerCheck(
     throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
   }
 
-  return async (request) => {
+  return async (request, operation) => {
+    if (operation['x-same-origin']) mustBeSameOrigin(request, origin());
+    if (operation['x-service-permission'] === 'none') return undefined;
     try {
       return await identityOf(request);
     } catch (error) {

@@ -13,7 +13,6 @@ import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
-import { mustBeSameOrigin } from './browser.ts';
 import { createAuthenticators, createCallerCheck, type Authenticator } from './authenticators.ts';
 import {
   checkBody,
@@ -67,10 +66,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const rateLimit = createRateLimit(world);
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
-  const authenticate = createCallerCheck(authenticators, {
-    origin: world.origin,
-    onRefused: (request) => rateLimit.take(addressBucket(request)),
-  });
+  const countRefused = (request: FastifyRequest) => rateLimit.take(addressBucket(request));
+  const findCaller = createCallerCheck(authenticators, world.origin, countRefused);
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersPublic = publicRoutesOf(world, parts.tracking);
@@ -174,8 +171,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
-        if (operation.operation['x-same-origin']) mustBeSameOrigin(request, world.origin());
-        const caller = access.permission === 'none' ? undefined : await authenticate(request);
+        const caller = await findCaller(request, operation.operation);
         if (caller) callerOf.set(request, caller);
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);

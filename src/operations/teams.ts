@@ -1,5 +1,4 @@
-import { foundTeam, listOwnTeams, switchTeam } from '../resources/members/index.ts';
-import { getTeam, updateTeam } from '../resources/teams/index.ts';
+import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from '../resources/teams/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const teams = {

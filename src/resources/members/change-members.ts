@@ -2,7 +2,7 @@ import { ROLES, type Role } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { endSessionsInTeam } from '../sessions/index.ts';
+import { endSessionsInTeam } from '../session-rows/index.ts';
 import { countOwners, findMember, removeMemberRow, setRole, type MemberRow } from './members.store.ts';
 import { lockPeople, mustBeOwnTeam } from './own-team.ts';
 import { presentMember } from './read-members.ts';
@@ -50,6 +50,6 @@ async function mustNotBeLastOwner(tx: Executor, { team_id: teamId }: MemberRow):
 /** What the role that a person had has opened: sessions in the team, and invitations that only that role sends. */
 async function endWhatItGave(tx: Executor, member: MemberRow, left: Role | null): Promise<void> {
   const { user_id: userId, team_id: teamId } = member;
-  await endSessionsInTeam(tx, userId, teamId);
+  await endSessionsInTeam(tx, { userId, teamId });
   await withdrawInvitationsOf(tx, { userId, teamId }, left === null ? [] : ROLE_RULES[left].invite);
 }

@@ -12,7 +12,6 @@ export {
   lockAccount,
   type AccountRow,
 } from './members.store.ts';
-export { foundTeam, listOwnTeams, switchTeam } from './own-teams.ts';
 export { lockPeople, mustBeOwnTeam } from './own-team.ts';
 export { getTeamMember, listMembers, listTeamMembers } from './read-members.ts';
 export { mustRule, ROLE_RULES, type PeopleAct } from './role-rules.ts';

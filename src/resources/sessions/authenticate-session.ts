@@ -2,7 +2,7 @@ import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Actor, Identity } from '../access/index.ts';
-import { findLiveSession, noteSessionUsed } from './sessions.store.ts';
+import { findLiveSession, noteSessionUsed } from '../session-rows/index.ts';
 
 export const SESSION_COOKIE = 'rasket_session';
 

@@ -8,4 +8,3 @@ export { logIn } from './log-in.ts';
 export { logOut } from './log-out.ts';
 export { getMe, getSession } from './read-session.ts';
 export { removeExpiredSessions } from './remove-expired-sessions.ts';
-export { endSessionsInTeam, endSessionsOf, moveSession } from './sessions.store.ts';

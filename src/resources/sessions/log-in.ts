@@ -2,11 +2,12 @@ import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken, isPassword, newToken } from '../../platform/secrets/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
+import { insertSession } from '../session-rows/index.ts';
 import { presentTeam } from '../teams/index.ts';
 import { emailKeyOf, findUserByEmailKey, presentUser } from '../users/index.ts';
 import { beginAttempt, settleAttempt } from './attempts.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
-import { insertSession, teamsOf } from './sessions.store.ts';
+import { teamsOf } from './own-teams.store.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const USER_AGENT_CHARS_MAX = 500;

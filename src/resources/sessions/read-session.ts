@@ -2,7 +2,7 @@ import { notFound } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { presentTeam } from '../teams/index.ts';
 import { findUser, presentUser } from '../users/index.ts';
-import { currentTeamOf, teamsOf } from './sessions.store.ts';
+import { currentTeamOf, teamsOf } from './own-teams.store.ts';
 
 export async function getSession(ctx: UserCtx) {
   const { user, current } = await read(ctx);

@@ -53,7 +53,8 @@ export const labelOf = (operation: Operation): string => `${operation.method.toU
 const isOperators = (operation: Operation): boolean => operation.operation['x-service-permission'] === 'operator';
 
 /** What a key never reaches: people who are signed in do, and the tests of its families are people. */
-export const isOfPeople = (operation: Operation): boolean => operation.operation['x-service-permission'] === 'session';
+export const isOfPeople = ({ operation }: Operation): boolean =>
+  operation['x-service-permission'] === 'session' || operation['x-same-origin'] === true;
 
 export const operations = contractOperations().filter((operation) => !isOperators(operation) && !isOfPeople(operation));
 /** Of the whole installation, where no team's key lets in. */

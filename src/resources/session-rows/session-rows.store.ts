@@ -1,6 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
 import type { Role } from '../../contract/index.ts';
-import type { TeamRow } from '../teams/index.ts';
 
 export interface NewSessionRow {
   id: string;
@@ -56,28 +55,13 @@ export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from sessions where user_id = ?', [userId]);
 
 /** Those that work in this team at the moment. */
-export const endSessionsInTeam = (tx: Executor, userId: string, teamId: string): Promise<number> =>
-  tx.run('delete from sessions where user_id = ? and current_team_id = ?', [userId, teamId]);
+export const endSessionsInTeam = (
+  tx: Executor,
+  { userId, teamId }: { userId: string; teamId: string },
+): Promise<number> => tx.run('delete from sessions where user_id = ? and current_team_id = ?', [userId, teamId]);
 
 export const removeSessionsBefore = (db: Executor, now: number): Promise<number> =>
   db.run('delete from sessions where expires_at <= ?', [now]);
-
-/** In the order in which the person joined them. */
-export const teamsOf = (db: Executor, userId: string): Promise<TeamRow[]> =>
-  db.all<TeamRow>(
-    `select teams.* from team_members join teams on teams.id = team_members.team_id
-      where team_members.user_id = ? order by team_members.id`,
-    [userId],
-  );
-
-/** Also one that is suspended, so that its members see that. */
-export const currentTeamOf = (db: Executor, sessionId: string): Promise<TeamRow | undefined> =>
-  db.get<TeamRow>(
-    `select teams.* from sessions join team_members on team_members.user_id = sessions.user_id
-        and team_members.team_id = sessions.current_team_id
-      join teams on teams.id = team_members.team_id where sessions.id = ?`,
-    [sessionId],
-  );
 
 /** Answers whether there is such a session still. */
 export async function moveSession(

@@ -2,9 +2,12 @@ import type { TeamObject } from '../../contract/index.ts';
 import { isUniqueViolation, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
-import { countOwned, findMemberByUser, insertMember, lockAccount } from './members.store.ts';
-import { findTeam, insertTeam, presentTeam, readTeamName, slugOf, teamsOf } from '../teams/index.ts';
-import { moveSession } from '../sessions/index.ts';
+import { countOwned, findMemberByUser, insertMember, lockAccount } from '../members/index.ts';
+import { moveSession } from '../session-rows/index.ts';
+import { slugOf } from './create-team.ts';
+import { presentTeam } from './present.ts';
+import { readTeamName } from './team-name.ts';
+import { findTeam, insertTeam, teamsOf } from './teams.store.ts';
 
 const OWNED_MAX = 20;
 
