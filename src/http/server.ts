@@ -13,7 +13,6 @@ import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
 import { answererOf } from './answerer.ts';
-import { mustBeSameOrigin } from './browser.ts';
 import { createAuthenticators, createCallerCheck, type Authenticator } from './authenticators.ts';
 import {
   checkBody,

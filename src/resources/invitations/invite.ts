@@ -3,7 +3,8 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
-import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
+import { emailKeyOf } from '../users/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { noticeDomain } from '../domains/index.ts';
 import { findMemberByEmail, lockPeople, mustBeOwnTeam, mustRule } from '../members/index.ts';
@@ -29,7 +30,7 @@ export async function createInvitation(ctx: Ctx, named: string, input: { email: 
   const now = clock.now();
   const id = ids.uuid();
   const row: InvitationRow = {
-    ...{ id, team_id: ctx.teamId, email, email_key: normalizeAddress(email), role: input.role },
+    ...{ id, team_id: ctx.teamId, email, email_key: emailKeyOf(email), role: input.role },
     ...{ token_hash: hashToken(invitationToken(ctx.store, id)), created_at: now, expires_at: now + LIFE_MS },
     ...{ invited_by: '', mailed_at: null, fault: null, accepted_at: null },
   };

@@ -56,7 +56,12 @@ const refusal = ({ status, body }: { status: number; body: { name?: string } }) 
 it('is mailed once, from the team’s own domain, with a link to the public address whatever Host says', async () => {
   const { team, owner, path } = await inviting();
   const email = newAddress();
-  const headers = { cookie: owner.cookie, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+  const headers = {
+    cookie: owner.cookie,
+    origin: scene.app.world.origin(),
+    host: 'evil.example',
+    'x-forwarded-host': 'evil.example',
+  };
   const answer = await createApi(`http://127.0.0.1:${people.port.port}`)('POST', path, {
     headers,
     body: { email, role: 'member' },
