@@ -41,6 +41,7 @@ import {
   removeOldAudit,
   type Node,
 } from './flow/upkeep/index.ts';
+import { createInvitationMails } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import {
   createListeners,
@@ -62,6 +63,8 @@ import type { World } from './platform/world/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
+import { removeExpiredSessions } from './resources/sessions/index.ts';
+import { forgetInvitations } from './resources/invitations/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
@@ -87,6 +90,7 @@ export interface App {
   automations: Automations | undefined;
   broadcasts: Broadcasts | undefined;
   confirmations: ReturnType<typeof createConfirmations> | undefined;
+  invitations: ReturnType<typeof createInvitationMails> | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
@@ -170,7 +174,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       webhooks,
       imports: audience?.imports,
       ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
-      confirmations: audience?.confirmations,
+      ...{ confirmations: audience?.confirmations, invitations: audience?.invitations },
       tracking,
       jobs,
       reload: () => tls?.reload(),
@@ -214,20 +218,23 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   const broadcasts = createBroadcastLoop(world, wakeQueue);
   const automations = createAutomationLoop(world, wakeQueue);
   const confirmations = createConfirmations(world, accept);
+  const invitations = createInvitationMails(world, accept);
   return {
-    ...{ imports, broadcasts, automations, confirmations },
+    ...{ imports, broadcasts, automations, confirmations, invitations },
     // Batches, pages and steps are short, and the next start goes on behind them: they get no grace.
     stops: [
       () => imports.stop(0),
       () => broadcasts.stop(0),
       () => automations.stop(0),
       confirmations.stop,
+      invitations.stop,
     ] satisfies Stop[],
     async start() {
       await imports.start();
       await broadcasts.start();
       await automations.start();
       confirmations.start();
+      invitations.start();
     },
   };
 }
@@ -345,6 +352,8 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
+    { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
+    { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },

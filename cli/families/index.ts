@@ -44,6 +44,7 @@ export { inboundRules } from './inbound-rules.ts';
 export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';
 export { receivedAttachments, receivedEmails } from './received-emails.ts';
+export { members } from './members.ts';
 export { health } from './system.ts';
 export { contactSegments, segmentContacts, segments } from './segments.ts';
 export { shares } from './shares.ts';

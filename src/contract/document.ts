@@ -45,6 +45,8 @@ export interface Operation {
   'x-service-role': Role | null;
   /** The call of the official client; gone once the sample is made of it. */
   'x-sdk'?: string;
+  /** Whether it is taken from our own pages alone, although it takes no credential: it sets a cookie. */
+  'x-same-origin'?: true;
   /** The action as which the audit log keeps every change that the operation makes. */
   'x-service-audit'?: string;
   /** Fields that are known and not to be sent here, and what the caller is told; named before any other fault of the body. */

@@ -11,6 +11,7 @@ import {
 import { Answered, operations, type OperationCtx, type OperationCtxFor } from '../operations/index.ts';
 import { audited } from '../resources/audit/index.ts';
 import { noteOf } from './audit-note.ts';
+import { browserOf } from './browser.ts';
 import { whenCallerGone } from './caller-gone.ts';
 import { checkBody } from './check-request.ts';
 import type { CheckedRequest } from './checked-request.ts';
@@ -74,15 +75,21 @@ function contexts(validators: Validators, services: HttpServices): Contexts {
   const { world: store } = services;
   return {
     team: (checked) => teamCtx(checked, validators, services),
-    user({ request, caller }) {
+    user({ request, reply, caller }) {
       if (caller?.actor.kind !== 'session') throw new Error('an operation of users is reached by them alone');
-      return { store, actor: caller.actor, requestId: request.id, services };
+      const browser = browserOf(store, request, reply);
+      return { store, actor: caller.actor, browser, requestId: request.id, services };
     },
     operator({ request, caller }) {
       if (caller?.actor.kind !== 'operator') throw new Error('an operation of operators is reached by them alone');
       return { store, actor: caller.actor, requestId: request.id, services };
     },
-    nobody: ({ request }) => ({ store, requestId: request.id, services }),
+    nobody: ({ request, reply }) => ({
+      store,
+      browser: browserOf(store, request, reply),
+      requestId: request.id,
+      services,
+    }),
   };
 }
 

@@ -12,7 +12,9 @@ export function noteOf(
   { request, caller, body, parameters }: CheckedRequest,
 ): AuditNote {
   if (!caller) throw new Error('an audited operation is never run without a caller');
-  const [named] = Object.values(parameters.path);
+  // Where a path begins with the team, what the entry is about stands behind it.
+  const { team_id: _, ...below } = parameters.path;
+  const [named] = Object.values(below);
   const { teamId } = caller;
   return {
     team_id: teamId,

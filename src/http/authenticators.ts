@@ -1,9 +1,12 @@
 import type { FastifyRequest } from 'fastify';
+import type { Operation } from '../contract/index.ts';
 import { Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Identity } from '../resources/access/index.ts';
 import { createAuthentication } from '../resources/api-keys/index.ts';
 import { createOperatorAuthentication, OPERATOR_PREFIX } from '../resources/operators/index.ts';
+import { createSessionAuthentication, SESSION_COOKIE } from '../resources/sessions/index.ts';
+import { cookieOf, mustBeSameOrigin } from './browser.ts';
 
 /** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
 export type Authenticator = ({ prefix: string } | { cookie: string }) & {
@@ -11,26 +14,30 @@ export type Authenticator = ({ prefix: string } | { cookie: string }) & {
 };
 
 /**
- * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing. No cookie
- * stands here yet: browsers send one along from the pages of others too, so that the first one needs a check of `Origin`.
+ * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing.
+ * A change by a cookie is taken from our own pages alone.
  */
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
   { prefix: '', identify: createAuthentication(world) },
+  { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world) },
 ];
 
 /**
  * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
- * valid credential is counted (`onRefused`); the fault of the credential is reported first.
+ * valid credential is counted (`onRefused`); the fault of the credential is reported first. Undefined where the operation
+ * needs no credential.
  */
 export function createCallerCheck(
   authenticators: readonly Authenticator[],
+  origin: () => string,
   onRefused: (request: FastifyRequest) => unknown,
-): (request: FastifyRequest) => Promise<Identity> {
+): (request: FastifyRequest, operation: Operation) => Promise<Identity | undefined> {
   const byToken = authenticators.filter((one) => 'prefix' in one);
   const byCookie = authenticators.filter((one) => 'cookie' in one);
 
-  function identityOf({ headers }: FastifyRequest): Promise<Identity> {
+  function identityOf(request: FastifyRequest): Promise<Identity> {
+    const { headers } = request;
     const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
     if (token !== undefined) {
       const authenticator = byToken.find(({ prefix }) => token.startsWith(prefix));
@@ -39,12 +46,16 @@ export function createCallerCheck(
     }
     for (const { cookie, identify } of byCookie) {
       const secret = cookieOf(headers.cookie, cookie);
-      if (secret !== undefined) return identify(secret);
+      if (secret === undefined) continue;
+      mustBeSameOrigin(request, origin());
+      return identify(secret);
     }
     throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
   }
 
-  return async (request) => {
+  return async (request, operation) => {
+    if (operation['x-same-origin']) mustBeSameOrigin(request, origin());
+    if (operation['x-service-permission'] === 'none') return undefined;
     try {
       return await identityOf(request);
     } catch (error) {
@@ -52,9 +63,4 @@ export function createCallerCheck(
       throw error;
     }
   };
-}
-
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  const pair = header?.split(';').find((one) => one.trimStart().startsWith(`${name}=`));
-  return pair?.slice(pair.indexOf('=') + 1).trim();
 }

@@ -66,7 +66,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const rateLimit = createRateLimit(world);
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
-  const authenticate = createCallerCheck(authenticators, (request) => rateLimit.take(addressBucket(request)));
+  const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersPublic = publicRoutesOf(world, parts.tracking);
@@ -170,7 +170,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
-        const caller = access.permission === 'none' ? undefined : await authenticate(request);
+        const caller = await findCaller(request, operation.operation);
         if (caller) callerOf.set(request, caller);
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);

@@ -18,12 +18,15 @@ import { emails } from './emails.ts';
 import { findings } from './findings.ts';
 import { images } from './images.ts';
 import { inboundRules } from './inbound-rules.ts';
+import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
+import { members } from './members.ts';
 import { metrics } from './metrics.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
 import { segments } from './segments.ts';
+import { sessions } from './sessions.ts';
 import { shares } from './shares.ts';
 import { suppressions } from './suppressions.ts';
 import { system } from './system.ts';
@@ -53,11 +56,14 @@ export const operations: Operations = {
   ...findings,
   ...images,
   ...inboundRules,
+  ...invitations,
   ...logs,
+  ...members,
   ...metrics,
   ...queue,
   ...receivedEmails,
   ...segments,
+  ...sessions,
   ...shares,
   ...suppressions,
   ...system,

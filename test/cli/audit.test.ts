@@ -17,7 +17,7 @@ afterAll(async () => {
 
 it('rasket audit says what kind of caller acted, and by which name', async () => {
   const actors = [
-    { kind: 'session', userId: 'u1', name: 'ada@example.com', role: 'admin' },
+    { kind: 'session', sessionId: 's1', userId: 'u1', name: 'ada@example.com', role: 'admin' },
     { kind: 'operator', operatorId: 'o1', name: 'Grace' },
     { kind: 'job', name: 'broadcasts' },
   ] as const;

@@ -138,6 +138,8 @@ export const exceptions: Record<string, Exception> = {
   getReady: { command: 'ready' },
 };
 
+const ofPeople = 'a route of people who are signed in; commands and console come with a key';
+
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
   downloadAttachment: 'a link that attachments get shows, and attachments download follows',
@@ -157,5 +159,20 @@ export const commandless: Record<string, string> = {
   updateAudienceContact: 'the former name of contacts update',
   deleteAudienceContact: 'the former name of contacts delete',
   rotateWebhookSigningSecret: 'webhooks rotate-secret does the same',
+  logIn: 'sets a cookie, which is a browser’s',
+  logOut: 'of a cookie, which is a browser’s',
+  getMe: 'of a cookie, which is a browser’s',
+  getSession: 'of a cookie, which is a browser’s',
+  listTeams: ofPeople,
+  createTeam: ofPeople,
+  switchTeam: ofPeople,
+  listTeamMembers: ofPeople,
+  getTeamMember: ofPeople,
+  updateTeamMember: ofPeople,
+  removeTeamMember: ofPeople,
+  listInvitations: ofPeople,
+  createInvitation: ofPeople,
+  revokeInvitation: ofPeople,
+  acceptInvitation: ofPeople,
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

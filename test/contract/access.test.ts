@@ -68,7 +68,7 @@ const callers: Record<Actor['kind'], Caller[]> = {
   ],
   session: [...ROLES, null].map((role) => ({
     name: role === null ? 'a session without a team' : `a session of a team's ${role}`,
-    actor: { kind: 'session', userId: 'u', name: 'ada@example.com', role },
+    actor: { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com', role },
     isNamed: (says) => isNamedAs(role, says),
   })),
   oauth_grant: scopes.map((scope) => ({

@@ -152,7 +152,15 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
 /** What became of mail is told to endpoints, and what becomes of an endpoint may be mailed and told in turn. */
 async function settled(app: App, waitFor: (what: string, work: Promise<void>) => Promise<void>): Promise<void> {
   for (let round = 0; round < 2; round++) {
-    for (const part of ['automations', 'broadcasts', 'confirmations', 'queue', 'webhooks', 'imports'] as const)
+    for (const part of [
+      'automations',
+      'broadcasts',
+      'confirmations',
+      'invitations',
+      'queue',
+      'webhooks',
+      'imports',
+    ] as const)
       await waitFor(`${part} idle`, Promise.resolve(app[part]?.idle()));
   }
 }

@@ -32,7 +32,7 @@ const places: Record<string, Record<string, string>> = {
   operation: {
     ...words('operationId tags summary description security'),
     ...words(
-      'x-service-permission x-service-scope x-service-role x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-link-to',
+      'x-service-permission x-service-scope x-service-role x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to',
     ),
     ...{ parameters: 'parameter[]', requestBody: 'requestBody', responses: 'response{}' },
   },

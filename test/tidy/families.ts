@@ -35,6 +35,9 @@ export const trees: Tree[] = [
       'broadcast-recipients': 'whom broadcasts went to: the emails write it too, and know no broadcast',
       'shared-bodies': 'the html and text of a broadcast, which its emails have in common',
       contents: 'what emails sent and received consist of beside their rows, and the bytes of images',
+      users: 'the people themselves: sessions and teams know them, and no operation is of them alone',
+      'session-rows':
+        'who is signed in, and in which team: sessions begin and end there, and so does what members lose',
       operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',
       instance: 'switches of the whole installation, which its operator moves on the machine',
     },
@@ -48,7 +51,10 @@ export const trees: Tree[] = [
   {
     folder: 'cli/families',
     familyOf: fileName,
-    without: {},
+    without: {
+      sessions: 'a cookie is a browser’s: the command line comes with a token',
+      invitations: 'its routes are of people who are signed in, and commands come with a key',
+    },
     besides: {
       family: 'what a family has to say about itself, for all of them',
       flag: 'what a word or an option of a command has to say about itself, for all of them',

@@ -59,6 +59,12 @@ export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = 
       why: 'the outbox is filled in the transaction that records the event, and events know no resource',
     },
   ],
+  team_invitations: [
+    {
+      folder: 'src/resources/members',
+      why: 'invitations end with the role of the person who sent them, and are accepted into members, which know no invitation',
+    },
+  ],
   automation_runs: [
     {
       folder: 'src/events',

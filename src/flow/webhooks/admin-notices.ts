@@ -1,9 +1,10 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import { createUnleasedLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { noticeDomain } from '../../resources/domains/index.ts';
 import { noteTold } from '../../resources/webhooks/index.ts';
 import { mailOnce, type Accept } from '../mail/accept/index.ts';
-import { senderDomain, untold, type DisabledEndpoint } from './admin-notices.store.ts';
+import { untold, type DisabledEndpoint } from './admin-notices.store.ts';
 
 /** Endpoints that another process disabled are found by polling alone. */
 const POLL_MS = 10_000;
@@ -52,7 +53,7 @@ async function send(
 ): Promise<string | undefined> {
   const to = endpoint.admin_emails === null ? [] : (JSON.parse(endpoint.admin_emails) as string[]);
   if (to.length === 0) return 'the team has no admin addresses; set them with rasket teams update --admin';
-  const domain = await senderDomain(world.db, endpoint.team_id);
+  const domain = await noticeDomain(world.db, endpoint.team_id);
   if (domain === undefined) return 'the team has no verified domain to send from';
   const input = { from: `rasket <notifications@${domain}>`, to, ...wordsFor(endpoint) };
   return mailOnce(world, accept, {

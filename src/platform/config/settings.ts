@@ -196,6 +196,10 @@ export const sections = {
     max_bytes: integer({ min: 1024, max: 52_428_800, ...bytes }),
     max_bytes_per_team: integer({ min: 1024, max: 1_099_511_627_776, ...bytes }),
   },
+  sessions: {
+    days: integer({ min: 1, max: 365, unit: 'days' }),
+    secure_cookie: flag(),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),

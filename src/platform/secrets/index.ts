@@ -12,5 +12,6 @@ export {
   type InstanceKeys,
 } from './instance-key.ts';
 export { keyIdIn, openSecrets, secretsFrom, type SealedColumn, type Secrets } from './secrets.ts';
+export { hashPassword, isPassword } from './passwords.ts';
 export { hashToken, newToken } from './tokens.ts';
 export { makeRsaKey } from './rsa-key.ts';

@@ -15,7 +15,7 @@ export type Actor =
   /** A key that came in as the password of SMTP submission: it sends, whatever else the key may do. */
   | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
   /** A person who is signed in; `role` is the one in the team that is theirs at the moment, null while there is none. */
-  | { kind: 'session'; userId: string; name: string; role: Role | null }
+  | { kind: 'session'; sessionId: string; userId: string; name: string; role: Role | null }
   /** Another app, acting for the team within what the person of `userId` let it do. */
   | { kind: 'oauth_grant'; grantId: string; userId: string; name: string; scopes: readonly string[] }
   /** Whoever runs the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
@@ -29,16 +29,27 @@ export interface Identity<Who extends Actor = Actor> {
   actor: Who;
 }
 
+/** The program that a person calls with: from where, and the cookies that it keeps for us. */
+export interface Browser {
+  address: string;
+  userAgent: string;
+  cookie(name: string): string | undefined;
+  keep(name: string, value: string, seconds: number): void;
+  forget(name: string): void;
+}
+
 /** A call of a person for what is theirs in whatever team: which teams they have, an invitation, signing out. */
 export interface UserCtx<Held extends Store = Store> {
   store: Held;
   actor: Extract<Actor, { kind: 'session' }>;
+  browser: Browser;
   requestId: string;
 }
 
 /** A call that needs no credential. */
 export interface NobodyCtx<Held extends Store = Store> {
   store: Held;
+  browser: Browser;
   requestId: string;
 }
 
@@ -113,8 +124,13 @@ function inWords(kind: Actor['kind'], { permission }: Requirement): string {
     case 'oauth_grant':
       return 'an access token';
     default:
-      return `an API key${permission === 'operator' ? '; use the token of an operator' : ''}`;
+      return `an API key${instead(permission)}`;
   }
+}
+
+function instead(permission: Requirement['permission']): string {
+  if (permission === 'operator') return '; use the token of an operator';
+  return permission === 'session' ? '; it takes a person who is signed in' : '';
 }
 
 const onlySends = (): Refusal =>

@@ -3,7 +3,7 @@ import type { Requirement } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import { mustReach, type Actor } from './index.ts';
 
-const session = { kind: 'session', userId: 'u', name: 'ada@example.com' } as const;
+const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;
 const grant = { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com' } as const;
 
 const actors = {

@@ -30,7 +30,7 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
   );
 }
 
-/** By what people know a thing that is removed: its id says nothing once it is gone. */
+/** By what people know a thing that is removed, or a person: an id says nothing once its row is gone. */
 const REMOVED: Readonly<Record<string, string>> = {
   'api_key.revoked': 'select name from api_keys where id = ?',
   'automation.deleted': 'select name from automations where id = ?',
@@ -42,6 +42,10 @@ const REMOVED: Readonly<Record<string, string>> = {
   'segment.deleted': 'select name from segments where id = ?',
   'broadcast.deleted': 'select name from broadcasts where id = ?',
   'suppression.lifted': 'select email from suppressions where id = ?',
+  'invitation.revoked': 'select email, role from team_invitations where id = ?',
+  'team_member.removed': 'select email, role from team_members m join users u on u.id = m.user_id where m.id = ?',
+  'team_member.updated':
+    'select email, role as former_role from team_members m join users u on u.id = m.user_id where m.id = ?',
   'template.deleted': 'select name from templates where id = ?',
   'topic.deleted': 'select name from topics where id = ?',
   'webhook.deleted': 'select endpoint from webhooks where id = ?',

@@ -29,6 +29,8 @@ const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'segments',
   'broadcasts',
   'suppressions',
+  'team_invitations',
+  'team_members',
   'teams',
   'templates',
   'topics',
@@ -46,9 +48,9 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   const enter = (tx: Executor, made: Made | undefined, removed?: object): Promise<void> =>
     insertAudit(tx, {
       ...given,
-      details: removed === undefined ? given.details : JSON.stringify(removed),
+      details: removed === undefined ? given.details : withFields(given.details, removed),
       id: store.ids.uuid(),
-      team_id: made?.table === 'teams' ? made.id : given.team_id,
+      team_id: made?.teamId ?? given.team_id,
       subject_id: given.subject_id ?? made?.id ?? null,
     });
 
@@ -96,6 +98,10 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   };
 }
 
+/** What was asked for, beside what was there before. */
+const withFields = (details: string | null, before: object): string =>
+  JSON.stringify({ ...before, ...(details === null ? {} : (JSON.parse(details) as object)) });
+
 /** One by one: what a database is made of is its own business. */
 const delegates = (db: Db): Db => ({
   dialect: db.dialect,
@@ -117,8 +123,9 @@ const delegates = (db: Db): Db => ({
 const WRITES = /^\s*(?:insert|update|delete)\b/i;
 
 interface Made {
-  table: string;
   id: string;
+  /** Of a team that is made, and of a person who comes into one: the caller may be in another. */
+  teamId?: string;
 }
 
 interface Watch {
@@ -159,7 +166,11 @@ function watched(tx: Executor): Watch {
     async insertMany(table, columns, rows, conflict) {
       const count = await tx.insertMany(table, columns, rows, conflict);
       const id = SUBJECT_TABLES.has(table) ? rows[0]?.[columns.indexOf('id')] : undefined;
-      if (count > 0 && typeof id === 'string') made ??= { table, id };
+      if (count > 0 && typeof id === 'string') {
+        const teamId =
+          table === 'teams' ? id : table === 'team_members' ? rows[0]?.[columns.indexOf('team_id')] : undefined;
+        made ??= { id, ...(typeof teamId === 'string' ? { teamId } : {}) };
+      }
       return seen(count, count);
     },
   };

@@ -187,3 +187,10 @@ export function returnPathOwner(
 /** The domain of this name that takes mail; a name is one team's at a time. */
 export const receivingDomain = (db: Executor, name: string): Promise<Pick<DomainRow, 'id' | 'team_id'> | undefined> =>
   db.get(`select id, team_id from domains where name = ? and held_at is not null and receiving = 'enabled'`, [name]);
+
+/** The domain from which a team gets mail about itself: of the team's own, the one verified longest. */
+export async function noticeDomain(db: Executor, teamId: string): Promise<string | undefined> {
+  const sql = `select name from domains where team_id = ? and verified_at is not null and sending = 'enabled'
+    order by verified_at, id limit 1`;
+  return (await db.get<{ name: string }>(sql, [teamId]))?.name;
+}

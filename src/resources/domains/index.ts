@@ -26,6 +26,7 @@ export {
   lockDomain,
   isOwnedElsewhere,
   noteChecked,
+  noticeDomain,
   receivingDomain,
   returnPathOwner,
   sendingNames,

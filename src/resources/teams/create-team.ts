@@ -51,7 +51,7 @@ export async function createTeam(
 }
 
 /** Letters of every script stay, or all names in another one would share a slug. */
-function slugOf(name: string): string {
+export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

@@ -1,9 +1,11 @@
 /**
- * Teams: everything belongs to exactly one. A team reads itself and says who sends for it; making, renaming, suspending
- * it and choosing its plan are its operator's, never the API's.
+ * Teams: everything belongs to exactly one. A team reads itself and says who sends for it; renaming, suspending it and
+ * choosing its plan are its operator's, never the API's. Its operator makes it with a key, or a person who is signed in.
  */
 export { createTeam, type NewTeam } from './create-team.ts';
 export { getTeam } from './get-team.ts';
+export { presentTeam } from './present.ts';
+export { foundTeam, listOwnTeams, switchTeam } from './own-teams.ts';
 export { updateTeam } from './update-team.ts';
 export { administerTeam, type TeamChange } from './administer-team.ts';
 export {

@@ -1,5 +1,5 @@
 import { isUuid } from '../../platform/ids/index.ts';
-import { uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 
 export type RiskState = 'normal' | 'suspended';
 
@@ -33,6 +33,16 @@ export async function insertTeam(tx: Executor, team: NewTeamRow): Promise<void> 
 }
 
 export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('select * from teams order by id');
+
+/** The teams that a person is in. */
+export async function teamsOf(
+  db: Executor,
+  userId: string,
+  page: Page,
+): Promise<{ rows: TeamRow[]; hasMore: boolean }> {
+  const sql = pageSql('teams', 'id in (select team_id from team_members where user_id = ?)', page);
+  return pageOf(await db.all<TeamRow>(sql, [userId, ...pageValues(page)]), page);
+}
 
 export const findTeam = (db: Executor, id: string): Promise<TeamRow | undefined> =>
   db.get<TeamRow>('select * from teams where id = ?', [id]);

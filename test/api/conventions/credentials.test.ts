@@ -41,8 +41,8 @@ describe('who calls', () => {
   });
 
   it('operations that need no key take none and mind none', async () => {
-    // A link that nobody signed leads nowhere, which its family tests.
-    for (const operation of open.filter(({ path }) => !path.includes('{'))) {
+    // A link that nobody signed leads nowhere, and a sign-in needs a person, which their families test.
+    for (const operation of open.filter(({ path, method }) => method === 'get' && !path.includes('{'))) {
       expect((await call(operation)).status, labelOf(operation)).toBe(200);
       expect((await call(operation, 'rk_nobody')).status, labelOf(operation)).toBe(200);
     }

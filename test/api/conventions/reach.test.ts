@@ -9,7 +9,10 @@ let scene: Scene;
 let team: Team;
 let port: HttpPort;
 const identify = (userId: string) =>
-  Promise.resolve({ teamId: null, actor: { kind: 'session' as const, userId, name: 'ada@example.com', role: null } });
+  Promise.resolve({
+    teamId: null,
+    actor: { kind: 'session' as const, sessionId: userId, userId, name: 'ada@example.com', role: null },
+  });
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();

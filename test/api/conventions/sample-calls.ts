@@ -52,7 +52,11 @@ export const labelOf = (operation: Operation): string => `${operation.method.toU
 
 const isOperators = (operation: Operation): boolean => operation.operation['x-service-permission'] === 'operator';
 
-export const operations = contractOperations().filter((operation) => !isOperators(operation));
+/** What a key never reaches: people who are signed in do, and the tests of its families are people. */
+export const isOfPeople = ({ operation }: Operation): boolean =>
+  operation['x-service-permission'] === 'session' || operation['x-same-origin'] === true;
+
+export const operations = contractOperations().filter((operation) => !isOperators(operation) && !isOfPeople(operation));
 /** Of the whole installation, where no team's key lets in. */
 export const operatorOperations = contractOperations().filter(isOperators);
 export const keyed = operations.filter((operation) => operation.operation['x-service-permission'] !== 'none');

@@ -1,0 +1,66 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import { createUnleasedLoop, type WorkLoop } from '../../platform/work-loop/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { noticeDomain } from '../../resources/domains/index.ts';
+import {
+  invitationUrl,
+  noteInvitationMailed,
+  tokenOf,
+  unmailedInvitations,
+  type InvitationRow,
+} from '../../resources/invitations/index.ts';
+import { findAccount } from '../../resources/members/index.ts';
+import { findTeam } from '../../resources/teams/index.ts';
+import { mailOnce, type Accept } from '../mail/accept/index.ts';
+
+/** Another process's requests do not wake us. */
+const POLL_MS = 10_000;
+const AT_ONCE = 10;
+
+/** Mails invitations, through accept like all mail and once each, from a domain of the team that invites. */
+export function createInvitationMails(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
+  const { db, clock, log } = world;
+  return createUnleasedLoop<InvitationRow>({
+    ...{ name: 'invitations', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
+    wakeOn: ['team_invitations'],
+    due: (limit) => unmailedInvitations(db, limit),
+    carry: (invitation) => mail(world, accept, invitation),
+    describe: ({ id, team_id: teamId }) => ({ invitationId: id, teamId }),
+  });
+}
+
+async function mail(world: World, accept: Pick<Accept, 'acceptEmail'>, invitation: InvitationRow): Promise<void> {
+  const fault = await send(world, accept, invitation);
+  if (fault !== undefined) {
+    const { id: invitationId, team_id: teamId } = invitation;
+    world.log.warn({ invitationId, teamId }, `an invitation could not be mailed: ${fault}`);
+  }
+  await noteInvitationMailed(world.db, invitation.id, { at: world.clock.now(), fault: fault ?? null });
+}
+
+/** Answers why there was no mail. */
+async function send(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  invitation: InvitationRow,
+): Promise<string | undefined> {
+  const { id, team_id: teamId, email } = invitation;
+  const token = tokenOf(world, invitation);
+  if (token === undefined) return 'the instance key that its token was made with is gone; withdraw it and invite anew';
+  const [team, inviter, domain] = [
+    await findTeam(world.db, teamId),
+    await findAccount(world.db, invitation.invited_by),
+    await noticeDomain(world.db, teamId),
+  ];
+  if (!team || domain === undefined) return 'the team has no verified domain to send from';
+  const text = [
+    `${inviter?.email ?? 'Somebody'} invites ${email} to the team "${team.name}", with the role ${invitation.role}.`,
+    '',
+    'To accept, sign in with this address and open:',
+    invitationUrl(world, token),
+    '',
+    `The link works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
+  ].join('\n');
+  const input = { from: `rasket <notifications@${domain}>`, to: email, subject: `Invitation to ${team.name}`, text };
+  return mailOnce(world, accept, { teamId, job: 'invitations', kind: 'invitation', occasion: id, input });
+}

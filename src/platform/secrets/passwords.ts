@@ -1,0 +1,72 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { refuse } from '../refusal/index.ts';
+
+const derive = promisify(argon2);
+
+/** RFC 9106 leaves the choice open; this is the least that OWASP asks for: 19 MiB and two passes. */
+const MEMORY_KIB = 19_456;
+const PASSES = 2;
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+
+/** Each takes MEMORY_KIB and a thread of the pool, which mail is signed in too. */
+const AT_ONCE = 2;
+/** About two seconds of work; each may hold a password of 4096 characters. */
+const WAITING_MAX = 200;
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** However many sign in at the same time, the memory for it has a limit: who comes when too many wait is refused. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= AT_ONCE) {
+    if (waiting.length >= WAITING_MAX) {
+      throw refuse('service_unavailable', { say: 'Too many people are signing in at this moment; try again shortly.' });
+    }
+    await new Promise<void>((begin) => waiting.push(begin));
+  } else running += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else running -= 1;
+  }
+}
+
+interface Parameters {
+  memory: number;
+  passes: number;
+  nonce: Buffer;
+  tagLength: number;
+}
+
+/** RFC 8265 §4: two keyboards may write one password in different forms of Unicode. */
+const tagOf = (password: string, parameters: Parameters): Promise<Buffer> =>
+  inTurn(() => derive('argon2id', { message: password.normalize('NFC'), parallelism: 1, ...parameters }));
+
+/** argon2id in the usual text form, with its parameters. */
+export async function hashPassword(password: string): Promise<string> {
+  const nonce = randomBytes(SALT_BYTES);
+  const tag = await tagOf(password, { memory: MEMORY_KIB, passes: PASSES, nonce, tagLength: TAG_BYTES });
+  return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=1$${plainBase64(nonce)}$${plainBase64(tag)}`;
+}
+
+const HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$([\w+/]+)\$([\w+/]+)$/;
+
+/** Without a hash it works as hard and answers no, so that the time says nothing about whether there is one. */
+export async function isPassword(password: string, hash: string | null): Promise<boolean> {
+  if (hash === null) {
+    await hashPassword(password);
+    return false;
+  }
+  const [, memory, passes, salt = '', tag = ''] = HASH.exec(hash) ?? [];
+  const expected = Buffer.from(tag, 'base64');
+  if (expected.length === 0) throw new Error('a stored password has an unknown format');
+  const nonce = Buffer.from(salt, 'base64');
+  const parameters = { memory: Number(memory), passes: Number(passes), nonce, tagLength: expected.length };
+  return timingSafeEqual(await tagOf(password, parameters), expected);
+}
+
+const plainBase64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');

@@ -1,0 +1,62 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { hashToken } from '../../platform/secrets/index.ts';
+import type { Role } from '../../contract/index.ts';
+import { lockTeam, type UserCtx } from '../access/index.ts';
+import { findAccount, findMemberByUser, insertMember } from '../members/index.ts';
+import { findTeam } from '../teams/index.ts';
+import { findInvitationByToken, noteAccepted, type InvitationRow } from './invitations.store.ts';
+
+/** The token shows that the mail arrived; the session shows who the caller is. Both must be of the address that was invited. */
+export async function acceptInvitation({ store, actor }: UserCtx, token: string) {
+  const hash = hashToken(token);
+  return store.db.tx(async (tx) => {
+    const found = await findInvitationByToken(tx, hash);
+    if (!found) throw gone();
+    await lockTeam(tx, found.team_id);
+    // Behind the lock: it may have been withdrawn, or accepted by another request, meanwhile.
+    const invitation = await findInvitationByToken(tx, hash);
+    if (!invitation) throw gone();
+    await mustBeInvited(tx, invitation, actor.userId);
+    const role = await join(tx, invitation, {
+      userId: actor.userId,
+      memberId: store.ids.uuid(),
+      now: store.clock.now(),
+    });
+    const team = await findTeam(tx, invitation.team_id);
+    if (!team) throw gone();
+    return { object: 'invitation' as const, id: invitation.id, team_id: team.id, team_name: team.name, role };
+  });
+}
+
+async function mustBeInvited(tx: Executor, invitation: InvitationRow, userId: string): Promise<void> {
+  const account = await findAccount(tx, userId);
+  if (account?.email_key !== invitation.email_key) {
+    throw refuse('invalid_permission', {
+      say: 'This invitation is for another address; sign in with the address that it was sent to.',
+    });
+  }
+  if (account.email_verified_at === null) {
+    throw refuse('invalid_permission', {
+      say: 'Verify your address first; the invitation stays open until it expires.',
+    });
+  }
+}
+
+/** Answers the role that the person has in the team: the one that was there before, if any. */
+async function join(
+  tx: Executor,
+  invitation: InvitationRow,
+  { userId, memberId, now }: { userId: string; memberId: string; now: number },
+): Promise<Role> {
+  const { team_id: teamId, role } = invitation;
+  const member = await findMemberByUser(tx, teamId, userId);
+  if (member) return member.role;
+  if (invitation.accepted_at !== null || invitation.expires_at <= now) throw gone();
+  await insertMember(tx, { id: memberId, team_id: teamId, user_id: userId, role, sso_exempt: 0, created_at: now });
+  await noteAccepted(tx, invitation.id, now);
+  return role;
+}
+
+/** Unknown, withdrawn, expired and used are one answer. */
+const gone = () => notFound('Invitation');

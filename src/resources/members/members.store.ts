@@ -1,0 +1,94 @@
+import type { Role } from '../../contract/index.ts';
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+
+export interface MembershipRow {
+  id: string;
+  team_id: string;
+  user_id: string;
+  role: Role;
+  sso_exempt: number;
+  created_at: number;
+}
+
+/** What of a user a team is shown. */
+interface PersonRow {
+  id: string;
+  email: string;
+  name: string | null;
+  mfa_enabled_at: number | null;
+}
+
+export type MemberRow = MembershipRow & Pick<PersonRow, 'email' | 'name' | 'mfa_enabled_at'>;
+
+const COLUMNS = ['id', 'team_id', 'user_id', 'role', 'sso_exempt', 'created_at'] as const;
+
+export const insertMember = (tx: Executor, row: MembershipRow): Promise<number> =>
+  tx.insertMany('team_members', COLUMNS, [COLUMNS.map((column) => row[column])]);
+
+export async function listMemberRows(
+  db: Executor,
+  teamId: string,
+  page: Page,
+): Promise<{ rows: MemberRow[]; hasMore: boolean }> {
+  const sql = pageSql('team_members', 'team_id = ?', page);
+  const { rows, hasMore } = pageOf(await db.all<MembershipRow>(sql, [teamId, ...pageValues(page)]), page);
+  const among = uuidsIn(
+    db.dialect,
+    'id',
+    rows.map((row) => row.user_id),
+  );
+  const people = await db.all<PersonRow>(`select id, email, name, mfa_enabled_at from users where ${among.sql}`, [
+    among.value,
+  ]);
+  const byId = new Map(people.map((person) => [person.id, person]));
+  return { rows: rows.flatMap((row) => withPerson(row, byId.get(row.user_id))), hasMore };
+}
+
+const withPerson = (row: MembershipRow, person: PersonRow | undefined): MemberRow[] =>
+  person ? [{ ...row, email: person.email, name: person.name, mfa_enabled_at: person.mfa_enabled_at }] : [];
+
+const ONE = `select m.*, u.email, u.name, u.mfa_enabled_at from team_members m join users u on u.id = m.user_id`;
+
+export const findMember = (db: Executor, teamId: string, id: string): Promise<MemberRow | undefined> =>
+  db.get<MemberRow>(`${ONE} where m.team_id = ? and m.id = ?`, [teamId, id]);
+
+export const findMemberByUser = (db: Executor, teamId: string, userId: string): Promise<MemberRow | undefined> =>
+  db.get<MemberRow>(`${ONE} where m.team_id = ? and m.user_id = ?`, [teamId, userId]);
+
+export const findMemberByEmail = (db: Executor, teamId: string, emailKey: string): Promise<MemberRow | undefined> =>
+  db.get<MemberRow>(`${ONE} where m.team_id = ? and u.email_key = ?`, [teamId, emailKey]);
+
+/** Right only while the team is locked. */
+export async function countOwners(tx: Executor, teamId: string): Promise<number> {
+  const sql = "select count(*) as n from team_members where team_id = ? and role = 'owner'";
+  return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
+}
+
+export async function countOwned(tx: Executor, userId: string): Promise<number> {
+  const sql = "select count(*) as n from team_members where user_id = ? and role = 'owner'";
+  return Number((await tx.get<{ n: number }>(sql, [userId]))?.n);
+}
+
+export const setRole = (tx: Executor, id: string, role: Role): Promise<number> =>
+  tx.run('update team_members set role = ? where id = ?', [role, id]);
+
+export const removeMemberRow = (tx: Executor, id: string): Promise<number> =>
+  tx.run('delete from team_members where id = ?', [id]);
+
+export interface AccountRow {
+  id: string;
+  email: string;
+  email_key: string;
+  email_verified_at: number | null;
+}
+
+/** The account behind a session. */
+export const findAccount = (db: Executor, userId: string): Promise<AccountRow | undefined> =>
+  db.get<AccountRow>('select id, email, email_key, email_verified_at from users where id = ?', [userId]);
+
+/** The same, so that what one account may have is counted by one caller at a time. */
+export const lockAccount = (tx: Executor, userId: string): Promise<AccountRow | undefined> =>
+  tx.get<AccountRow>(
+    `select id, email, email_key, email_verified_at from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`,
+    [userId],
+  );

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import type { Executor } from '../../platform/db/index.ts';
+import { clientKey } from '../../platform/network/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { countAttempt, forgetAttempts, uncountAttempt } from './attempts.store.ts';
+
+export const ATTEMPTS_MS = 15 * 60_000;
+/**
+ * The first is the narrowest: a stranger who guesses at one account is stopped by it before the account's own limit is used up, so
+ * that its owner can still sign in from elsewhere.
+ */
+const LIMITS = { both: 10, address: 50, account: 100 };
+type Kind = keyof typeof LIMITS;
+const KINDS: readonly Kind[] = ['both', 'address', 'account'];
+
+export interface Attempt {
+  /** By which kind of party it was counted, as hashes. */
+  parties: Record<Kind, string>;
+}
+
+/** Counts an attempt as failed before it is looked at: of many at once none comes past the limits. Throws when one is reached. */
+export async function beginAttempt({ db, clock }: Store, emailKey: string, address: string): Promise<Attempt> {
+  const from = clientKey(address);
+  const parties = {
+    both: hash(`both ${from} ${emailKey}`),
+    address: hash(`address ${from}`),
+    account: hash(`account ${emailKey}`),
+  };
+  const now = clock.now();
+  // The same order everywhere, so that no two transactions wait for each other.
+  const over = await db.txUnsynced(async (tx) => {
+    for (const kind of KINDS) {
+      const { failures, since } = await countAttempt(tx, parties[kind], { now, from: now - ATTEMPTS_MS });
+      if (failures > LIMITS[kind]) return since;
+    }
+    return undefined;
+  });
+  if (over === undefined) return { parties };
+  const retryAfterSeconds = Math.max(1, Math.ceil((over + ATTEMPTS_MS - now) / 1000));
+  throw refuse('rate_limit_exceeded', {
+    say: `Too many attempts to sign in have failed. Try again in ${retryAfterSeconds} s.`,
+    retryAfterSeconds,
+  });
+}
+
+/** The attempt succeeded. */
+export async function settleAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
+  await forgetAttempts(tx, parties.both);
+  await uncountAttempt(tx, parties.address);
+  await uncountAttempt(tx, parties.account);
+}
+
+const hash = (party: string): string => createHash('sha256').update(party).digest('base64url');

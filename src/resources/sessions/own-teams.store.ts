@@ -1,0 +1,19 @@
+import type { Executor } from '../../platform/db/index.ts';
+import type { TeamRow } from '../teams/index.ts';
+
+/** In the order in which the person joined them. */
+export const teamsOf = (db: Executor, userId: string): Promise<TeamRow[]> =>
+  db.all<TeamRow>(
+    `select teams.* from team_members join teams on teams.id = team_members.team_id
+      where team_members.user_id = ? order by team_members.id`,
+    [userId],
+  );
+
+/** Also one that is suspended, so that its members see that. */
+export const currentTeamOf = (db: Executor, sessionId: string): Promise<TeamRow | undefined> =>
+  db.get<TeamRow>(
+    `select teams.* from sessions join team_members on team_members.user_id = sessions.user_id
+        and team_members.team_id = sessions.current_team_id
+      join teams on teams.id = team_members.team_id where sessions.id = ?`,
+    [sessionId],
+  );

@@ -1,0 +1,31 @@
+import { notFound } from '../../platform/refusal/index.ts';
+import type { UserCtx } from '../access/index.ts';
+import { presentTeam } from '../teams/index.ts';
+import { findUser, presentUser } from '../users/index.ts';
+import { currentTeamOf, teamsOf } from './own-teams.store.ts';
+
+export async function getSession(ctx: UserCtx) {
+  const { user, current } = await read(ctx);
+  return {
+    object: 'session' as const,
+    user: presentUser(user),
+    current_team: current ? presentTeam(ctx.store.config, current) : null,
+  };
+}
+
+export async function getMe(ctx: UserCtx) {
+  const { user, current } = await read(ctx);
+  const { created_at: _, ...shown } = presentUser(user);
+  const teams = await teamsOf(ctx.store.db, user.id);
+  return {
+    ...shown,
+    current_team_id: current?.id ?? null,
+    teams: teams.map((team) => presentTeam(ctx.store.config, team)),
+  };
+}
+
+async function read({ store, actor }: UserCtx) {
+  const user = await findUser(store.db, actor.userId);
+  if (!user) throw notFound('User');
+  return { user, current: await currentTeamOf(store.db, actor.sessionId) };
+}

@@ -1,0 +1,56 @@
+import { isUniqueViolation } from '../../platform/db/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
+import { hashPassword } from '../../platform/secrets/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
+import { emailKeyOf } from './email-key.ts';
+import { insertUser, type UserRow } from './users.store.ts';
+
+const EMAIL_CHARS_MAX = 320;
+const NAME_CHARS_MAX = 200;
+const PASSWORD_CHARS_MIN = 6;
+const PASSWORD_CHARS_MAX = 4096;
+
+export interface NewUser {
+  email: string;
+  name?: string | null | undefined;
+  password: string;
+  /** Whether it is known that the address is theirs. */
+  isVerified: boolean;
+}
+
+export async function createUser(
+  store: Store,
+  { email, name = null, password, isVerified }: NewUser,
+): Promise<UserRow> {
+  const address = readEmail(email);
+  const chars = [...password].length;
+  if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
+    throw invalidField('password', `password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
+  }
+  if (name !== null && ([...name].length > NAME_CHARS_MAX || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name))) {
+    throw invalidField('name', `name must be one line of at most ${NAME_CHARS_MAX} characters.`);
+  }
+  const created_at = store.clock.now();
+  const row = {
+    ...{ id: store.ids.uuid(), email: address, email_key: emailKeyOf(address), name, created_at },
+    password_hash: await hashPassword(password),
+    email_verified_at: isVerified ? created_at : null,
+  };
+  try {
+    await store.db.tx((tx) => insertUser(tx, row));
+  } catch (error) {
+    throw isUniqueViolation(error)
+      ? invalidField('email', `There is a user with the address ${address} already.`)
+      : error;
+  }
+  return { ...row, mfa_enabled_at: null };
+}
+
+function readEmail(email: string): string {
+  if ([...email].length > EMAIL_CHARS_MAX) throw invalidField('email', `email may have ${EMAIL_CHARS_MAX} characters.`);
+  const parsed = parseMailbox(email);
+  if (!parsed.ok) throw invalidField('email', parsed.fault);
+  if (parsed.mailbox.name !== '') throw invalidField('email', 'email must be an address without a name.');
+  return parsed.mailbox.address;
+}

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { emailKeyOf } from './email-key.ts';
+
+it.each([
+  ['Ada@Example.COM', 'ada@example.com'],
+  ['stra\u00dfe@example.com', 'strasse@example.com'],
+  ['\u0131da@example.com', 'ida@example.com'],
+  ['\uff41da@example.com', 'ada@example.com'],
+  ['e\u0301@example.com', '\u00e9@example.com'],
+  ['ada@b\u00fccher.example', 'ada@xn--bcher-kva.example'],
+])('%s and %s are one person', (one, other) => expect(emailKeyOf(one)).toBe(emailKeyOf(other)));
+
+it('other addresses are other people', () => {
+  expect(emailKeyOf('ada+1@example.com')).not.toBe(emailKeyOf('ada@example.com'));
+});

@@ -1,0 +1,24 @@
+import type { Executor } from '../../platform/db/index.ts';
+
+export interface UserRow {
+  id: string;
+  email: string;
+  email_key: string;
+  name: string | null;
+  password_hash: string | null;
+  email_verified_at: number | null;
+  mfa_enabled_at: number | null;
+  created_at: number;
+}
+
+const COLUMNS = ['id', 'email', 'email_key', 'name', 'password_hash', 'email_verified_at', 'created_at'] as const;
+
+export async function insertUser(tx: Executor, row: Omit<UserRow, 'mfa_enabled_at'>): Promise<void> {
+  await tx.insertMany('users', COLUMNS, [COLUMNS.map((column) => row[column])]);
+}
+
+export const findUser = (db: Executor, id: string): Promise<UserRow | undefined> =>
+  db.get<UserRow>('select * from users where id = ?', [id]);
+
+export const findUserByEmailKey = (db: Executor, emailKey: string): Promise<UserRow | undefined> =>
+  db.get<UserRow>('select * from users where email_key = ?', [emailKey]);

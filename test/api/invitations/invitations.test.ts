@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const DAY_MS = 24 * 3_600_000;
+let scene: Scene;
+let people: People;
+beforeAll(async () => {
+  scene = await startScene();
+  people = peopleOf(scene);
+});
+afterAll(() => scene.close());
+
+interface Inviting {
+  team: Team;
+  owner: Person;
+  path: string;
+}
+
+async function inviting(): Promise<Inviting> {
+  const team = await scene.team();
+  await team.domain();
+  return { team, owner: await people.person({ team, role: 'owner' }), path: `/teams/${team.id}/invitations` };
+}
+
+let addresses = 0;
+const newAddress = (): string => `guest${++addresses}@guests.example`;
+
+const mailsTo = (email: string): string[] =>
+  scene.sink.messages
+    .filter(({ rcptTo }) => rcptTo.includes(email))
+    .map(({ data }) => data.toString('utf8').replaceAll(/=\r\n/g, '').replaceAll('=3D', '='));
+
+/** Invites and answers the token of the mail. */
+async function invited(
+  { owner, path }: Inviting,
+  email: string,
+  role = 'member',
+): Promise<{ id: string; token: string }> {
+  const answer = await owner.call('POST', path, { email, role });
+  expect(answer.status, answer.text).toBe(201);
+  await scene.settled();
+  const token = /\?token=(\S+)/.exec(mailsTo(email).at(-1) ?? '')?.[1];
+  if (token === undefined) throw new Error(`no invitation came to ${email}`);
+  return { id: answer.body.id, token };
+}
+
+const accept = (person: Person, token: string) => person.call('POST', '/invitations/accept', { token });
+const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
+  status < 300 ? `${status}` : `${status} ${body.name}`;
+
+it('is mailed once, from the team’s own domain, with a link to the public address whatever Host says', async () => {
+  const { team, owner, path } = await inviting();
+  const email = newAddress();
+  const headers = { ...owner.headers, host: 'evil.example', 'x-forwarded-host': 'evil.example' };
+  const answer = await scene.api('POST', path, {
+    headers,
+    body: { email, role: 'member' },
+  });
+  expect(answer.status).toBe(201);
+  await scene.settled();
+  const [mail, ...more] = mailsTo(email);
+  expect(more).toEqual([]);
+  expect(mail).toContain(`${scene.url}/invitations/accept?token=ri_`);
+  expect(mail).toMatch(/From: rasket <notifications@d\d+\.example\.com>/m);
+  expect(mail).not.toContain('evil.example');
+  const [listed] = (await owner.call('GET', path)).body.data;
+  expect(listed).toMatchObject({ email, role: 'member', status: 'pending', invited_by: owner.email, mail_error: null });
+  expect(listed.mailed_at).not.toBeNull();
+  const row = await scene.app.world.db.get<{ token_hash: string }>('select * from team_invitations where team_id = ?', [
+    team.id,
+  ]);
+  expect(mail).not.toContain(row?.token_hash);
+});
+
+it('lets the person in whose address it names, once, with its role; again is harmless', async () => {
+  const scene1 = await inviting();
+  const email = newAddress();
+  const { token } = await invited(scene1, email, 'admin');
+  const person = await people.person({ email });
+  const [first, second] = await Promise.all([accept(person, token), accept(person, token)]);
+  for (const answer of [first, second, await accept(person, token)])
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      expect.objectContaining({ team_id: scene1.team.id, role: 'admin' }),
+    ]);
+  const { data } = (await scene1.owner.call('GET', `/teams/${scene1.team.id}/members`)).body;
+  expect(data.filter((one: { email: string }) => one.email === email)).toHaveLength(1);
+  expect((await person.call('POST', `/teams/${scene1.team.id}/switch`)).body.id).toBe(scene1.team.id);
+  expect((await person.call('GET', '/domains')).status).toBe(200);
+  expect((await scene1.owner.call('GET', scene1.path)).body.data).toEqual([]);
+});
+
+describe('is not accepted', () => {
+  it('by another address, nor before the address is verified', async () => {
+    const one = await inviting();
+    const email = newAddress();
+    const { token } = await invited(one, email, 'owner');
+    const thief = await people.person();
+    const hasty = await people.person({ email, isVerified: false });
+    for (const person of [thief, hasty, one.owner])
+      expect(refusal(await accept(person, token))).toBe('403 invalid_permission');
+    expect((await accept(thief, token)).text).not.toContain(email);
+    expect((await one.owner.call('GET', `/teams/${one.team.id}/members`)).body.data).toHaveLength(1);
+  });
+
+  it('after its person was removed, after it was withdrawn, after seven days, or by a token that never was', async () => {
+    const one = await inviting();
+    const removed = await people.person({ email: newAddress() });
+    const { token } = await invited(one, removed.email);
+    await accept(removed, token);
+    const { data } = (await one.owner.call('GET', `/teams/${one.team.id}/members`)).body;
+    const { id } = data.find((member: { email: string }) => member.email === removed.email);
+    await one.owner.call('DELETE', `/teams/${one.team.id}/members/${id}`);
+    expect(refusal(await accept(removed, token))).toBe('404 not_found');
+
+    const withdrawn = await people.person({ email: newAddress() });
+    const second = await invited(one, withdrawn.email);
+    expect((await one.owner.call('DELETE', `${one.path}/${second.id}`)).body.deleted).toBe(true);
+    expect(refusal(await accept(withdrawn, second.token))).toBe('404 not_found');
+    expect(refusal(await one.owner.call('DELETE', `${one.path}/${second.id}`))).toBe('404 not_found');
+
+    const late = await people.person({ email: newAddress() });
+    const third = await invited(one, late.email);
+    scene.clock.advance(7 * DAY_MS);
+    expect(refusal(await accept(late, third.token))).toBe('404 not_found');
+    expect((await one.owner.call('GET', one.path)).body.data[0].status).toBe('expired');
+    // An expired one gives its address free.
+    expect((await accept(late, (await invited(one, late.email)).token)).status).toBe(200);
+    expect(refusal(await accept(late, 'ri_nothing'))).toBe('404 not_found');
+  });
+});
+
+describe('one address', () => {
+  it('has one open invitation, also of two at once and of twins by letter case', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { owner, path } = await inviting();
+      const email = newAddress();
+      const body = { email, role: 'viewer' };
+      const twin = { email: email.toUpperCase(), role: 'admin' };
+      const both = await Promise.all([owner.call('POST', path, body), owner.call('POST', path, twin)]);
+      expect(both.map(refusal).toSorted()).toEqual(['201', '409 resource_locked']);
+      expect((await owner.call('GET', path)).body.data).toHaveLength(1);
+    }
+  });
+
+  it('is the same in every letter case when it is accepted, and when it is in the team already', async () => {
+    const one = await inviting();
+    const email = newAddress();
+    const { token } = await invited(one, email);
+    const person = await people.person({ email: email.toUpperCase() });
+    expect((await accept(person, token)).status).toBe(200);
+    expect(refusal(await one.owner.call('POST', one.path, { email, role: 'owner' }))).toBe('409 resource_locked');
+  });
+
+  it('must be one', async () => {
+    const { owner, path } = await inviting();
+    for (const email of ['nobody', 'Ada <ada@example.org>', 'a@b@c.example', 'x'.repeat(320)]) {
+      const answer = await owner.call('POST', path, { email, role: 'viewer' });
+      expect([answer.status, answer.body.errors?.[0]?.path ?? answer.body.message]).toEqual([400, 'email']);
+    }
+  });
+});
+
+it('needs a domain to be mailed from', async () => {
+  const team = await scene.team();
+  const owner = await people.person({ team, role: 'owner' });
+  const answer = await owner.call('POST', `/teams/${team.id}/invitations`, { email: newAddress(), role: 'viewer' });
+  expect([answer.status, answer.body.message]).toEqual([
+    422,
+    'This team has no verified domain from which the invitation could be mailed; verify one first.',
+  ]);
+});
+
+it('is one of at most 100 that are open', async () => {
+  const { owner, path } = await inviting();
+  for (let sent = 0; sent < 100; sent++)
+    expect((await owner.call('POST', path, { email: newAddress(), role: 'viewer' })).status).toBe(201);
+  const answer = await owner.call('POST', path, { email: newAddress(), role: 'viewer' });
+  expect([answer.status, answer.body.message]).toEqual([
+    422,
+    'A team has at most 100 open invitations; withdraw one first.',
+  ]);
+  await scene.settled();
+});
+
+it('is forgotten 30 days after it ended', async () => {
+  const { owner, path } = await inviting();
+  await invited({ owner, path } as Inviting, newAddress());
+  const forget = () => scene.app.jobs.find(({ name }) => name === 'forget-invitations')?.run();
+  scene.clock.advance(37 * DAY_MS - 1000);
+  await forget();
+  expect((await owner.call('GET', path)).body.data).toHaveLength(1);
+  scene.clock.advance(2000);
+  await forget();
+  expect((await owner.call('GET', path)).body.data).toEqual([]);
+});
+
+it('the audit log of the team that is joined names the people, whichever team they come from', async () => {
+  const one = await inviting();
+  const other = await scene.team();
+  const person = await people.person({ team: other });
+  const { id, token } = await invited(one, person.email, 'viewer');
+  await accept(person, token);
+  await accept(person, token);
+  const { data } = (await one.owner.call('GET', '/audit')).body;
+  expect(data.filter(({ action }: { action: string }) => action.startsWith('invitation.'))).toMatchObject([
+    { action: 'invitation.accepted', team_id: one.team.id, actor: { kind: 'user', name: person.email } },
+    {
+      ...{ action: 'invitation.created', subject_id: id, actor: { kind: 'user', name: one.owner.email } },
+      details: { email: person.email, role: 'viewer' },
+    },
+  ]);
+  expect(JSON.stringify(data)).not.toContain(token);
+  expect((await scene.api('GET', '/audit', { key: other.key })).text).not.toContain('invitation.accepted');
+});

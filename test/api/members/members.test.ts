@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROLES, type Role } from '../../../src/contract/index.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let people: People;
+beforeAll(async () => {
+  scene = await startScene();
+  people = peopleOf(scene);
+});
+afterAll(() => scene.close());
+
+const at = (team: Team, { memberId }: Person): string => `/teams/${team.id}/members/${memberId}`;
+const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
+  status < 300 ? `${status}` : `${status} ${body.name}`;
+
+/** A team with one owner beside whom everybody else may go. */
+async function teamWithOwner(): Promise<{ team: Team; owner: Person }> {
+  const team = await scene.team();
+  return { team, owner: await people.person({ team, role: 'owner' }) };
+}
+
+describe('GET /team/members', () => {
+  it('lists the people of the key’s team, newest first, page by page', async () => {
+    const { team, owner } = await teamWithOwner();
+    const second = await people.person({ team, role: 'viewer' });
+    await teamWithOwner();
+    const first = await scene.api('GET', '/team/members?limit=1', { key: team.key });
+    const [one] = first.body.data;
+    const rest = await scene.api('GET', `/team/members?after=${one.id}`, { key: team.key });
+    const found = [one, ...rest.body.data].map((member: { id: string; email: string; role: string }) => [
+      member.id,
+      `${member.email} ${member.role}`,
+    ]);
+    expect(first.body.has_more).toBe(true);
+    expect(Object.fromEntries(found)).toEqual({
+      [owner.memberId]: `${owner.email} owner`,
+      [second.memberId]: `${second.email} viewer`,
+    });
+    expect(one).toMatchObject({ object: 'team_member', mfa_enabled: false, sso_exempt: false, name: null });
+  });
+
+  it('is refused to a key that only sends, and to nobody who reads', async () => {
+    const { team } = await teamWithOwner();
+    const key = await team.sendingKey();
+    expect(refusal(await scene.api('GET', '/team/members', { key }))).toBe('401 restricted_api_key');
+    const viewer = await people.person({ team, role: 'viewer' });
+    expect((await viewer.call('GET', '/team/members')).status).toBe(200);
+    expect((await viewer.call('GET', `/teams/${team.id}/members`)).body.data).toHaveLength(2);
+    expect((await viewer.call('GET', at(team, viewer))).body).toMatchObject({ id: viewer.memberId, role: 'viewer' });
+  });
+
+  it('a key reaches no route of a person', async () => {
+    const { team, owner } = await teamWithOwner();
+    for (const [method, path, body] of [
+      ['GET', '/teams'],
+      ['GET', `/teams/${team.id}/members`],
+      ['PATCH', at(team, owner), { role: 'viewer' }],
+      ['DELETE', at(team, owner)],
+      ['POST', `/teams/${team.id}/invitations`, { email: 'x@example.org', role: 'owner' }],
+    ] as const)
+      expect((await scene.api(method, path, { key: team.key, body })).body).toMatchObject({
+        ...{ statusCode: 403, name: 'invalid_permission' },
+        message: 'This route is not reached with an API key; it takes a person who is signed in.',
+      });
+  });
+});
+
+// Who may do what to whom, said apart from the table of the program.
+const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2, owner: 3 };
+const maySay = (caller: Role, ...about: Role[]): boolean =>
+  RANK[caller] >= RANK.admin && about.every((role) => RANK[role] <= RANK[caller]);
+const pairs = ROLES.flatMap((caller) => ROLES.map((other) => [caller, other] as const));
+
+describe('nobody rises, and nobody is put down, by a role that may not', () => {
+  it.each(pairs)('a %s invites as %s', async (caller, role) => {
+    const { team } = await teamWithOwner();
+    await team.domain();
+    const person = await people.person({ team, role: caller });
+    const answer = await person.call('POST', `/teams/${team.id}/invitations`, {
+      email: `${caller}-${role}@in.example`,
+      role,
+    });
+    expect(refusal(answer)).toBe(maySay(caller, role) ? '201' : '403 invalid_permission');
+  });
+
+  it.each(pairs)('a %s removes a %s', async (caller, role) => {
+    const { team } = await teamWithOwner();
+    const [person, other] = [await people.person({ team, role: caller }), await people.person({ team, role })];
+    expect(refusal(await person.call('DELETE', at(team, other)))).toBe(
+      maySay(caller, role) ? '200' : '403 invalid_permission',
+    );
+  });
+
+  it.each(pairs)('a %s gives every role to a %s', async (caller, from) => {
+    const { team } = await teamWithOwner();
+    const person = await people.person({ team, role: caller });
+    for (const to of ROLES) {
+      const other = await people.person({ team, role: from });
+      const answer = await person.call('PATCH', at(team, other), { role: to });
+      expect(`${to}: ${refusal(answer)}`).toBe(`${to}: ${maySay(caller, from, to) ? '200' : '403 invalid_permission'}`);
+    }
+  });
+
+  it.each(pairs)('a %s makes itself a %s', async (caller, to) => {
+    const { team } = await teamWithOwner();
+    const person = await people.person({ team, role: caller });
+    const answer = await person.call('PATCH', at(team, person), { role: to });
+    expect(refusal(answer)).toBe(maySay(caller, caller, to) ? '200' : '403 invalid_permission');
+  });
+
+  it.each(ROLES.map((role) => [role]))('a %s leaves', async (role) => {
+    const { team } = await teamWithOwner();
+    const person = await people.person({ team, role });
+    expect((await person.call('DELETE', at(team, person))).status).toBe(200);
+    expect(refusal(await person.call('GET', '/team'))).toBe('401 invalid_api_key');
+  });
+});
+
+describe('the last owner', () => {
+  it('neither leaves nor steps down, and an owner beside it may', async () => {
+    const { team, owner } = await teamWithOwner();
+    for (const answer of [
+      await owner.call('DELETE', at(team, owner)),
+      await owner.call('PATCH', at(team, owner), { role: 'admin' }),
+    ])
+      expect(refusal(answer)).toBe('409 resource_locked');
+    const second = await people.person({ team, role: 'owner' });
+    expect((await second.call('PATCH', at(team, second), { role: 'admin' })).status).toBe(200);
+  });
+
+  it.each(['PATCH', 'DELETE'])('stays, of two who go at once by %s', async (method) => {
+    for (let round = 0; round < 10; round++) {
+      const { team, owner } = await teamWithOwner();
+      const second = await people.person({ team, role: 'owner' });
+      const body = method === 'PATCH' ? { role: 'viewer' } : undefined;
+      const both = [owner.call(method, at(team, owner), body), second.call(method, at(team, second), body)];
+      const answers = (await Promise.all(both)).map(refusal);
+      expect(answers.toSorted()).toEqual(['200', '409 resource_locked']);
+    }
+  });
+});
+
+describe('sessions', () => {
+  it('a person who is removed is out at once, in this team alone', async () => {
+    const { team, owner } = await teamWithOwner();
+    const other = await scene.team();
+    const person = await people.person({ team, role: 'admin' });
+    const elsewhere = await people.session(person, other.id);
+    expect((await person.call('GET', '/domains')).status).toBe(200);
+    expect((await owner.call('DELETE', at(team, person))).status).toBe(200);
+    expect(refusal(await person.call('GET', '/domains'))).toBe('401 invalid_api_key');
+    expect((await elsewhere.call('GET', '/teams')).status).toBe(200);
+    expect(refusal(await elsewhere.call('POST', `/teams/${team.id}/switch`))).toBe('404 not_found');
+  });
+
+  it('end with a lower role, and go on with the same and with a higher one', async () => {
+    const { team, owner } = await teamWithOwner();
+    const person = await people.person({ team, role: 'member' });
+    for (const role of ['member', 'admin'])
+      expect((await owner.call('PATCH', at(team, person), { role })).status).toBe(200);
+    expect((await person.call('GET', '/team')).status).toBe(200);
+    expect((await owner.call('PATCH', at(team, person), { role: 'viewer' })).body.role).toBe('viewer');
+    expect(refusal(await person.call('GET', '/team'))).toBe('401 invalid_api_key');
+  });
+
+  it('the invitations that a role has sent end with it, but for those that are still its own to send', async () => {
+    const { team, owner } = await teamWithOwner();
+    await team.domain();
+    const second = await people.person({ team, role: 'owner' });
+    const path = `/teams/${team.id}/invitations`;
+    for (const role of ['owner', 'viewer'])
+      expect((await second.call('POST', path, { email: `${role}@later.example`, role })).status).toBe(201);
+    const left = async () => (await owner.call('GET', path)).body.data.map((one: { email: string }) => one.email);
+    await owner.call('PATCH', at(team, second), { role: 'admin' });
+    expect(await left()).toEqual(['viewer@later.example']);
+    await owner.call('DELETE', at(team, second));
+    expect(await left()).toEqual([]);
+  });
+});
+
+it('a team that the session is not in is not found, also where its person is in it', async () => {
+  const { team, owner } = await teamWithOwner();
+  const { team: other, owner: stranger } = await teamWithOwner();
+  const calls = (teamId: string, memberId: string) => [
+    owner.call('GET', `/teams/${teamId}/members`),
+    owner.call('GET', `/teams/${teamId}/members/${memberId}`),
+    owner.call('PATCH', `/teams/${teamId}/members/${memberId}`, { role: 'viewer' }),
+    owner.call('DELETE', `/teams/${teamId}/members/${memberId}`),
+    owner.call('GET', `/teams/${teamId}/invitations`),
+    owner.call('POST', `/teams/${teamId}/invitations`, { email: 'a@example.org', role: 'viewer' }),
+    owner.call('DELETE', `/teams/${teamId}/invitations/${memberId}`),
+  ];
+  const said = async (teamId: string, memberId: string) =>
+    (await Promise.all(calls(teamId, memberId))).map(({ status, text }) => `${status} ${text}`);
+  const foreign = await said(other.id, stranger.memberId);
+  expect(foreign).toEqual(await said(randomUUID(), randomUUID()));
+  expect(foreign.every((one) => one.startsWith('404 '))).toBe(true);
+  // The own team, and a member of the other one.
+  for (const method of ['GET', 'DELETE'])
+    expect(refusal(await owner.call(method, at(team, stranger)))).toBe('404 not_found');
+  expect(refusal(await owner.call('PATCH', at(team, stranger), { role: 'viewer' }))).toBe('404 not_found');
+});
+
+it('a role that there is not is refused by its field', async () => {
+  const { team, owner } = await teamWithOwner();
+  const answer = await owner.call('PATCH', at(team, owner), { role: 'root' });
+  expect([answer.status, answer.body.message]).toEqual([
+    400,
+    'role must be viewer, member, admin or owner; got "root"',
+  ]);
+});
+
+it('the audit log names who changed whom', async () => {
+  const { team, owner } = await teamWithOwner();
+  const person = await people.person({ team, role: 'member' });
+  await owner.call('PATCH', at(team, person), { role: 'viewer' });
+  await owner.call('DELETE', at(team, person));
+  const { data } = (await owner.call('GET', '/audit')).body;
+  const actor = { kind: 'user', id: owner.userId, name: owner.email };
+  expect(data).toMatchObject([
+    {
+      action: 'team_member.removed',
+      subject_id: person.memberId,
+      actor,
+      details: { email: person.email, role: 'viewer' },
+    },
+    {
+      ...{ action: 'team_member.updated', subject_id: person.memberId, actor, team_id: team.id },
+      details: { email: person.email, former_role: 'member', role: 'viewer' },
+    },
+  ]);
+});

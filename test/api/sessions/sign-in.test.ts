@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createUser } from '../../../src/resources/users/index.ts';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const PASSWORD = 'correct horse battery staple';
+const WRONG = { status: 422, body: { name: 'validation_error', message: 'The email or the password is wrong.' } };
+let scene: Scene;
+let team: Team;
+let userId: string;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team();
+  userId = await person('Ada@Example.com', 'admin');
+});
+// The limits of one test are not those of the next.
+afterEach(() => scene.clock.advance(16 * 60_000));
+afterAll(() => scene.close());
+
+async function person(email: string, role?: string): Promise<string> {
+  const { db, clock } = scene.app.world;
+  const { id } = await createUser(scene.app.world, { email, name: 'Ada', password: PASSWORD, isVerified: true });
+  const columns = 'id, team_id, user_id, role, created_at';
+  const row = [randomUUID(), team.id, id, role ?? '', clock.now()];
+  if (role) await db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, row);
+  return id;
+}
+
+const own = () => ({ origin: scene.app.world.origin() });
+const logIn = (email = 'ada@example.com', password = PASSWORD, headers: Record<string, string | null> = own()) =>
+  scene.api('POST', '/auth/login', { body: { email, password }, headers });
+const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
+const as = (cookie: string) => ({ headers: { cookie, ...own() } });
+const statusOf = async (cookie: string): Promise<number> =>
+  (await scene.api('GET', '/auth/session', as(cookie))).status;
+
+describe('signing in', () => {
+  it('answers the session, sets a cookie that no script and no other site gets at, and keeps its hash alone', async () => {
+    const answer = await logIn();
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { object: 'session', user: { id: userId, email: 'Ada@example.com' }, current_team: { id: team.id } },
+    });
+    const [cookie = ''] = answer.headers.getSetCookie();
+    const form = /^rasket_session=rks_[\w-]{32}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax; Secure$/;
+    expect(cookie).toMatch(form);
+    const rows = await scene.app.world.db.all('select * from sessions');
+    expect(JSON.stringify(rows)).not.toContain(cookie.slice(15, 40));
+    expect(answer.text).not.toContain('password');
+  });
+
+  it('lets the person do in the team what their role may, and nothing more', async () => {
+    const cookie = cookieOf(await logIn());
+    expect(await scene.api('GET', '/auth/me', as(cookie))).toMatchObject({
+      status: 200,
+      body: { id: userId, current_team_id: team.id, teams: [{ id: team.id }] },
+    });
+    expect((await scene.api('GET', '/api-keys', as(cookie))).status).toBe(200);
+    await scene.app.world.db.run("update team_members set role = 'viewer' where user_id = ?", [userId]);
+    const body = { name: 'Made by a viewer' };
+    expect((await scene.api('POST', '/segments', { ...as(cookie), body })).status).toBe(403);
+    await scene.app.world.db.run("update team_members set role = 'admin' where user_id = ?", [userId]);
+    expect((await scene.api('POST', '/segments', { ...as(cookie), body })).status).toBe(201);
+  });
+
+  it('is entered in the audit log under the person’s name, and so is signing out', async () => {
+    const cookie = cookieOf(await logIn());
+    expect((await scene.api('POST', '/auth/logout', { ...as(cookie), body: {} })).status).toBe(200);
+    const { data } = (await scene.api('GET', '/audit?limit=2', { key: team.key })).body;
+    const actor = { kind: 'user', id: userId, name: 'Ada@example.com' };
+    expect(data).toMatchObject([
+      { action: 'session.ended', actor, address: '127.0.0.1' },
+      { action: 'session.begun', actor, address: '127.0.0.1' },
+    ]);
+  });
+
+  it('of somebody without a team reaches what is theirs, and no team', async () => {
+    await person('alone@example.com');
+    const cookie = cookieOf(await logIn('alone@example.com'));
+    expect((await scene.api('GET', '/auth/session', as(cookie))).body.current_team).toBeNull();
+    expect(await scene.api('GET', '/domains', as(cookie))).toMatchObject({ status: 403 });
+  });
+});
+
+describe('a session ends', () => {
+  it('by signing out, at once, and takes the cookie back', async () => {
+    const [one, other] = [cookieOf(await logIn()), cookieOf(await logIn())];
+    const out = await scene.api('POST', '/auth/logout', { ...as(one), body: {} });
+    expect(out).toMatchObject({ status: 200, body: { object: 'session', revoked: true } });
+    expect(out.headers.getSetCookie()[0]).toMatch(/^rasket_session=; Max-Age=0; Path=\//);
+    expect([await statusOf(one), await statusOf(other)]).toEqual([401, 200]);
+  });
+
+  it('everywhere, by signing out of all', async () => {
+    const cookies = [cookieOf(await logIn()), cookieOf(await logIn())];
+    await scene.api('POST', '/auth/logout', { ...as(cookies[0] ?? ''), body: { all: true } });
+    expect(await Promise.all(cookies.map(statusOf))).toEqual([401, 401]);
+  });
+
+  it('after its days, however much it was used, and is removed then', async () => {
+    const cookie = cookieOf(await logIn());
+    scene.clock.advance(30 * 86_400_000 - 1);
+    expect(await statusOf(cookie)).toBe(200);
+    scene.clock.advance(1);
+    expect(await statusOf(cookie)).toBe(401);
+    await scene.app.jobs.find(({ name }) => name === 'remove-expired-sessions')?.run();
+    expect(await scene.app.world.db.all('select id from sessions')).toEqual([]);
+    expect(await scene.app.world.db.all('select party from sign_in_attempts')).toEqual([]);
+  });
+
+  it('in a team that the person is no member of any more, or that is suspended, with the very next request', async () => {
+    const id = await person('leaver@example.com', 'owner');
+    const cookie = cookieOf(await logIn('leaver@example.com'));
+    const { db } = scene.app.world;
+    expect((await scene.api('GET', '/team', as(cookie))).status).toBe(200);
+    await db.run("update teams set risk_state = 'suspended' where id = ?", [team.id]);
+    expect((await scene.api('GET', '/team', as(cookie))).status).toBe(403);
+    await db.run("update teams set risk_state = 'normal' where id = ?", [team.id]);
+    await db.run('delete from team_members where user_id = ?', [id]);
+    expect((await scene.api('GET', '/team', as(cookie))).status).toBe(403);
+  });
+});
+
+describe('attacks', () => {
+  it('an unknown address and a wrong password are answered byte for byte alike', async () => {
+    const [unknown, wrong] = [await logIn('nobody@example.com', 'wrong'), await logIn('ada@example.com', 'wrong')];
+    expect(unknown).toMatchObject(WRONG);
+    expect(unknown.text).toBe(wrong.text);
+    expect(unknown.headers.getSetCookie()).toEqual([]);
+  });
+
+  it('who guesses at an account is stopped after ten, with the right password too, and goes on later', async () => {
+    for (let i = 0; i < 10; i++) expect(await logIn('ada@example.com', `guess ${i}`)).toMatchObject(WRONG);
+    const stopped = await logIn();
+    expect(stopped).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+    expect(Number(stopped.headers.get('retry-after'))).toBe(900);
+    expect((await logIn('nobody@example.com', 'wrong')).status).toBe(422);
+    scene.clock.advance(15 * 60_000);
+    expect((await logIn()).status).toBe(200);
+  });
+
+  it('of many guesses at once no more are looked at than one after the other', async () => {
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => logIn('ada@example.com', `guess ${i}`)));
+    expect(answers.filter(({ status }) => status === 422)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+  });
+
+  it('an address that tries one account after the other is stopped after fifty, and success does not count', async () => {
+    for (let i = 0; i < 55; i++) expect((await logIn()).status).toBe(200);
+    for (let i = 0; i < 50; i++) expect((await logIn(`guess${i}@example.com`, 'wrong')).status).toBe(422);
+    expect((await logIn('guess51@example.com', 'wrong')).status).toBe(429);
+  });
+
+  it.each([null, 'null', 'https://evil.example', 'http://127.0.0.1', 'https://rasket.test'])(
+    'a page at the origin %s signs nobody in or out, whatever its Host says, and makes no change',
+    async (origin) => {
+      const foreign = { origin, host: 'evil.example' };
+      const refused = { status: 403, body: { name: 'invalid_permission' } };
+      expect(await logIn('ada@example.com', PASSWORD, foreign)).toMatchObject(refused);
+      const cookie = cookieOf(await logIn());
+      const headers = { ...foreign, cookie };
+      expect(await scene.api('POST', '/auth/logout', { body: {}, headers })).toMatchObject(refused);
+      expect(await scene.api('POST', '/segments', { body: { name: 'Planted' }, headers })).toMatchObject(refused);
+      expect(await statusOf(cookie)).toBe(200);
+    },
+  );
+
+  it('two spellings of one address are one account', async () => {
+    await person('stra\u00dfe@example.com');
+    expect((await logIn('STRASSE@example.com')).status).toBe(200);
+    await expect(person('strasse@example.com')).rejects.toThrow(/already/);
+  });
+
+  it.each(['', 'rks_nobody', '"', 'x'.repeat(5000)])('a cookie that is nobody’s (%.12s) is refused', async (token) => {
+    expect(await statusOf(`rasket_session=${token}`)).toBe(401);
+  });
+});
+
+it.each([
+  [{ password: 'x' }, 422, 'email'],
+  [{ email: 'ada@example.com' }, 422, 'password'],
+  [{ email: 'a@', password: 'x' }, 400, 'email must be an address of 3 to 320 characters'],
+  [{ email: 'a'.repeat(321), password: 'x' }, 400, '320'],
+  [{ email: 'ada@example.com', password: '' }, 400, '4096'],
+  [{ email: 'ada@example.com', password: 'x'.repeat(4097) }, 400, '4096'],
+  [{ email: 'ada@example.com', password: 7 }, 400, 'password'],
+  [{ email: 'ada@example.com', password: 'x', code: '1' }, 400, 'code'],
+])('a bad body says which field and which limit: %j', async (body, status, says) => {
+  const answer = await scene.api('POST', '/auth/login', { body, headers: own() });
+  expect(answer.status).toBe(status);
+  expect(answer.body.message).toContain(says);
+});

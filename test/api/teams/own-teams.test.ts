@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { peopleOf, type People } from '../../rig/people.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+
+let scene: Scene;
+let people: People;
+beforeAll(async () => {
+  scene = await startScene();
+  people = peopleOf(scene);
+});
+afterAll(() => scene.close());
+
+const refusal = ({ status, body }: { status: number; body: { name?: string } }) =>
+  status < 300 ? `${status}` : `${status} ${body.name}`;
+
+it('a person makes a team, is its owner, switches to it and works there', async () => {
+  const ada = await people.person();
+  expect(refusal(await ada.call('GET', '/team'))).toBe('403 invalid_permission');
+  const made = await ada.call('POST', '/teams', { name: 'Ada’s own' });
+  expect([made.status, made.body.name]).toEqual([201, 'Ada’s own']);
+  expect(refusal(await ada.call('GET', '/team'))).toBe('403 invalid_permission');
+  expect((await ada.call('POST', `/teams/${made.body.id}/switch`)).body.id).toBe(made.body.id);
+  expect((await ada.call('GET', '/team')).body.id).toBe(made.body.id);
+  expect((await ada.call('GET', '/team/members')).body.data).toMatchObject([{ email: ada.email, role: 'owner' }]);
+  const [entry] = (await ada.call('GET', '/audit')).body.data;
+  expect(entry).toMatchObject({
+    ...{ action: 'team.created', subject_id: made.body.id, team_id: made.body.id },
+    actor: { kind: 'user', id: ada.userId, name: ada.email },
+  });
+});
+
+it('two teams of one name are two, and neither maker learns of the other', async () => {
+  const [one, two] = [await people.person(), await people.person()];
+  const [first, second] = [
+    await one.call('POST', '/teams', { name: 'Twins' }),
+    await two.call('POST', '/teams', { name: 'Twins' }),
+  ];
+  expect([first.status, second.status]).toEqual([201, 201]);
+  expect(second.body.slug).not.toBe(first.body.slug);
+});
+
+it('lists the teams of the person alone, page by page, and no other is switched to', async () => {
+  const ada = await people.person();
+  const ids: string[] = [];
+  for (const name of ['One', 'Two', 'Three'])
+    ids.unshift((await ada.call('POST', '/teams', { name: `${name} ${randomUUID()}` })).body.id as string);
+  const first = (await ada.call('GET', '/teams?limit=2')).body;
+  const rest = (await ada.call('GET', `/teams?after=${first.data[1].id}`)).body;
+  expect([first.has_more, rest.has_more]).toEqual([true, false]);
+  expect([...first.data, ...rest.data].map((team: { id: string }) => team.id)).toEqual(ids);
+  const foreign = await scene.team();
+  const answers = [
+    await ada.call('POST', `/teams/${foreign.id}/switch`),
+    await ada.call('POST', `/teams/${randomUUID()}/switch`),
+  ];
+  expect(answers.map(({ status, text }) => `${status} ${text}`)).toEqual(Array(2).fill(`404 ${answers[0]?.text}`));
+});
+
+it('makes none without a verified address, and none beyond 20, also of two at once', async () => {
+  const hasty = await people.person({ isVerified: false });
+  expect(refusal(await hasty.call('POST', '/teams', { name: 'Too soon' }))).toBe('403 invalid_permission');
+  const ada = await people.person();
+  const make = () => ada.call('POST', '/teams', { name: `Many ${randomUUID()}` });
+  for (let made = 0; made < 19; made++) expect((await make()).status).toBe(201);
+  expect((await Promise.all([make(), make()])).map(refusal).toSorted()).toEqual(['201', '422 validation_error']);
+});
+
+it('a name that is none is refused by its field', async () => {
+  const ada = await people.person();
+  for (const name of ['', 'x'.repeat(201), 'a\nb']) {
+    const answer = await ada.call('POST', '/teams', { name });
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toMatch(/^name must be one line of 1 to 200 characters/);
+  }
+});

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import type { Role } from '../../src/contract/index.ts';
+import { hashToken } from '../../src/platform/secrets/index.ts';
+import { SESSION_COOKIE } from '../../src/resources/sessions/index.ts';
+import { emailKeyOf } from '../../src/resources/users/index.ts';
+import type { ApiAnswer, ApiCall } from './api.ts';
+import type { Scene, Team } from './scene.ts';
+
+export interface Person {
+  userId: string;
+  email: string;
+  /** Their membership, where they were planted into a team. */
+  memberId: string;
+  /** What their browser sends along. */
+  headers: Record<string, string>;
+  call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
+}
+
+export interface People {
+  /** A person with a live session, in the team if one is named. */
+  person(options?: { email?: string; team?: Team; role?: Role; isVerified?: boolean }): Promise<Person>;
+  /** Another session of the same person, in the team if one is named. */
+  session(person: Person, teamId?: string): Promise<Person>;
+}
+
+let people = 0;
+
+/** People who are signed in, as rows of theirs in the tables: to sign in by password takes longer than most tests. */
+export function peopleOf(scene: Scene): People {
+  const { db } = scene.app.world;
+  const insert = (table: string, row: Record<string, string | number | null>): Promise<number> =>
+    db.insertMany(table, Object.keys(row), [Object.values(row)]);
+
+  async function session({ userId, email, memberId }: Pick<Person, 'userId' | 'email' | 'memberId'>, teamId?: string) {
+    const [id, token, now] = [randomUUID(), randomUUID(), scene.clock.now()];
+    const times = { created_at: now, last_used_at: now, expires_at: now + 1e10 };
+    await insert('sessions', {
+      ...{ id, token_hash: hashToken(token), user_id: userId, current_team_id: teamId ?? null },
+      ...times,
+    });
+    const headers = { cookie: `${SESSION_COOKIE}=${token}`, origin: scene.url };
+    const call = (method: string, path: string, body?: unknown) => {
+      const given: ApiCall = { headers, ...(body === undefined ? {} : { body }) };
+      return scene.api(method, path, given);
+    };
+    return { userId, email, memberId, headers, call };
+  }
+
+  return {
+    session,
+    async person({ email = `person${++people}@people.example`, team, role = 'member', isVerified = true } = {}) {
+      const [userId, memberId, now] = [randomUUID(), randomUUID(), scene.clock.now()];
+      const verified = isVerified ? now : null;
+      const key = emailKeyOf(email);
+      await insert('users', { id: userId, email, email_key: key, email_verified_at: verified, created_at: now });
+      if (team) {
+        const row = { id: memberId, team_id: team.id, user_id: userId, role, created_at: now };
+        await insert('team_members', row);
+      }
+      return session({ userId, email, memberId }, team?.id);
+    },
+  };
+}
