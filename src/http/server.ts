@@ -66,8 +66,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const rateLimit = createRateLimit(world);
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
-  const countRefused = (request: FastifyRequest) => rateLimit.take(addressBucket(request));
-  const findCaller = createCallerCheck(authenticators, world.origin, countRefused);
+  const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersPublic = publicRoutesOf(world, parts.tracking);
