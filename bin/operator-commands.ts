@@ -16,6 +16,7 @@ export function addOperatorCommands(program: Command, version: string): void {
   addStorage(program);
   addTeams(program.command('teams').summary('list, create, change and suspend teams on this installation'));
   addOperators(program.command('operators').summary('who may see and change the queue of this installation'));
+  addUsers(program.command('users').summary('the people who sign in on this installation'));
   addSending(program);
   addConfig(program.command('config').summary('check and show the configuration'));
 }
@@ -165,6 +166,30 @@ function addTeams(teams: Command): void {
     .addHelpText('after', '\nExample:\n  rasket teams list --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/teams.ts')).printTeams(options));
   addTeamChanges(teams);
+}
+
+function addUsers(users: Command): void {
+  const declare = (usage: string, summary: string, example: string): Command =>
+    users
+      .command(usage)
+      .summary(summary)
+      .option(...DATA)
+      .option(...CONFIG)
+      .option(...JSON_OUTPUT)
+      .addHelpText('after', `\nExample:\n  rasket users ${example} --data /var/lib/rasket`);
+  declare(
+    'create',
+    'add a person to a team, with a password that is shown once',
+    'create ada@example.com --team my-team',
+  )
+    .argument('<address>', 'the address that the person signs in with')
+    .requiredOption('--team <team>', 'the slug or the id of the team')
+    .option('--role <role>', 'viewer, member, admin or owner (default owner)')
+    .option('--name <name>', 'what the person is called')
+    .action(async (email, options) => (await import('./commands/users.ts')).createNamedUser(email, options));
+  declare('list', 'list the people who can sign in', 'list').action(async (options) =>
+    (await import('./commands/users.ts')).printUsers(options),
+  );
 }
 
 function addOperators(operators: Command): void {

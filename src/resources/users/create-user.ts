@@ -1,4 +1,4 @@
-import { isUniqueViolation } from '../../platform/db/index.ts';
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { invalidField } from '../../platform/refusal/index.ts';
 import { hashPassword } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
@@ -19,9 +19,11 @@ export interface NewUser {
   isVerified: boolean;
 }
 
+/** `also` writes what belongs to a new user, in the same transaction. */
 export async function createUser(
   store: Store,
   { email, name = null, password, isVerified }: NewUser,
+  also?: (tx: Executor, user: UserRow) => Promise<unknown>,
 ): Promise<UserRow> {
   const address = readEmail(email);
   const chars = [...password].length;
@@ -36,15 +38,19 @@ export async function createUser(
     ...{ id: store.ids.uuid(), email: address, email_key: emailKeyOf(address), name, created_at },
     password_hash: await hashPassword(password),
     email_verified_at: isVerified ? created_at : null,
+    mfa_enabled_at: null,
   };
   try {
-    await store.db.tx((tx) => insertUser(tx, row));
+    await store.db.tx(async (tx) => {
+      await insertUser(tx, row);
+      await also?.(tx, row);
+    });
   } catch (error) {
     throw isUniqueViolation(error)
       ? invalidField('email', `There is a user with the address ${address} already.`)
       : error;
   }
-  return { ...row, mfa_enabled_at: null };
+  return row;
 }
 
 function readEmail(email: string): string {

@@ -22,3 +22,5 @@ export const findUser = (db: Executor, id: string): Promise<UserRow | undefined>
 
 export const findUserByEmailKey = (db: Executor, emailKey: string): Promise<UserRow | undefined> =>
   db.get<UserRow>('select * from users where email_key = ?', [emailKey]);
+
+export const listUsers = (db: Executor): Promise<UserRow[]> => db.all<UserRow>('select * from users order by id');

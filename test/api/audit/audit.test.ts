@@ -209,8 +209,6 @@ const unaudited: Record<string, string> = {
 
 /** They need name servers, providers, endpoints that answer, a file or a broadcast that is held; their mechanism is the same. */
 const elsewhere = [
-  // test/api/sessions/sign-in.test.ts
-  'logOut',
   ...['claimDomain', 'configureDomainDns', 'createContactImport', 'createImage', 'createWebhook', 'exportContacts'],
   'resumeBroadcast',
 ];

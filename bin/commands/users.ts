@@ -1,0 +1,59 @@
+import { ROLES } from '../../src/contract/index.ts';
+import { newToken } from '../../src/platform/secrets/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
+import { notFound } from '../../src/platform/refusal/index.ts';
+import { insertMember } from '../../src/resources/members/index.ts';
+import { findNamedTeam } from '../../src/resources/teams/index.ts';
+import { createUser, listUsers, type UserRow } from '../../src/resources/users/index.ts';
+import { formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
+import { OperatorFault } from '../explain.ts';
+import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
+import { printRows } from './print-rows.ts';
+
+type Options = DataOptions & { json?: boolean };
+
+/** The password is made here, so that it stands in no list of processes and is none that somebody else has guessed before. */
+export async function createNamedUser(
+  email: string,
+  { name, team, role: wanted = 'owner', ...options }: Options & { name?: string; team: string; role?: string },
+): Promise<void> {
+  const role = ROLES.find((one) => one === wanted);
+  if (!role) throw new OperatorFault(`--role must be ${ROLES.join(', ')}; got ${wanted}`, 'usage');
+  const password = newToken('');
+  const about = async ({ db }: Store) => {
+    const id = (await findNamedTeam(db, team))?.id;
+    return id === undefined ? {} : { teamId: id };
+  };
+  const make = async (store: Store): Promise<UserRow> => {
+    const into = await findNamedTeam(store.db, team);
+    if (!into) throw notFound('Team');
+    return createUser(store, { email, name, password, isVerified: true }, (tx, user) => {
+      const row = { id: store.ids.uuid(), team_id: into.id, user_id: user.id, created_at: user.created_at };
+      return insertMember(tx, { ...row, role, sso_exempt: 0 });
+    });
+  };
+  const audit = { action: 'user.created', details: { email, role }, about };
+  const user = await whereListed('rasket teams list', options, () =>
+    withStore(readConfig(options), dataFolder(options), make, { audit }),
+  );
+  if (options.json) return console.log(JSON.stringify({ ...shown(user), team, role, password }));
+  console.log(`${user.email} is ${role} of ${team}. The password is shown this once:\n\n  ${password}\n`);
+}
+
+export async function printUsers(options: Options): Promise<void> {
+  const rows = await withStore(readConfig(options), dataFolder(options), (store) => listUsers(store.db));
+  const none = 'There are no users yet. Make one with: rasket users create ADDRESS --team SLUG';
+  printRows(rows.map(shown), columnsFor, { json: options.json, none });
+}
+
+const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
+  { title: 'ID', value: ({ id }) => id, fit: 'whole' },
+  { title: 'EMAIL', value: ({ email }) => email, fit: 'name' },
+  { title: 'NAME', value: ({ name }) => name ?? '' },
+  { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
+];
+
+const shown = ({ id, email, name, created_at: created }: UserRow) => ({
+  ...{ id, email, name },
+  created_at: new Date(created).toISOString(),
+});
