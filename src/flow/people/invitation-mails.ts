@@ -3,7 +3,6 @@ import { createUnleasedLoop, type WorkLoop } from '../../platform/work-loop/inde
 import type { World } from '../../platform/world/index.ts';
 import { noticeDomain } from '../../resources/domains/index.ts';
 import {
-  invitationUrl,
   noteInvitationMailed,
   tokenOf,
   unmailedInvitations,
@@ -56,10 +55,14 @@ async function send(
   const text = [
     `${inviter?.email ?? 'Somebody'} invites ${email} to the team "${team.name}", with the role ${invitation.role}.`,
     '',
-    'To accept, sign in with this address and open:',
-    invitationUrl(world, token),
+    // There is no page for it: the answer is given by the API.
+    `To accept, sign in with this address (POST ${world.origin()}/auth/login) and send`,
+    'this token in the field "token":',
     '',
-    `The link works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
+    `POST ${world.origin()}/invitations/accept`,
+    token,
+    '',
+    `The token works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
   ].join('\n');
   const input = { from: `rasket <notifications@${domain}>`, to: email, subject: `Invitation to ${team.name}`, text };
   return mailOnce(world, accept, { teamId, job: 'invitations', kind: 'invitation', occasion: id, input });

@@ -17,6 +17,3 @@ export function tokenOf(
   const older = store.secrets.otherMacs(PURPOSE).map((mac) => PREFIX + mac(Buffer.from(id)).toString('base64url'));
   return [invitationToken(store, id), ...older].find((token) => hashToken(token) === hash);
 }
-
-export const invitationUrl = (store: Store, token: string): string =>
-  `${store.origin()}/invitations/accept?token=${token}`;
