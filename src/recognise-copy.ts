@@ -4,11 +4,12 @@ import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
+import { endAllSessions } from './resources/session-rows/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
  * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. Answers whether this is a copy that was not recognised before.
+ * sends no more. Nobody is signed in there. Answers whether this is a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;
@@ -20,6 +21,8 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await settleHere(tx, { nodeId, at });
     if (!isCopy) return 0;
     await switchOffRestored(tx, { madeAt, at });
+    // One that has ended since the copy was made would live again.
+    await endAllSessions(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

@@ -54,9 +54,9 @@ export function createCallerCheck(
   }
 
   return async (request, operation) => {
-    if (operation['x-same-origin']) mustBeSameOrigin(request, origin());
-    if (operation['x-service-permission'] === 'none') return undefined;
     try {
+      if (operation['x-same-origin']) mustBeSameOrigin(request, origin());
+      if (operation['x-service-permission'] === 'none') return undefined;
       return await identityOf(request);
     } catch (error) {
       if (error instanceof Refusal) await onRefused(request);

@@ -17,9 +17,10 @@ export function browserOf({ config }: World, request: FastifyRequest, reply: Fas
   };
 }
 
+/** A cookie that is there twice counts as none: a host beside ours may have set one of them. */
 export function cookieOf(header: string | undefined, name: string): string | undefined {
-  const pair = header?.split(';').find((one) => one.trimStart().startsWith(`${name}=`));
-  return pair?.slice(pair.indexOf('=') + 1).trim();
+  const [pair, ...more] = header?.split(';').filter((one) => one.trimStart().startsWith(`${name}=`)) ?? [];
+  return more.length > 0 ? undefined : pair?.slice(pair.indexOf('=') + 1).trim();
 }
 
 /** Browsers send cookies along from the pages of others, and say there whose page it is. Links are no change and need no check. */

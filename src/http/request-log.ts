@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { OperationValidators } from '../contract/index.ts';
+import { accessOf, callerKindOf, type OperationValidators } from '../contract/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { keyIdOf, type Identity } from '../resources/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../resources/logs/index.ts';
@@ -10,7 +10,7 @@ export interface Caller extends Identity {
   body?: unknown;
 }
 
-type Operation = Pick<OperationValidators, 'operationId' | 'path'>;
+type Operation = Pick<OperationValidators, 'operationId' | 'path' | 'operation'>;
 
 const USER_AGENT_CHARS_MAX = 500;
 const ENDPOINT_CHARS_MAX = 500;
@@ -38,8 +38,14 @@ export function createAnswerNote(
   const isOneTooMany = createFlood(world);
   return (operation, { request, reply, caller, payload }) => {
     const { teamId } = caller;
-    // These are the logs of teams; changes by operators are in the audit log.
-    if (teamId === null || isLookOfOurs(request, reply) || (reply.hasHeader('retry-after') && isOneTooMany(teamId)))
+    // These are the logs of teams; changes by operators are in the audit log, and what people do for themselves may concern
+    // another team than the one that they work in.
+    if (
+      teamId === null ||
+      isOfPerson(operation, caller) ||
+      isLookOfOurs(request, reply) ||
+      (reply.hasHeader('retry-after') && isOneTooMany(teamId))
+    )
       return;
     const path = request.url.split('?', 1)[0] ?? '';
     const isUnread = Buffer.isBuffer(request.body) && caller.body === undefined;
@@ -56,10 +62,20 @@ export function createAnswerNote(
       response_status: reply.statusCode,
       user_agent: clip(redactTokens(request.headers['user-agent'] ?? ''), USER_AGENT_CHARS_MAX),
       request_body: requestBody(request, caller, what),
-      response_body: request.method === 'HEAD' || isLog ? null : responseBody(payload, what),
+      response_body:
+        request.method === 'HEAD' || isLog
+          ? null
+          : responseBody(payload, { ...what, isSecret: isSecret || isForAdmins(operation, request) }),
     });
   };
 }
+
+const isOfPerson = ({ operation }: Operation, { actor }: Caller): boolean =>
+  actor.kind === 'session' && callerKindOf(accessOf(operation)) === 'user';
+
+/** Whether it reads what a viewer may not, who may read the logs. */
+const isForAdmins = ({ operation }: Operation, { method }: FastifyRequest): boolean =>
+  method === 'GET' && ['admin', 'owner'].includes(operation['x-service-role'] ?? '');
 
 /** Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else. */
 const isLookOfOurs = ({ method, headers }: FastifyRequest, { statusCode }: FastifyReply): boolean =>

@@ -9,6 +9,7 @@ import { createSendSwitch, setSending } from '../../src/resources/instance/index
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
 import { createDatabase, dropDatabase } from '../rig/database-server.ts';
+import { peopleOf } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { Desk } from '../cli/desk.ts';
@@ -179,4 +180,16 @@ it('runs of automations stand still in a restored copy, also where nothing is ma
   await settle(app);
   expect(await read()).toEqual(['completed', 'Ada']);
   expect(arrived(scene)).toEqual(['ada@example.org']);
+});
+
+it('nobody is signed in in a restored copy: a session that has ended since would live again', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const team = await scene.team();
+  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  expect((await owner.call('GET', '/auth/session')).status).toBe(200);
+  const copy = await restore(scene);
+  const app = await copy.start();
+  const read = createApi(app.http?.url ?? '');
+  expect((await read('GET', '/auth/session', { headers: owner.headers })).status).toBe(401);
+  await app.close(0);
 });

@@ -28,16 +28,21 @@ export interface EventStream extends AsyncDisposable {
 
 export interface StreamCall {
   key: string;
+  /** Instead of the key's. */
+  headers?: Record<string, string>;
   events?: string;
   lastId?: string;
 }
 
 /** Opens GET /webhooks/listen as a client of the real port. */
-export function openEventStream(url: string, { key, events, lastId }: StreamCall): Promise<EventStream> {
+export function openEventStream(
+  url: string,
+  { key, events, lastId, headers: given }: StreamCall,
+): Promise<EventStream> {
   const query = events === undefined ? '' : `?events=${encodeURIComponent(events)}`;
   const headers = {
     'user-agent': 'rasket-tests/1',
-    authorization: `Bearer ${key}`,
+    ...(given ?? { authorization: `Bearer ${key}` }),
     ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
   };
   return new Promise((resolve, reject) => {

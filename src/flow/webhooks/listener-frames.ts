@@ -23,11 +23,12 @@ export const writePosition = ({ listenerId, batch, eventId }: StreamPosition): s
   `${listenerId}.${batch}.${eventId.replaceAll('-', '')}`;
 
 /** Why the server ends a stream. Only after `shutting_down` does it help to reconnect at once. */
-export type ClosedReason = 'shutting_down' | 'key_revoked' | 'lost';
+export type ClosedReason = 'shutting_down' | 'key_revoked' | 'session_ended' | 'lost';
 
 const CLOSED: Record<ClosedReason, string> = {
   shutting_down: 'The server is stopping; connect again to go on where this stream ends.',
   key_revoked: 'The API key is not valid any more.',
+  session_ended: 'The session has ended, or is in another team now; sign in again.',
   lost: 'Another stream took this listener over, or more events were waiting for it than are kept; listen anew.',
 };
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { publicEventId } from '../../events/index.ts';
-import { keyLives } from '../../resources/api-keys/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { payloadsOf } from '../../resources/webhooks/index.ts';
+import { whyEnded } from './caller-lives.ts';
 import { closedFrame, eventFrame, HEARTBEAT, listeningFrame, type ClosedReason } from './listener-frames.ts';
 import type { OpenListener } from './open-listener.ts';
 import { takeNext } from './listeners.store.ts';
@@ -49,8 +49,9 @@ export function createStream(ctx: Ctx, listener: OpenListener): ListenerStream {
 
   async function* waiting(): AsyncGenerator<string> {
     isAwake = false;
-    // Checked for each batch: no event is sent to a key that has been revoked.
-    if (!(await keyLives(store, ctx.actor))) return void (ending = 'key_revoked');
+    // Checked for each batch: no event is sent to a key that has been revoked, or to a person who has left.
+    const ended = await whyEnded(store, ctx);
+    if (ended) return void (ending = ended);
     const taken = await takeNext(store.db, listener, EVENTS_PER_BATCH, store.clock.now());
     if (!taken) return void (ending ??= 'lost');
     if (taken.events.length === EVENTS_PER_BATCH) isAwake = true;

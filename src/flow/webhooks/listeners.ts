@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import { refuse } from '../../platform/refusal/index.ts';
 import { createWorkLoop } from '../../platform/work-loop/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { keyLives } from '../../resources/api-keys/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
+import { whyEnded } from './caller-lives.ts';
 import { openListener, type ListenInput } from './open-listener.ts';
 import { createStream, type ListenerStream } from './listener-stream.ts';
 import { keepAlive, releaseListener, withEvents } from './listeners.store.ts';
@@ -18,7 +18,7 @@ const STUCK_MS_MAX = 60_000;
 const STREAMS_MAX = 1000;
 
 export interface Listeners {
-  /** Opens a stream of the team's events; it ends when it is destroyed, when its key is revoked, or with the server. */
+  /** Opens a stream of the team's events; it ends when it is destroyed, when its key is revoked or its session ends, or with the server. */
   open(ctx: Ctx, input: ListenInput): Promise<Readable>;
   /** Ends every stream with a closing frame, and gives the clients `graceMs` to read it. */
   close(graceMs: number): Promise<void>;
@@ -112,7 +112,7 @@ async function tend(world: World, streams: ReadonlyMap<string, OpenStream>): Pro
   const holders = asked.map(([holder]) => holder);
   const mine = await keepAlive(world.db, holders, now);
   for (const [holder, { ctx, stream }] of asked) {
-    if (!mine.has(holder)) stream.end('lost');
-    else if (!(await keyLives(world, ctx.actor))) stream.end('key_revoked');
+    const ended = mine.has(holder) ? await whyEnded(world, ctx) : 'lost';
+    if (ended) stream.end(ended);
   }
 }

@@ -51,7 +51,11 @@ async function join(
 ): Promise<Role> {
   const { team_id: teamId, role } = invitation;
   const member = await findMemberByUser(tx, teamId, userId);
-  if (member) return member.role;
+  if (member) {
+    // It must not bring the person back who is removed later, nor give back a role that was taken away.
+    if (invitation.accepted_at === null) await noteAccepted(tx, invitation.id, now);
+    return member.role;
+  }
   if (invitation.accepted_at !== null || invitation.expires_at <= now) throw gone();
   await insertMember(tx, { id: memberId, team_id: teamId, user_id: userId, role, sso_exempt: 0, created_at: now });
   await noteAccepted(tx, invitation.id, now);

@@ -7,7 +7,7 @@ import { countOwners, findMember, removeMemberRow, setRole, type MemberRow } fro
 import { lockPeople, mustBeOwnTeam } from './own-team.ts';
 import { presentMember } from './read-members.ts';
 import { mustRule, ROLE_RULES } from './role-rules.ts';
-import { withdrawInvitationsOf } from './sent-invitations.store.ts';
+import { withdrawInvitationsOf, withdrawInvitationsTo } from './sent-invitations.store.ts';
 
 export async function updateTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }, role: Role) {
   mustBeOwnTeam(ctx, place.teamId);
@@ -47,9 +47,10 @@ async function mustNotBeLastOwner(tx: Executor, { team_id: teamId }: MemberRow):
   });
 }
 
-/** What the role that a person had has opened: sessions in the team, and invitations that only that role sends. */
+/** What the role that a person had has opened: sessions in the team, invitations that only that role sends, and one to the person. */
 async function endWhatItGave(tx: Executor, member: MemberRow, left: Role | null): Promise<void> {
   const { user_id: userId, team_id: teamId } = member;
   await endSessionsInTeam(tx, { userId, teamId });
   await withdrawInvitationsOf(tx, { userId, teamId }, left === null ? [] : ROLE_RULES[left].invite);
+  await withdrawInvitationsTo(tx, { userId, teamId });
 }

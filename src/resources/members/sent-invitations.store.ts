@@ -15,3 +15,14 @@ export function withdrawInvitationsOf(
   const sql = `delete from team_invitations where team_id = ? and invited_by = ? and accepted_at is null and ${gone.sql}`;
   return tx.run(sql, [teamId, userId, gone.value]);
 }
+
+/** The open ones to a person who is, or was, in the team. */
+export const withdrawInvitationsTo = (
+  tx: Executor,
+  { userId, teamId }: { userId: string; teamId: string },
+): Promise<number> =>
+  tx.run(
+    `delete from team_invitations where team_id = ? and accepted_at is null
+      and email_key = (select email_key from users where id = ?)`,
+    [teamId, userId],
+  );

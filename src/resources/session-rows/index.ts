@@ -3,7 +3,9 @@
  * what it was opened with there. Sessions begin in `sessions`; members and teams end and move them.
  */
 export {
+  endAllSessions,
   endSession,
+  endSessionOfToken,
   endSessionsInTeam,
   endSessionsOf,
   findLiveSession,
@@ -11,5 +13,6 @@ export {
   moveSession,
   noteSessionUsed,
   removeSessionsBefore,
+  teamOfSession,
   type LiveSession,
 } from './session-rows.store.ts';

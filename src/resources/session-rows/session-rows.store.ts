@@ -32,23 +32,35 @@ export interface LiveSession {
   role: Role | null;
 }
 
+const FROM = `from sessions join users on users.id = sessions.user_id
+  left join team_members on team_members.user_id = sessions.user_id
+    and team_members.team_id = sessions.current_team_id
+  left join teams on teams.id = team_members.team_id and teams.risk_state = 'normal'`;
+
 export const findLiveSession = (db: Executor, tokenHash: string, now: number): Promise<LiveSession | undefined> =>
   db.get<LiveSession>(
     `select sessions.id, sessions.user_id, users.email, sessions.last_used_at, teams.id as team_id,
         case when teams.id is null then null else team_members.role end as role
-      from sessions join users on users.id = sessions.user_id
-      left join team_members on team_members.user_id = sessions.user_id
-        and team_members.team_id = sessions.current_team_id
-      left join teams on teams.id = team_members.team_id and teams.risk_state = 'normal'
-      where sessions.token_hash = ? and sessions.expires_at > ?`,
+      ${FROM} where sessions.token_hash = ? and sessions.expires_at > ?`,
     [tokenHash, now],
   );
+
+/** The team in which a live session works; null or undefined where it works in none any more. */
+export async function teamOfSession(db: Executor, id: string, now: number): Promise<string | null | undefined> {
+  const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and sessions.expires_at > ?`;
+  return (await db.get<Pick<LiveSession, 'team_id'>>(sql, [id, now]))?.team_id;
+}
 
 export const noteSessionUsed = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update sessions set last_used_at = ? where id = ?', [now, id]);
 
 export const endSession = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sessions where id = ?', [id]);
+
+export const endSessionOfToken = (tx: Executor, tokenHash: string): Promise<number> =>
+  tx.run('delete from sessions where token_hash = ?', [tokenHash]);
+
+export const endAllSessions = (tx: Executor): Promise<number> => tx.run('delete from sessions');
 
 /** Wherever the person is signed in. */
 export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>

@@ -51,4 +51,9 @@ export async function settleAttempt(tx: Executor, { parties }: Attempt): Promise
   await uncountAttempt(tx, parties.account);
 }
 
+/** What failed was not the attempt. */
+export async function forgiveAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
+  for (const kind of KINDS) await uncountAttempt(tx, parties[kind]);
+}
+
 const hash = (party: string): string => createHash('sha256').update(party).digest('base64url');

@@ -1,11 +1,12 @@
 import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken, isPassword, newToken } from '../../platform/secrets/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
-import { insertSession } from '../session-rows/index.ts';
+import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam } from '../teams/index.ts';
 import { emailKeyOf, findUserByEmailKey, presentUser } from '../users/index.ts';
-import { beginAttempt, settleAttempt } from './attempts.ts';
+import { beginAttempt, forgiveAttempt, settleAttempt } from './attempts.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
 import { teamsOf } from './own-teams.store.ts';
 
@@ -19,14 +20,18 @@ export async function logIn(
 ) {
   const emailKey = emailKeyOf(email);
   const attempt = await beginAttempt(store, emailKey, browser.address);
-  const user = await findUserByEmailKey(store.db, emailKey);
-  const isRight = await isPassword(password, user?.password_hash ?? null);
+  const { user, isRight } = await check(store, emailKey, password).catch(async (error: unknown) => {
+    await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));
+    throw error;
+  });
   if (!user || !isRight) throw refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });
-  const [team] = await teamsOf(store.db, user.id);
+  const teams = await teamsOf(store.db, user.id);
+  const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
   const token = newToken('rks_');
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
   const { address } = browser;
+  const before = browser.cookie(SESSION_COOKIE);
   const userAgent = browser.userAgent.slice(0, USER_AGENT_CHARS_MAX);
   const session = {
     ...{ id: store.ids.uuid(), token_hash: hashToken(token), user_id: user.id, current_team_id: team?.id ?? null },
@@ -38,6 +43,7 @@ export async function logIn(
     ...{ address, user_agent: userAgent, request_id: requestId, details: null },
   });
   await audit.store.db.tx(async (tx) => {
+    if (before !== undefined) await endSessionOfToken(tx, hashToken(before));
     await insertSession(tx, session);
     await settleAttempt(tx, attempt);
   });
@@ -47,4 +53,9 @@ export async function logIn(
     user: presentUser(user),
     current_team: team ? presentTeam(store.config, team) : null,
   };
+}
+
+async function check(store: Store, emailKey: string, password: string) {
+  const user = await findUserByEmailKey(store.db, emailKey);
+  return { user, isRight: await isPassword(password, user?.password_hash ?? null) };
 }

@@ -214,3 +214,30 @@ it('the audit log of the team that is joined names the people, whichever team th
   expect(JSON.stringify(data)).not.toContain(token);
   expect((await scene.api('GET', '/audit', { key: other.key })).text).not.toContain('invitation.accepted');
 });
+
+it('that was open when its person was removed, or lost a role, is gone', async () => {
+  for (const isRemoved of [true, false]) {
+    const found = await inviting();
+    const email = newAddress();
+    const { token } = await invited(found, email, 'admin');
+    // Into the team by another way, as the command of the operator is.
+    const person = await people.person({ email, team: found.team, role: 'member' });
+    const at = `/teams/${found.team.id}/members/${person.memberId}`;
+    const changed = isRemoved
+      ? await found.owner.call('DELETE', at)
+      : await found.owner.call('PATCH', at, { role: 'viewer' });
+    expect(changed.status).toBe(200);
+    const again = await people.session(person);
+    expect(refusal(await accept(again, token))).toBe('404 not_found');
+  }
+});
+
+it('that its person accepted as a member does not bring the person back', async () => {
+  const found = await inviting();
+  const email = newAddress();
+  const { token } = await invited(found, email, 'admin');
+  const person = await people.person({ email, team: found.team, role: 'member' });
+  expect((await accept(person, token)).body).toMatchObject({ role: 'member' });
+  expect((await found.owner.call('DELETE', `/teams/${found.team.id}/members/${person.memberId}`)).status).toBe(200);
+  expect(refusal(await accept(await people.session(person), token))).toBe('404 not_found');
+});

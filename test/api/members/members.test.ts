@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/contract/index.ts';
+import { openEventStream } from '../../rig/event-stream.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -232,4 +233,61 @@ it('the audit log names who changed whom', async () => {
       details: { email: person.email, former_role: 'member', role: 'viewer' },
     },
   ]);
+});
+
+describe('the event stream of a person', () => {
+  const ways: Record<string, (found: { team: Team; owner: Person; viewer: Person }) => Promise<unknown>> = {
+    'is removed': ({ team, owner, viewer }) => owner.call('DELETE', at(team, viewer)),
+    'signs out': ({ viewer }) => viewer.call('POST', '/auth/logout', {}),
+    'goes to another team': async ({ viewer }) => {
+      const { id } = (await viewer.call('POST', '/teams', { name: 'Mine' })).body;
+      return viewer.call('POST', `/teams/${id as string}/switch`);
+    },
+    'is in a team that is suspended': ({ team }) =>
+      scene.app.world.db.run("update teams set risk_state = 'suspended' where id = ?", [team.id]),
+  };
+
+  it.each(Object.keys(ways))('ends before the next event when the person %s', async (name) => {
+    const { team, owner } = await teamWithOwner();
+    const viewer = await people.person({ team, role: 'viewer' });
+    await using stream = await openEventStream(scene.url, { key: '', headers: viewer.headers });
+    await stream.until(1);
+    const answer = await ways[name]?.({ team, owner, viewer });
+    expect((answer as { status?: number }).status ?? 200).toBeLessThan(300);
+    scene.clock.advance(15_000);
+    await stream.ended;
+    expect(stream.frames().slice(1)).toMatchObject([{ event: 'closed', data: { reason: 'session_ended' } }]);
+  });
+});
+
+describe('the log of requests', () => {
+  it('of a team has nothing of what its people do for themselves, who may be in others', async () => {
+    const { team, owner } = await teamWithOwner();
+    const { id } = (await owner.call('POST', '/teams', { name: 'Elsewhere' })).body;
+    expect((await owner.call('GET', '/teams')).status).toBe(200);
+    expect((await owner.call('GET', '/segments')).status).toBe(200);
+    const paths = (await scene.api('GET', '/logs', { key: team.key })).body.data.map(
+      ({ endpoint }: { endpoint: string }) => endpoint,
+    );
+    expect(id).toEqual(expect.any(String));
+    expect(paths).toEqual(['/segments']);
+  });
+
+  it('keeps no answer that a viewer could not ask for', async () => {
+    const { team, owner } = await teamWithOwner();
+    const viewer = await people.person({ team, role: 'viewer' });
+    const path = `/teams/${team.id}/invitations`;
+    for (const read of ['/audit', path]) {
+      expect((await viewer.call('GET', read)).status).toBe(403);
+      expect((await owner.call('GET', read)).status).toBe(200);
+    }
+    const { data } = (await viewer.call('GET', '/logs')).body;
+    const answers = await Promise.all(
+      (data as { id: string; response_status: number }[])
+        .filter(({ response_status: status }) => status === 200)
+        .map(async ({ id }) => (await viewer.call('GET', `/logs/${id}`)).body.response_body),
+    );
+    expect(answers).toHaveLength(2);
+    for (const answer of answers) expect(answer).toMatchObject({ redacted: true });
+  });
 });

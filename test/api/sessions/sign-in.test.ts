@@ -191,3 +191,15 @@ it.each([
   expect(answer.status).toBe(status);
   expect(answer.body.message).toContain(says);
 });
+
+it('ends the session that the browser had before', async () => {
+  const first = cookieOf(await logIn());
+  const second = cookieOf(await logIn(undefined, undefined, { ...own(), cookie: first }));
+  expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
+});
+
+it('takes a cookie that is sent twice for none, since a neighbouring host may have set one', async () => {
+  const cookie = cookieOf(await logIn());
+  expect(await statusOf(`${cookie}; rasket_session=other`)).toBe(401);
+  expect(await statusOf(`other=1; ${cookie}`)).toBe(200);
+});
