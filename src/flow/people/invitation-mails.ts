@@ -22,7 +22,7 @@ export function createInvitationMails(world: World, accept: Pick<Accept, 'accept
   return createUnleasedLoop<InvitationRow>({
     ...{ name: 'invitations', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
     wakeOn: ['team_invitations'],
-    due: (limit) => unmailedInvitations(db, limit),
+    due: (limit) => unmailedInvitations(db, world.clock.now(), limit),
     carry: (invitation) => mail(world, accept, invitation),
     describe: ({ id, team_id: teamId }) => ({ invitationId: id, teamId }),
   });

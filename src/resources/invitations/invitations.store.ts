@@ -75,8 +75,12 @@ export const noteAccepted = (tx: Executor, id: string, at: number): Promise<numb
   tx.run('update team_invitations set accepted_at = ? where id = ? and accepted_at is null', [at, id]);
 
 /** The oldest whose mail is still to be handed over. */
-export const unmailedInvitations = (db: Executor, limit: number): Promise<InvitationRow[]> =>
-  db.all<InvitationRow>('select * from team_invitations where mailed_at is null order by id limit ?', [limit]);
+/** An invitation that has expired in the meantime is not mailed any more. */
+export const unmailedInvitations = (db: Executor, now: number, limit: number): Promise<InvitationRow[]> =>
+  db.all<InvitationRow>(
+    'select * from team_invitations where mailed_at is null and expires_at > ? order by id limit ?',
+    [now, limit],
+  );
 
 export const noteInvitationMailed = (
   db: Executor,

@@ -203,3 +203,16 @@ it('takes a cookie that is sent twice for none, since a neighbouring host may ha
   expect(await statusOf(`${cookie}; rasket_session=other`)).toBe(401);
   expect(await statusOf(`other=1; ${cookie}`)).toBe(200);
 });
+
+it('a failure of the service counts as no wrong password', async () => {
+  const { db } = scene.app.world;
+  await person('grace@example.com');
+  const sql = "update users set password_hash = ? where email = 'grace@example.com'";
+  const { password_hash: hash } = (await db.get<{ password_hash: string }>(
+    "select password_hash from users where email = 'grace@example.com'",
+  )) ?? { password_hash: '' };
+  await db.run(sql, ['unreadable']);
+  for (let tries = 0; tries < 12; tries++) expect((await logIn('grace@example.com')).status).toBe(500);
+  await db.run(sql, [hash]);
+  expect((await logIn('grace@example.com')).status).toBe(200);
+});
