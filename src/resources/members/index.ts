@@ -9,6 +9,7 @@ export {
   findMemberByEmail,
   findMemberByUser,
   insertMember,
+  leadsSuspended,
   lockAccount,
   type AccountRow,
 } from './members.store.ts';

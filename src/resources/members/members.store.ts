@@ -69,6 +69,13 @@ export async function countOwned(tx: Executor, userId: string): Promise<number> 
   return Number((await tx.get<{ n: number }>(sql, [userId]))?.n);
 }
 
+/** Whether the person leads a team that the operator has suspended. */
+export async function leadsSuspended(tx: Executor, userId: string): Promise<boolean> {
+  const sql = `select 1 as found from team_members join teams on teams.id = team_members.team_id
+    where user_id = ? and role in ('owner', 'admin') and risk_state <> 'normal' limit 1`;
+  return (await tx.get(sql, [userId])) !== undefined;
+}
+
 export const setRole = (tx: Executor, id: string, role: Role): Promise<number> =>
   tx.run('update team_members set role = ? where id = ?', [role, id]);
 

@@ -2,7 +2,7 @@ import type { TeamObject } from '../../contract/index.ts';
 import { isUniqueViolation, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
-import { countOwned, findMemberByUser, insertMember, lockAccount } from '../members/index.ts';
+import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
 import { moveSession } from '../session-rows/index.ts';
 import { slugOf } from './create-team.ts';
 import { presentTeam } from './present.ts';
@@ -37,6 +37,12 @@ async function insertOwned({ store, actor }: UserCtx, { name, slug }: { name: st
     const account = await lockAccount(tx, userId);
     if (!account || account.email_verified_at === null) {
       throw refuse('invalid_permission', { say: 'Verify your address before you make a team.' });
+    }
+    // A team that is stopped would go on as another one.
+    if (await leadsSuspended(tx, userId)) {
+      throw refuse('invalid_permission', {
+        say: 'A team of which you are an owner or admin is suspended; you can make no other one until that ends.',
+      });
     }
     if ((await countOwned(tx, userId)) >= OWNED_MAX) {
       throw refuse('validation_error', { status: 422, say: `A person owns at most ${OWNED_MAX} teams.` });

@@ -74,3 +74,13 @@ it('a name that is none is refused by its field', async () => {
     expect(answer.body.message).toMatch(/^name must be one line of 1 to 200 characters/);
   }
 });
+
+it('makes none while a team that the person leads is suspended, which would go on as another one', async () => {
+  const team = await scene.team();
+  const [owner, member] = [await people.person({ team, role: 'owner' }), await people.person({ team, role: 'member' })];
+  await scene.app.world.db.run("update teams set risk_state = 'suspended' where id = ?", [team.id]);
+  const make = (person: typeof owner) => person.call('POST', '/teams', { name: `Anew ${randomUUID()}` });
+  expect([await make(owner), await make(member)].map(refusal)).toEqual(['403 invalid_permission', '201']);
+  await scene.app.world.db.run("update teams set risk_state = 'normal' where id = ?", [team.id]);
+  expect((await make(owner)).status).toBe(201);
+});
