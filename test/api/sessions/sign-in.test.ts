@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../../../src/resources/users/index.ts';
+import { createUser, listUsers } from '../../../src/resources/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -215,4 +215,10 @@ it('a failure of the service counts as no wrong password', async () => {
   for (let tries = 0; tries < 12; tries++) expect((await logIn('grace@example.com')).status).toBe(500);
   await db.run(sql, [hash]);
   expect((await logIn('grace@example.com')).status).toBe(200);
+});
+
+it('who may sign in is listed, in the order in which they came', async () => {
+  const made = [await person('first@list.example'), await person('second@list.example')];
+  const listed = await listUsers(scene.app.world.db);
+  expect(listed.map(({ id }) => id).filter((id) => made.includes(id))).toEqual(made);
 });
