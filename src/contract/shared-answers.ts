@@ -1,4 +1,4 @@
-import { accessOf, describeAccess, describeRoles } from './access.ts';
+import { accessOf, describeAccess, describeRoles, securityOf } from './access.ts';
 import {
   methods,
   type Header,
@@ -19,6 +19,7 @@ export function addSharedAnswers(document: OpenApiDocument): void {
       const operation = item[method];
       if (!operation) continue;
       operation.responses = { ...sharedResponses(operation, { method, path }), ...operation.responses };
+      operation.security = securityOf(accessOf(operation));
       operation.description = `${operation.description.trim()}\n\n${describeAccess(accessOf(operation))}`;
     }
   }

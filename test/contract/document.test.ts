@@ -76,7 +76,12 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
       'automations:write',
       null,
     ]).toContain(operation['x-service-scope']);
-    expect(operation.security).toEqual(isOpen ? [] : undefined);
+    const permission = operation['x-service-permission'];
+    const takesSession = permission === 'session' || (!isOpen && operation['x-service-role'] !== null);
+    expect(operation.security).toEqual([
+      ...(isOpen || permission === 'session' ? [] : [{ bearer: [] }]),
+      ...(takesSession ? [{ session: [] }] : []),
+    ]);
   });
 
   test('says which role of a team reaches it, where it is of a team', () => {

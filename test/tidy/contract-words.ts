@@ -24,13 +24,13 @@ const places: Record<string, Record<string, string>> = {
     ...{ schemas: 'schema{}', parameters: 'parameter{}', responses: 'response{}', headers: 'header{}' },
     securitySchemes: 'securityScheme{}',
   },
-  securityScheme: words('type scheme description'),
+  securityScheme: words('type scheme in name description'),
   path: {
     parameters: 'parameter[]',
     ...{ get: 'operation', post: 'operation', put: 'operation', patch: 'operation', delete: 'operation' },
   },
   operation: {
-    ...words('operationId tags summary description security'),
+    ...words('operationId tags summary description'),
     ...words(
       'x-service-permission x-service-scope x-service-role x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to',
     ),

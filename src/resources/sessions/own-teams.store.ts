@@ -2,7 +2,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { TeamRow } from '../teams/index.ts';
 
 /** In the order in which the person joined them. */
-export const teamsOf = (db: Executor, userId: string): Promise<TeamRow[]> =>
+export const allTeamsOf = (db: Executor, userId: string): Promise<TeamRow[]> =>
   db.all<TeamRow>(
     `select teams.* from team_members join teams on teams.id = team_members.team_id
       where team_members.user_id = ? order by team_members.id`,

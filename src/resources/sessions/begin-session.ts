@@ -1,0 +1,52 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { hashToken, newToken } from '../../platform/secrets/index.ts';
+import type { NobodyCtx } from '../access/index.ts';
+import { audited, whoActed } from '../audit/index.ts';
+import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
+import { presentTeam } from '../teams/index.ts';
+import { presentUser, type UserRow } from '../users/index.ts';
+import { SESSION_COOKIE } from './authenticate-session.ts';
+import { allTeamsOf } from './own-teams.store.ts';
+
+const DAY_SECONDS = 24 * 3600;
+const USER_AGENT_CHARS_MAX = 500;
+
+/**
+ * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
+ * part of the same transaction. The session that the browser had before ends: a token that somebody else has planted is
+ * worth nothing afterwards.
+ */
+export async function beginSession(
+  { store, browser, requestId }: NobodyCtx,
+  user: UserRow,
+  within: (tx: Executor) => Promise<unknown>,
+) {
+  const teams = await allTeamsOf(store.db, user.id);
+  const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
+  const token = newToken('rks_');
+  const now = store.clock.now();
+  const seconds = store.config.sessions.days * DAY_SECONDS;
+  const { address } = browser;
+  const before = browser.cookie(SESSION_COOKIE);
+  const userAgent = browser.userAgent.slice(0, USER_AGENT_CHARS_MAX);
+  const session = {
+    ...{ id: store.ids.uuid(), token_hash: hashToken(token), user_id: user.id, current_team_id: team?.id ?? null },
+    ...{ created_at: now, last_used_at: now, expires_at: now + seconds * 1000, address, user_agent: userAgent },
+  };
+  const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
+  const audit = audited(store, {
+    ...{ action: 'session.begun', team_id: team?.id ?? null, subject_id: session.id, ...whoActed(actor) },
+    ...{ address, user_agent: userAgent, request_id: requestId, details: null },
+  });
+  await audit.store.db.tx(async (tx) => {
+    if (before !== undefined) await endSessionOfToken(tx, hashToken(before));
+    await insertSession(tx, session);
+    await within(tx);
+  });
+  browser.keep(SESSION_COOKIE, token, seconds);
+  return {
+    object: 'session' as const,
+    user: presentUser(user),
+    current_team: team ? presentTeam(store.config, team) : null,
+  };
+}
