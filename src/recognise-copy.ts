@@ -5,6 +5,7 @@ import type { Store } from './platform/store/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
+import { endAllChallenges } from './resources/sessions/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
@@ -23,6 +24,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await switchOffRestored(tx, { madeAt, at });
     // One that has ended since the copy was made would live again.
     await endAllSessions(tx);
+    await endAllChallenges(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;
