@@ -68,7 +68,7 @@ export const endAllSessions = (tx: Executor): Promise<number> => tx.run('delete 
 export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from sessions where user_id = ?', [userId]);
 
-/** Wherever else the person is signed in. */
+/** All but the one in which the person is at the moment. */
 export const endOtherSessionsOf = (
   tx: Executor,
   { userId, sessionId }: { userId: string; sessionId: string },

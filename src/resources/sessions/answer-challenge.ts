@@ -38,7 +38,7 @@ async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry) {
       if (!(await endChallenge(tx, challenge.id))) throw ended();
       await settleEntries(tx, user.id, entry.kind);
     },
-    { second_factor: entry.kind },
+    { details: { second_factor: entry.kind } },
   );
   browser.forget(CHALLENGE_COOKIE);
   return session;

@@ -4,7 +4,7 @@ import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
 import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
-import { presentTeam } from '../teams/index.ts';
+import { presentTeam, type TeamRow } from '../teams/index.ts';
 import { lockUser, mustNotBeDisabled, presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
 import { allTeamsOf } from './own-teams.store.ts';
@@ -14,16 +14,17 @@ const USER_AGENT_CHARS_MAX = 500;
 
 /**
  * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
- * part of the same transaction. The session that the browser had before ends: a token that somebody else has planted is
- * worth nothing afterwards. `details` stand in the audit log.
+ * part of the same transaction, and comes before the session. The session that the browser had before ends: a token that somebody
+ * else has planted is worth nothing afterwards. `joined` is the team that a person who is made within joins; `details` stand in the
+ * audit log.
  */
 export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
   user: UserRow,
   within: (tx: Executor) => Promise<unknown>,
-  details?: object,
+  { joined, details }: { joined?: TeamRow; details?: object } = {},
 ) {
-  const teams = await allTeamsOf(store.db, user.id);
+  const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
   const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
   const token = newToken('rks_');
   const now = store.clock.now();
@@ -41,10 +42,10 @@ export async function beginSession(
     ...{ address, user_agent: userAgent, request_id: requestId, details: details ? JSON.stringify(details) : null },
   });
   await audit.store.db.tx(async (tx) => {
-    mustBeUnchanged(await lockUser(tx, user.id), user);
+    if (!joined) mustBeUnchanged(await lockUser(tx, user.id), user);
+    await within(tx);
     if (before !== undefined) await endSessionOfToken(tx, hashToken(before));
     await insertSession(tx, session);
-    await within(tx);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
   return {

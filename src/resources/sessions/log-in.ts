@@ -6,6 +6,7 @@ import { emailKeyOf, findUserByEmailKey } from '../users/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt } from './attempts.ts';
 import { beginChallenge } from './begin-challenge.ts';
 import { beginSession } from './begin-session.ts';
+import { noteFailedSignIn } from './failed-sign-ins.ts';
 
 /**
  * Begins a session, or a challenge for who has a second factor. Answers alike, and works as hard, whether the address is
@@ -21,7 +22,10 @@ export async function logIn(
     await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));
     throw error;
   });
-  if (!user || !isRight) throw refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });
+  if (!user || !isRight) {
+    await noteFailedSignIn(store, { emailKey, browser, requestId });
+    throw wrong();
+  }
   const begin = user.mfa_enabled_at === null ? beginSession : beginChallenge;
   return begin({ store, browser, requestId }, user, (tx) => settleAttempt(tx, attempt));
 }
@@ -30,3 +34,5 @@ async function check(store: Store, emailKey: string, password: string) {
   const user = await findUserByEmailKey(store.db, emailKey);
   return { user, isRight: await isPassword(password, user?.password_hash ?? null) };
 }
+
+const wrong = () => refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });
