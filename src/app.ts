@@ -63,6 +63,7 @@ import type { World } from './platform/world/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
+import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
@@ -353,6 +354,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
+    { name: 'remove-device-logins', schedule: '33 * * * *', run: () => removeExpiredDeviceLogins(world) },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },

@@ -3,6 +3,7 @@ import { readCopyMark, removeCopyMark } from './platform/installation-mark/index
 import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
+import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
 
@@ -23,6 +24,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await switchOffRestored(tx, { madeAt, at });
     // One that has ended since the copy was made would live again.
     await endAllSessions(tx);
+    await removeAllDeviceLogins(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

@@ -23,9 +23,9 @@ export interface Attempt {
 export async function beginAttempt({ db, clock }: Store, emailKey: string, address: string): Promise<Attempt> {
   const from = clientKey(address);
   const parties = {
-    both: hash(`both ${from} ${emailKey}`),
-    address: hash(`address ${from}`),
-    account: hash(`account ${emailKey}`),
+    both: hashOf(`both ${from} ${emailKey}`),
+    address: hashOf(`address ${from}`),
+    account: hashOf(`account ${emailKey}`),
   };
   const now = clock.now();
   // The same order everywhere, so that no two transactions wait for each other.
@@ -56,4 +56,4 @@ export async function forgiveAttempt(tx: Executor, { parties }: Attempt): Promis
   for (const kind of KINDS) await uncountAttempt(tx, parties[kind]);
 }
 
-const hash = (party: string): string => createHash('sha256').update(party).digest('base64url');
+export const hashOf = (party: string): string => createHash('sha256').update(party).digest('base64url');

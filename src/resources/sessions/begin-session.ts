@@ -5,10 +5,10 @@ import { audited, whoActed } from '../audit/index.ts';
 import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam } from '../teams/index.ts';
 import { presentUser, type UserRow } from '../users/index.ts';
-import { SESSION_COOKIE } from './authenticate-session.ts';
+import { SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
 import { allTeamsOf } from './own-teams.store.ts';
 
-const DAY_SECONDS = 24 * 3600;
+export const DAY_SECONDS = 24 * 3600;
 const USER_AGENT_CHARS_MAX = 500;
 
 /**
@@ -23,7 +23,7 @@ export async function beginSession(
 ) {
   const teams = await allTeamsOf(store.db, user.id);
   const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
-  const token = newToken('rks_');
+  const token = newToken(SESSION_PREFIX);
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
   const { address } = browser;

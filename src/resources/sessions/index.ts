@@ -1,10 +1,13 @@
 /**
- * Sessions: a person who is signed in, in one of their teams at a time. Of the token in the cookie only the hash is kept. The
+ * Sessions: a person who is signed in, in one of their teams at a time. Of the token, in the cookie or of a program, only the hash is kept. The
  * role is read with every request, so that what a member has lost is gone at once. Attempts to sign in are counted before
  * the password is looked at.
  */
-export { createSessionAuthentication, SESSION_COOKIE } from './authenticate-session.ts';
+export { createSessionAuthentication, SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
+export { beginProgramSession } from './begin-program-session.ts';
+export { countGuess, type Guess } from './guesses.ts';
+export { listSessions } from './list-sessions.ts';
 export { logIn } from './log-in.ts';
-export { logOut } from './log-out.ts';
+export { endOneSession, logOut } from './log-out.ts';
 export { getMe, getSession } from './read-session.ts';
 export { removeExpiredSessions } from './remove-expired-sessions.ts';
