@@ -14,11 +14,19 @@ const USER_AGENT_CHARS_MAX = 500;
 
 export async function beginDeviceLogin({ store, browser }: NobodyCtx, { client_name }: { client_name: string }) {
   const { address } = browser;
-  await countGuess(store, { of: 'programs that ask to sign in', by: [`address ${clientKey(address)}`], max: BEGUN_MAX });
+  await countGuess(store, {
+    of: 'programs that ask to sign in',
+    by: [`address ${clientKey(address)}`],
+    max: BEGUN_MAX,
+  });
   const [deviceCode, userCode, now] = [newToken('rkd_'), newUserCode(), store.clock.now()];
   const expiresAt = now + LIFE_MS;
   const row = {
-    ...{ id: store.ids.uuid(), device_code_hash: hashToken(deviceCode), user_code_hash: hashToken(plainUserCode(userCode)) },
+    ...{
+      id: store.ids.uuid(),
+      device_code_hash: hashToken(deviceCode),
+      user_code_hash: hashToken(plainUserCode(userCode)),
+    },
     ...{ client_name, address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
     ...{ status: 'pending' as const, session_id: null, polled_at: null, created_at: now, expires_at: expiresAt },
   };

@@ -24,7 +24,9 @@ async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'de
   const { store, actor } = ctx;
   // Else one token that was stolen would make itself others, which outlive it.
   if ((await kindOfSession(store.db, actor.sessionId)) !== 'browser') {
-    throw refuse('invalid_permission', { say: 'A program is approved in a browser, by a person who is signed in there.' });
+    throw refuse('invalid_permission', {
+      say: 'A program is approved in a browser, by a person who is signed in there.',
+    });
   }
   const row = await look(ctx, userCode);
   const sessionId = status === 'approved' ? actor.sessionId : null;

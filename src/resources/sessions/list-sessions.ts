@@ -10,13 +10,20 @@ export async function listSessions({ store, actor }: UserCtx, page: Page) {
   const { rows, hasMore } = await sessionPage(store.db, { userId, now: store.clock.now() }, page);
   // In a team that is suspended no session works.
   const teams = (await allTeamsOf(store.db, userId)).filter(({ risk_state: state }) => state === 'normal');
-  const named = new Map(teams.map(({ id, name }) => [id, { id, name }]));
-  const present = (row: SessionRow) => ({
+  const byId = new Map(teams.map((team) => [team.id, team]));
+  const present = (row: SessionRow) => {
+    const team = byId.get(row.current_team_id ?? '');
+    return {
+      ...presentSession(row),
+      team: team ? { id: team.id, name: team.name } : null,
+      role: team?.own_role ?? null,
+    };
+  };
+  const presentSession = (row: SessionRow) => ({
     object: 'session' as const,
     id: row.id,
     kind: row.kind,
     client_name: row.client_name,
-    team: named.get(row.current_team_id ?? '') ?? null,
     is_current: row.id === sessionId,
     address: row.address,
     user_agent: row.user_agent,
