@@ -5,6 +5,7 @@
 export {
   copySession,
   endAllSessions,
+  endOtherSessionsOf,
   endSession,
   endSessionOf,
   endSessionOfToken,

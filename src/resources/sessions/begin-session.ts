@@ -3,7 +3,7 @@ import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
 import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
-import { presentTeam } from '../teams/index.ts';
+import { presentTeam, type TeamRow } from '../teams/index.ts';
 import { presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
 import { allTeamsOf } from './own-teams.store.ts';
@@ -13,15 +13,17 @@ const USER_AGENT_CHARS_MAX = 500;
 
 /**
  * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
- * part of the same transaction. The session that the browser had before ends: a token that somebody else has planted is
- * worth nothing afterwards.
+ * part of the same transaction, and comes first. The session that the browser had before ends: a token that somebody else
+ * has planted is worth nothing afterwards.
  */
 export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
   user: UserRow,
   within: (tx: Executor) => Promise<unknown>,
+  /** The one that the person joins within. */
+  joined?: TeamRow,
 ) {
-  const teams = await allTeamsOf(store.db, user.id);
+  const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
   const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
   const token = newToken(SESSION_PREFIX);
   const now = store.clock.now();
@@ -39,9 +41,9 @@ export async function beginSession(
     ...{ address, user_agent: userAgent, request_id: requestId, details: null },
   });
   await audit.store.db.tx(async (tx) => {
+    await within(tx);
     if (before !== undefined) await endSessionOfToken(tx, hashToken(before));
     await insertSession(tx, session);
-    await within(tx);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
   return {

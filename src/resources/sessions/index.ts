@@ -4,10 +4,15 @@
  * the password is looked at.
  */
 export { createSessionAuthentication, SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
+export { beginAttempt, countRequest, forgetAttemptsAt, forgiveAttempt, settleAttempt } from './attempts.ts';
+export { beginSession } from './begin-session.ts';
+export { settleFailedSignIn } from './failed-sign-ins.ts';
+export { failedSignIns, type FailedSignInRow } from './failed-sign-ins.store.ts';
 export { beginProgramSession } from './begin-program-session.ts';
 export { countGuess, type Guess } from './guesses.ts';
 export { listSessions } from './list-sessions.ts';
 export { logIn } from './log-in.ts';
 export { endOneSession, logOut } from './log-out.ts';
 export { getMe, getSession } from './read-session.ts';
+export { allTeamsOf } from './own-teams.store.ts';
 export { removeExpiredSessions } from './remove-expired-sessions.ts';
