@@ -65,6 +65,7 @@ const onBoth = [
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
   'test/api/custom-events/custom-events.test.ts',
+  'test/api/device-logins/device-logins.test.ts',
   'test/api/contacts/{contact-activity,contacts,export-contacts,opt-outs-stay,preference-pages,search-contacts}.test.ts',
   'test/api/conventions/{existence-leak,limits-at-once,paging}.test.ts',
   'test/api/dns/{publish-by-itself,two-nodes}.test.ts',

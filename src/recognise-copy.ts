@@ -4,6 +4,7 @@ import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store/index.ts';
 import { removeAllAccountRequests } from './resources/accounts/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
+import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
 import { endAllChallenges } from './resources/sessions/index.ts';
@@ -25,6 +26,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await switchOffRestored(tx, { madeAt, at });
     // One that has ended since the copy was made would live again.
     await endAllSessions(tx);
+    await removeAllDeviceLogins(tx);
     // So would a link to a new password, and a mail about it would be sent twice.
     await removeAllAccountRequests(tx);
     await endAllChallenges(tx);

@@ -12,6 +12,7 @@ import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
 import { contacts } from './contacts.ts';
 import { customEvents } from './custom-events.ts';
+import { deviceLogins } from './device-logins.ts';
 import { dns } from './dns.ts';
 import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
@@ -52,6 +53,7 @@ export const operations: Operations = {
   ...contactProperties,
   ...contacts,
   ...customEvents,
+  ...deviceLogins,
   ...dns,
   ...domainClaims,
   ...domains,

@@ -6,10 +6,10 @@ import { audited, whoActed } from '../audit/index.ts';
 import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam, type TeamRow } from '../teams/index.ts';
 import { lockUser, mustNotBeDisabled, presentUser, type UserRow } from '../users/index.ts';
-import { SESSION_COOKIE } from './authenticate-session.ts';
+import { SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
 import { allTeamsOf } from './own-teams.store.ts';
 
-const DAY_SECONDS = 24 * 3600;
+export const DAY_SECONDS = 24 * 3600;
 const USER_AGENT_CHARS_MAX = 500;
 
 /**
@@ -26,7 +26,7 @@ export async function beginSession(
 ) {
   const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
   const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
-  const token = newToken('rks_');
+  const token = newToken(SESSION_PREFIX);
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
   const { address } = browser;
