@@ -7,6 +7,7 @@ import { holdRestored } from './resources/broadcasts/index.ts';
 import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
+import { endAllChallenges } from './resources/sessions/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
@@ -29,6 +30,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await removeAllDeviceLogins(tx);
     // So would a link to a new password, and a mail about it would be sent twice.
     await removeAllAccountRequests(tx);
+    await endAllChallenges(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

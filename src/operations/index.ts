@@ -24,6 +24,7 @@ import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
 import { members } from './members.ts';
 import { metrics } from './metrics.ts';
+import { mfa } from './mfa.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
@@ -64,6 +65,7 @@ export const operations: Operations = {
   ...logs,
   ...members,
   ...metrics,
+  ...mfa,
   ...queue,
   ...receivedEmails,
   ...segments,

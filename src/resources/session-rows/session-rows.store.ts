@@ -40,6 +40,8 @@ const FROM = `from sessions join users on users.id = sessions.user_id
     and team_members.team_id = sessions.current_team_id
   left join teams on teams.id = team_members.team_id and teams.risk_state = 'normal'`;
 
+const IS_LIVE = 'sessions.expires_at > ? and users.disabled_at is null';
+
 /** A token that comes in another way than the one it was made for is none. */
 export const findLiveSession = (
   db: Executor,
@@ -49,13 +51,13 @@ export const findLiveSession = (
   db.get<LiveSession>(
     `select sessions.id, sessions.user_id, users.email, sessions.last_used_at, teams.id as team_id,
         case when teams.id is null then null else team_members.role end as role
-      ${FROM} where sessions.token_hash = ? and sessions.kind = ? and sessions.expires_at > ?`,
+      ${FROM} where sessions.token_hash = ? and sessions.kind = ? and ${IS_LIVE}`,
     [tokenHash, kind, now],
   );
 
 /** The team in which a live session works; null or undefined where it works in none any more. */
 export async function teamOfSession(db: Executor, id: string, now: number): Promise<string | null | undefined> {
-  const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and sessions.expires_at > ?`;
+  const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and ${IS_LIVE}`;
   return (await db.get<Pick<LiveSession, 'team_id'>>(sql, [id, now]))?.team_id;
 }
 

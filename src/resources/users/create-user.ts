@@ -39,6 +39,7 @@ export async function createUser(
     password_hash: await hashPassword(password),
     email_verified_at: isVerified ? created_at : null,
     mfa_enabled_at: null,
+    disabled_at: null,
   };
   try {
     await store.db.tx(async (tx) => {
