@@ -145,6 +145,8 @@ export const exceptions: Record<string, Exception> = {
   getReady: { command: 'ready' },
 };
 
+const ofPeople = 'of the account of a person, who looks after it in a browser';
+
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
   downloadAttachment: 'a link that attachments get shows, and attachments download follows',
@@ -168,13 +170,6 @@ export const commandless: Record<string, string> = {
   logOut: 'logout, which forgets the token as well, has its own tests',
   getMe: 'team list and whoami say the same',
   getSession: 'a part of whoami, and of every route of the own team',
-  getMfa: ofPeople,
-  enrolMfa: ofPeople,
-  confirmMfa: ofPeople,
-  disableMfa: ofPeople,
-  replaceRecoveryCodes: ofPeople,
-  verifyMfa: 'sets a cookie, which is a browser’s',
-  recoverMfa: 'sets a cookie, which is a browser’s',
   beginDeviceLogin: 'login, which is more than one call, has its own tests',
   pollDeviceLogin: 'a part of login',
   getDeviceLogin: 'a person looks at a program in a browser',
@@ -182,5 +177,12 @@ export const commandless: Record<string, string> = {
   denyDeviceLogin: 'as approveDeviceLogin',
   listTeamMembers: 'members list, which a key reaches too',
   getTeamMember: 'members list shows all of a member',
+  getMfa: ofPeople,
+  enrolMfa: ofPeople,
+  confirmMfa: ofPeople,
+  disableMfa: ofPeople,
+  replaceRecoveryCodes: ofPeople,
+  verifyMfa: 'sets a cookie, which is a browser’s',
+  recoverMfa: 'sets a cookie, which is a browser’s',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };
