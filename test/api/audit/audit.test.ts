@@ -182,6 +182,11 @@ const changes: Record<
 /** What the contract leaves out of the audit log, with the reason of each. */
 const unaudited: Record<string, string> = {
   logIn: 'entered by itself, because only the call finds out who acts: test/api/sessions/sign-in.test.ts',
+  signUp: 'makes no account yet; verifyEmail does',
+  verifyEmail: 'entered by itself, as logIn: test/api/accounts/sign-up.test.ts',
+  requestPasswordReset: 'entered where its mail is written, because only that finds out whose it is',
+  confirmPasswordReset: 'entered by itself, as logIn: test/api/accounts/passwords.test.ts',
+  signUpByInvitation: 'entered by itself, as logIn: test/api/accounts/invitation-sign-up.test.ts',
   verifyMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
   recoverMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
   enrolMfa: 'changes nothing until it is confirmed',
