@@ -56,6 +56,7 @@ const onBoth = [
   'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/cli/users.test.ts',
+  'test/api/accounts/{account-mail,invitation-sign-up,passwords,sign-up}.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',

@@ -1,43 +1,117 @@
-import { ROLES } from '../../src/contract/index.ts';
+import { ROLES, type Role } from '../../src/contract/index.ts';
 import { newToken } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { notFound } from '../../src/platform/refusal/index.ts';
-import { insertMember } from '../../src/resources/members/index.ts';
+import { makePasswordReset } from '../../src/resources/accounts/index.ts';
+import { inviteByOperator } from '../../src/resources/invitations/index.ts';
+import { hasMembers, insertMember } from '../../src/resources/members/index.ts';
 import { findNamedTeam } from '../../src/resources/teams/index.ts';
-import { createUser, listUsers, type UserRow } from '../../src/resources/users/index.ts';
+import {
+  createUser,
+  emailKeyOf,
+  findUserByEmailKey,
+  listUsers,
+  type UserRow,
+} from '../../src/resources/users/index.ts';
 import { formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
+import { addressOf } from './ready-file.ts';
 
 type Options = DataOptions & { json?: boolean };
 
 /** The password is made here, so that it stands in no list of processes and is none that somebody else has guessed before. */
 export async function createNamedUser(
   email: string,
-  { name, team, role: wanted = 'owner', ...options }: Options & { name?: string; team: string; role?: string },
+  { name, team, role: wanted, ...options }: Options & { name?: string; team: string; role?: string },
 ): Promise<void> {
-  const role = ROLES.find((one) => one === wanted);
-  if (!role) throw new OperatorFault(`--role must be ${ROLES.join(', ')}; got ${wanted}`, 'usage');
   const password = newToken('');
+  // Completed below, before the entry is written.
+  const details = { email, role: wanted === undefined ? undefined : readRole(wanted) };
   const about = async ({ db }: Store) => {
     const id = (await findNamedTeam(db, team))?.id;
-    return id === undefined ? {} : { teamId: id };
+    if (id === undefined) return {};
+    // Somebody has to let the others in.
+    details.role ??= (await hasMembers(db, id)) ? 'member' : 'owner';
+    return { teamId: id };
   };
   const make = async (store: Store): Promise<UserRow> => {
     const into = await findNamedTeam(store.db, team);
-    if (!into) throw notFound('Team');
+    if (!into || !details.role) throw notFound('Team');
+    const role = details.role;
     return createUser(store, { email, name, password, isVerified: true }, (tx, user) => {
       const row = { id: store.ids.uuid(), team_id: into.id, user_id: user.id, created_at: user.created_at };
       return insertMember(tx, { ...row, role, sso_exempt: 0 });
     });
   };
-  const audit = { action: 'user.created', details: { email, role }, about };
+  const audit = { action: 'user.created', details, about };
   const user = await whereListed('rasket teams list', options, () =>
     withStore(readConfig(options), dataFolder(options), make, { audit }),
   );
+  const { role } = details;
   if (options.json) return console.log(JSON.stringify({ ...shown(user), team, role, password }));
   console.log(`${user.email} is ${role} of ${team}. The password is shown this once:\n\n  ${password}\n`);
+}
+
+function readRole(wanted: string): Role {
+  const role = ROLES.find((one) => one === wanted);
+  if (role) return role;
+  throw new OperatorFault(`--role must be ${ROLES.join(', ')}; got ${wanted}`, 'usage');
+}
+
+/** For whoever gets no mail, or cannot be sent one: the link is handed over by other means. */
+export async function resetNamedUser(
+  email: string,
+  { reason, ...options }: Options & { reason: string },
+): Promise<void> {
+  const [config, folder] = [readConfig(options), dataFolder(options)];
+  const about = async ({ db }: Store) => {
+    const id = (await findUserByEmailKey(db, emailKeyOf(email)))?.id;
+    return id === undefined ? {} : { subjectId: id };
+  };
+  const audit = { action: 'password.reset_requested', details: { email, reason }, about };
+  const made = await whereListed('rasket users list', options, () =>
+    withStore(config, folder, (store) => makePasswordReset(store, email), { audit }),
+  );
+  const url = `${addressOf(folder, config)}/reset-password?token=${made.token}`;
+  if (options.json) return console.log(JSON.stringify({ email: made.user.email, url, expires_at: made.expiresAt }));
+  console.log(
+    `With this link ${made.user.email} chooses a new password, once, until ${made.expiresAt}. It is shown this once:\n\n  ${url}\n`,
+  );
+}
+
+export async function inviteNamedUser(
+  email: string,
+  {
+    team,
+    role: wanted = 'member',
+    mail = false,
+    ...options
+  }: Options & { team: string; role?: string; mail?: boolean },
+): Promise<void> {
+  const role = readRole(wanted);
+  const [config, folder] = [readConfig(options), dataFolder(options)];
+  const about = async ({ db }: Store) => {
+    const id = (await findNamedTeam(db, team))?.id;
+    return id === undefined ? {} : { teamId: id };
+  };
+  const invite = async (store: Store) => {
+    const into = await findNamedTeam(store.db, team);
+    if (!into) throw notFound('Team');
+    return inviteByOperator(store, { teamId: into.id, email, role, isMailed: mail });
+  };
+  const audit = { action: 'invitation.created', details: { email, role }, about };
+  const { row, token } = await whereListed('rasket teams list', options, () =>
+    withStore(config, folder, invite, { audit }),
+  );
+  const url = mail ? null : `${addressOf(folder, config)}/invitation?token=${token}`;
+  const expires_at = new Date(row.expires_at).toISOString();
+  if (options.json) return console.log(JSON.stringify({ id: row.id, email: row.email, team, role, url, expires_at }));
+  if (url === null) return console.log(`The server mails ${row.email} an invitation to ${team} as ${role}.`);
+  console.log(
+    `With this link ${row.email} comes into ${team} as ${role}, once, until ${expires_at}. It is shown this once:\n\n  ${url}\n`,
+  );
 }
 
 export async function printUsers(options: Options): Promise<void> {

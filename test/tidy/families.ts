@@ -53,6 +53,7 @@ export const trees: Tree[] = [
     familyOf: fileName,
     without: {
       'device-logins': 'how `rasket login` signs a person in, and what that person does in a browser',
+      accounts: 'whoever asks for an account has no token yet; the operator’s part of it is rasket users',
     },
     besides: {
       family: 'what a family has to say about itself, for all of them',
