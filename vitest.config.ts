@@ -77,6 +77,7 @@ const onBoth = [
   'test/api/inbound-rules/inbound-rules.test.ts',
   'test/api/invitations/invitations.test.ts',
   'test/api/members/members.test.ts',
+  'test/api/mfa/*.test.ts',
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',
   'test/api/queue/queue.test.ts',

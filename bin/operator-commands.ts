@@ -209,9 +209,24 @@ function addUsers(users: Command): void {
     .argument('<address>', 'the address that the person signs in with')
     .requiredOption('--reason <text>', 'why, for the audit log')
     .action(async (email, options) => (await import('./commands/users.ts')).resetNamedUser(email, options));
-  declare('list', 'list the people who can sign in', 'list').action(async (options) =>
+  declare('list', 'list people: who may sign in, and who with a second factor', 'list').action(async (options) =>
     (await import('./commands/users.ts')).printUsers(options),
   );
+  const change = (verb: string, summary: string, reason: string): Command =>
+    declare(verb, summary, `${verb} ada@example.com --reason '${reason}'`)
+      .argument('<address>', 'the address that the person signs in with')
+      .requiredOption('--reason <text>', 'why, on one line; the audit log keeps it');
+  change('disable', 'sign a person out everywhere, and let them sign in nowhere', 'left the company').action(
+    async (email, options) => (await import('./commands/users.ts')).disableNamedUser(email, options),
+  );
+  change('enable', 'let a disabled person sign in again', 'came back').action(async (email, options) =>
+    (await import('./commands/users.ts')).enableNamedUser(email, options),
+  );
+  change(
+    'disable-mfa',
+    'switch the second factor of a person off, who has lost it, and sign them out everywhere',
+    'lost the phone, seen in person',
+  ).action(async (email, options) => (await import('./commands/users.ts')).disableMfaOfUser(email, options));
 }
 
 function addOperators(operators: Command): void {

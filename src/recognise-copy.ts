@@ -12,8 +12,7 @@ import { endAllChallenges } from './resources/sessions/index.ts';
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
  * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. Nobody is signed in there, and no link
- * of a mail about an account works. Answers whether this is a copy that was not recognised before.
+ * sends no more. Nobody is signed in there, and no link of a mail about an account works. Answers whether this is a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;

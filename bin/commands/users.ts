@@ -5,10 +5,13 @@ import { notFound } from '../../src/platform/refusal/index.ts';
 import { makePasswordReset } from '../../src/resources/accounts/index.ts';
 import { inviteByOperator } from '../../src/resources/invitations/index.ts';
 import { hasMembers, insertMember } from '../../src/resources/members/index.ts';
+import { resetMfa } from '../../src/resources/mfa/index.ts';
 import { findNamedTeam } from '../../src/resources/teams/index.ts';
 import {
   createUser,
+  disableUser,
   emailKeyOf,
+  enableUser,
   findUserByEmailKey,
   listUsers,
   type UserRow,
@@ -18,6 +21,8 @@ import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
 import { addressOf } from './ready-file.ts';
+
+const REASON_CHARS_MAX = 200;
 
 type Options = DataOptions & { json?: boolean };
 
@@ -120,14 +125,68 @@ export async function printUsers(options: Options): Promise<void> {
   printRows(rows.map(shown), columnsFor, { json: options.json, none });
 }
 
+/** The person is signed out everywhere, and signs in nowhere. */
+export const disableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
+  change(email, options, {
+    ...{ action: 'user.disabled', change: disableUser },
+    tell: (address) => `${address} is disabled: every session has ended, and none begins.`,
+  });
+
+export const enableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
+  change(email, options, {
+    ...{ action: 'user.enabled', change: enableUser },
+    tell: (address) => `${address} is enabled, and may sign in again.`,
+  });
+
+export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise<void> =>
+  change(email, options, {
+    ...{ action: 'user.mfa_disabled', change: resetMfa },
+    tell: (address) => `${address} signs in with the password alone now; every session has ended.`,
+  });
+
+type ChangeOptions = Options & { reason: string };
+
+interface Change {
+  action: string;
+  change: (store: Store, email: string) => Promise<UserRow>;
+  tell: (address: string) => string;
+}
+
+async function change(email: string, { reason, ...options }: ChangeOptions, wanted: Change): Promise<void> {
+  const why = reason.trim();
+  if (why === '' || why.length > REASON_CHARS_MAX || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(why)) {
+    throw new OperatorFault(`--reason must be one line of 1 to ${REASON_CHARS_MAX} characters`, 'usage');
+  }
+  const about = async ({ db }: Store) => {
+    const id = (await findUserByEmailKey(db, emailKeyOf(email)))?.id;
+    return id === undefined ? {} : { subjectId: id };
+  };
+  const audit = { action: wanted.action, details: { email, reason: why }, about };
+  const user = await whereListed('rasket users list', options, () =>
+    withStore(readConfig(options), dataFolder(options), (store) => wanted.change(store, email), { audit }),
+  );
+  console.log(options.json ? JSON.stringify(shown(user)) : wanted.tell(user.email));
+}
+
 const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
   { title: 'ID', value: ({ id }) => id, fit: 'whole' },
   { title: 'EMAIL', value: ({ email }) => email, fit: 'name' },
   { title: 'NAME', value: ({ name }) => name ?? '' },
+  {
+    title: 'STATE',
+    value: ({ state }) => state,
+    style: ({ state }) => (state === 'active' ? 'plain' : 'red'),
+    fit: 'whole',
+  },
+  { title: 'MFA', value: ({ mfa_enabled_at: at }) => (at === null ? 'off' : 'on'), fit: 'whole' },
   { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
 ];
 
-const shown = ({ id, email, name, created_at: created }: UserRow) => ({
-  ...{ id, email, name },
-  created_at: new Date(created).toISOString(),
+const shown = (row: UserRow) => ({
+  ...{ id: row.id, email: row.email, name: row.name, state: row.disabled_at === null ? 'active' : 'disabled' },
+  disabled_at: timeOrNull(row.disabled_at),
+  mfa_enabled_at: timeOrNull(row.mfa_enabled_at),
+  created_at: new Date(row.created_at).toISOString(),
 });
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());

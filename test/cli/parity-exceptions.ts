@@ -175,5 +175,12 @@ export const commandless: Record<string, string> = {
   denyDeviceLogin: 'as approveDeviceLogin',
   listTeamMembers: 'members list, which a key reaches too',
   getTeamMember: 'members list shows all of a member',
+  getMfa: 'a person sets it up in a browser, at /account/mfa',
+  enrolMfa: 'a person sets it up in a browser, at /account/mfa',
+  confirmMfa: 'a person sets it up in a browser, at /account/mfa',
+  disableMfa: 'a person sets it up in a browser, at /account/mfa',
+  replaceRecoveryCodes: 'a person sets it up in a browser, at /account/mfa',
+  verifyMfa: 'sets a cookie, which is a browser’s',
+  recoverMfa: 'sets a cookie, which is a browser’s',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

@@ -26,7 +26,8 @@ it('the first person is made on the machine, and signs in with the password that
   const badRole = await desk.rasket([...create, '--role', 'king'], { env });
   expect(badRole).toMatchObject({ code: 64, stderr: expect.stringContaining('viewer, member, admin, owner') });
   const listed = await desk.rasket(['users', 'list', ...data, '--json'], { env });
-  expect(JSON.parse(listed.stdout)).toMatchObject([{ id, email: 'ada@example.com', name: 'Ada' }]);
+  const state = { state: 'active', disabled_at: null, mfa_enabled_at: null };
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ id, email: 'ada@example.com', name: 'Ada', ...state }]);
   expect(listed.stdout).not.toContain('argon2');
 
   const server = await desk.serve(['serve', ...data], { env });
@@ -37,6 +38,58 @@ it('the first person is made on the machine, and signs in with the password that
   });
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ user: { id }, current_team: { slug: 'my-team' } });
+});
+
+it('a person is disabled and enabled on the machine, with a reason that the audit log keeps', async () => {
+  const data = ['--data', 'data'];
+  expect(await desk.rasket(['init', ...data], { env })).toMatchObject({ code: 0 });
+  const create = ['users', 'create', 'ada@example.com', '--team', 'my-team', ...data, '--json'];
+  const { password } = JSON.parse((await desk.rasket(create, { env })).stdout) as { password: string };
+  const server = await desk.serve(['serve', ...data], { env });
+  const logIn = async () => {
+    const headers = { 'content-type': 'application/json', origin: server.url };
+    const body = JSON.stringify({ email: 'ada@example.com', password });
+    return (await fetch(`${server.url}/auth/login`, { method: 'POST', headers, body })).status;
+  };
+  const users = (verb: string, ...more: string[]) =>
+    desk.rasket(['users', verb, 'Ada@Example.com', ...more, ...data], { env });
+  expect(await logIn()).toBe(200);
+  expect(await users('disable')).toMatchObject({ code: 64, stderr: expect.stringContaining('--reason') });
+  expect(await users('disable', '--reason', 'two\nlines')).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('--reason must be one line of 1 to 200 characters'),
+  });
+  expect(await users('disable', '--reason', 'left the company')).toMatchObject({
+    code: 0,
+    stdout: 'ada@example.com is disabled: every session has ended, and none begins.\n',
+  });
+  expect(await logIn()).toBe(403);
+  const again = await users('disable', '--reason', 'left the company');
+  expect(again.code).not.toBe(0);
+  expect(again.stderr).toContain('ada@example.com is disabled already.');
+  expect((await desk.rasket(['users', 'list', ...data], { env })).stdout).toMatch(/ada@example.com.*\tdisabled\toff\t/);
+  expect(await users('disable-mfa', '--reason', 'lost')).toMatchObject({
+    stderr: expect.stringContaining('The second factor of ada@example.com is off already.'),
+  });
+  expect(await users('enable', '--reason', 'came back', '--json')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"state":"active"'),
+  });
+  expect(await logIn()).toBe(200);
+  const nobody = await desk.rasket(['users', 'disable', 'bob@example.com', '--reason', 'x', ...data], { env });
+  expect(nobody).toMatchObject({ code: 66, stderr: expect.stringContaining('User not found.') });
+
+  const operator = await desk.rasket(['operators', 'create', 'Grace', ...data, '--json'], { env });
+  const { token } = JSON.parse(operator.stdout) as { token: string };
+  const headers = { authorization: `Bearer ${token}`, 'user-agent': 'test' };
+  const { data: entries } = (await (await fetch(`${server.url}/operator/audit?limit=100`, { headers })).json()) as {
+    data: { action: string; actor: { kind: string }; details: object }[];
+  };
+  const ofUsers = entries.filter(({ action }) => /^user\.(dis|en)abled$/.test(action));
+  expect(ofUsers).toMatchObject([
+    { action: 'user.enabled', actor: { kind: 'command' }, details: { email: 'Ada@Example.com', reason: 'came back' } },
+    { action: 'user.disabled', details: { email: 'Ada@Example.com', reason: 'left the company' } },
+  ]);
 });
 
 it('the first person of a team owns it, and later ones are members, unless it is said', async () => {

@@ -15,6 +15,7 @@ import { peopleOf } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { Desk } from '../cli/desk.ts';
+import { Browser, enrolled } from '../api/mfa/authenticator.ts';
 import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { campaignIn } from './campaign.ts';
 import { HOUR, mailIn } from './mail.ts';
@@ -189,10 +190,13 @@ it('nobody is signed in in a restored copy: a session that has ended since would
   const team = await scene.team();
   const owner = await peopleOf(scene).person({ team, role: 'owner' });
   expect((await owner.call('GET', '/auth/session')).status).toBe(200);
+  const person = await enrolled(scene, team);
+  expect((await new Browser(scene).logIn(person.email)).body.object).toBe('mfa_challenge');
   const copy = await restore(scene);
   const app = await copy.start();
   const read = createApi(app.http?.url ?? '');
   expect((await read('GET', '/auth/session', { headers: owner.headers })).status).toBe(401);
+  expect(await app.world.db.all('select id from mfa_challenges')).toEqual([]);
   await app.close(0);
 });
 

@@ -53,6 +53,7 @@ export const trees: Tree[] = [
     familyOf: fileName,
     without: {
       'device-logins': 'how `rasket login` signs a person in, and what that person does in a browser',
+      mfa: 'it is set up and shown by the person whose it is, in a browser',
       accounts: 'whoever asks for an account has no token yet; the operator’s part of it is rasket users',
     },
     besides: {

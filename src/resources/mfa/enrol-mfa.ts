@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { randomSecret } from '../../platform/secrets/index.ts';
 import { base32, otpauthUrl } from '../../protocol/totp/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { lockUser } from '../users/index.ts';
@@ -14,7 +14,7 @@ export const isPending = (secret: SecretRow | undefined, now: number): secret is
 
 export async function enrolMfa({ store, actor }: UserCtx) {
   const { db, clock, ids, secrets } = store;
-  const secret = randomBytes(SECRET_BYTES);
+  const secret = randomSecret(SECRET_BYTES);
   const [id, now] = [ids.uuid(), clock.now()];
   const sealed = secrets.seal(base32(secret), SEALED_MFA_SECRETS.purpose, id);
   const account = await db.tx(async (tx) => {

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { hashToken } from '../../platform/secrets/index.ts';
+import { hashToken, randomSecret } from '../../platform/secrets/index.ts';
 import { base32 } from '../../protocol/totp/index.ts';
 
 const CODES = 10;
@@ -9,7 +8,7 @@ const CODE_BYTES = 10;
 /** In groups of four, as they are written down. */
 export const newRecoveryCodes = (): string[] =>
   Array.from({ length: CODES }, () =>
-    base32(randomBytes(CODE_BYTES))
+    base32(randomSecret(CODE_BYTES))
       .toLowerCase()
       .replaceAll(/.{4}(?=.)/g, '$&-'),
   );
