@@ -5,5 +5,6 @@
 export { acceptInvitation, joinAsNewUser, openInvitationOf } from './accept-invitation.ts';
 export { createInvitation, inviteByOperator, listInvitations, revokeInvitation } from './invite.ts';
 export { forgetInvitations } from './forget-invitations.ts';
+export { lookAtInvitation, type ShownInvitation } from './look-at-invitation.ts';
 export { tokenOf } from './invitation-token.ts';
 export { BY_OPERATOR, noteInvitationMailed, unmailedInvitations, type InvitationRow } from './invitations.store.ts';
