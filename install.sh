@@ -234,7 +234,7 @@ Next:
   4. Port 25, out and in:       many providers block it until asked; let it through your firewall
   5. Start it:                  systemctl enable --now rasket
   6. Look at it:                systemctl status rasket; journalctl -u rasket
-  7. Keep the key:              rasket login
+  7. Keep the key:              rasket login --api-key
   8. See whether all is well:   rasket doctor
   9. Your first sending domain: rasket domains create example.com
      Publish the records that it prints, then: rasket domains verify example.com

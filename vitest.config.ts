@@ -30,7 +30,7 @@ const withoutDatabase = [
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
 const onSqliteAlone = [
-  'test/cli/{audience-files,first-email,images,sessions,starts,storage,tail,teams,webhooks-listen}.test.ts',
+  'test/cli/{audience-files,first-email,images,people,sessions,starts,storage,tail,teams,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/api/conventions/{bodies,bodies-in-hand,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
   'test/api/conventions/{rate-limit,reach,unread-answers}.test.ts',

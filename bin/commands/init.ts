@@ -152,7 +152,7 @@ API key  ${made.apiKey}
          This is the only time it is shown; keep it safe.
 ${ownerLines(made.owner)}Data     ${made.dataDir}
 
-Next: ${running === undefined ? `start the server with    ${start}\n      ` : ''}keep the key with        rasket login --url ${url}
+Next: ${running === undefined ? `start the server with    ${start}\n      ` : ''}keep the key with        rasket login --url ${url} --api-key
       and add a domain with    rasket domains create mail.example.com
 ${made.owner ? '' : `      and a person with        rasket users create ADDRESS --team ${made.slug} --data ${made.dataDir}${config}\n`}`);
 }

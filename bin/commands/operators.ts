@@ -19,7 +19,9 @@ export async function createNamedOperator(name: string, options: Options): Promi
   if (options.json) return console.log(JSON.stringify(made));
   console.log(`${made.name} is an operator now. The token is shown this once:\n\n  ${made.token}\n`);
   const url = addressOf(dataFolder(options), open[0]);
-  console.log(`Keep it for rasket queue and rasket audit all with: rasket login --profile operator --url ${url}`);
+  console.log(
+    `Keep it for rasket queue and rasket audit all with: rasket login --profile operator --url ${url} --api-key`,
+  );
 }
 
 export async function printOperators(options: Options): Promise<void> {

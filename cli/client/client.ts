@@ -81,9 +81,7 @@ function createWriteNote(onWrite: ClientOptions['onWrite']): (method: string) =>
 export function createClient(options: ClientOptions): Client {
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms)));
-
   const noteWrite = createWriteNote(options.onWrite);
-
   async function attempt(called: Called, asking: Asking, stop?: AbortSignal): Promise<unknown> {
     options.mustBeThere?.();
     const limit = AbortSignal.timeout(timeoutMs);

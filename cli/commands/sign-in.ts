@@ -15,7 +15,7 @@ export interface SignIn {
 }
 
 const NAME_CHARS_MAX = 100;
-const otherName = /[^\w.-]+/g;
+const PROGRAM = 'rasket';
 
 /** Signs a person in with a browser, of this machine or of any other; answers the token of the session. */
 export async function signIn({ client, terminal, env, wait = sleep }: SignIn): Promise<string> {
@@ -37,7 +37,7 @@ export async function signIn({ client, terminal, env, wait = sleep }: SignIn): P
 const isWeb = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
 async function begin(client: Client): Promise<Begun> {
-  const name = `rasket on ${hostname().replaceAll(otherName, '-')}`.slice(0, NAME_CHARS_MAX);
+  const name = `${PROGRAM} on ${hostname().replaceAll(/[^\w.-]+/g, '-')}`.slice(0, NAME_CHARS_MAX);
   try {
     return await client.call('beginDeviceLogin', { body: { client_name: name } });
   } catch (error) {

@@ -63,7 +63,7 @@ export const invitations = {
       verb: 'accept',
       key: 'a',
       summary: 'accept an invitation that came by mail',
-      description: 'For the person who was invited. Work in the team afterwards with: rasket team switch',
+      description: 'For the person who was invited. The session stays in the team that it works in.',
       example: 'invitations accept ri_0nLzR2bH8uYw3kQv6tXe9cJa1mSf4dPg',
       flags: { token: { value: '<token>', says: 'the token in the mail', isWord: true, isRequired: true } },
       tell: ({ team_name: name, role }) => `You are in the team ${name} now, as ${role}.`,

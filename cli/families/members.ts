@@ -15,7 +15,7 @@ export const members = {
   list: listOf('listMembers', {
     summary: 'list the people of your team, newest first',
     description:
-      'Shows who is in the team, and with which role. To change that, and to invite people, takes a person who is signed in (rasket login): no key reaches those routes.',
+      'Shows who is in the team, and with which role. To change that, and to invite people, takes a person who is signed in: no key reaches those routes.',
     example: 'members list',
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },

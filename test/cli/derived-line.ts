@@ -78,7 +78,8 @@ export function deriveLine(
   /** Takes --no-x where there is one. */
   isNegated: boolean,
 ): DerivedLine {
-  const values = new Map<string, string>();
+  // What the client fills into the path is the example.
+  const values = new Map(entry.parameters.map(({ name, example }) => [name, String(example)]));
   const positional = new Map<string, string[]>();
   const options: string[] = [];
   const sent: Record<string, unknown> = {};
@@ -113,11 +114,7 @@ export function deriveLine(
   };
 
   for (const { name, in: kind, schema, example } of entry.parameters) {
-    if (name in without) {
-      // What the client fills in stands in the path all the same.
-      if (kind === 'path') values.set(name, String(example));
-      continue;
-    }
+    if (name in without) continue;
     const value = giveField(name, schema, example);
     if (kind === 'path') values.set(name, String(value));
     else sent[name] = kind === 'query' && value !== undefined ? String(value) : value;

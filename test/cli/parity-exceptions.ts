@@ -145,6 +145,8 @@ export const exceptions: Record<string, Exception> = {
   getReady: { command: 'ready' },
 };
 
+const ofPeople = 'of the account of a person, who looks after it in a browser';
+
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
   downloadAttachment: 'a link that attachments get shows, and attachments download follows',
@@ -175,11 +177,11 @@ export const commandless: Record<string, string> = {
   denyDeviceLogin: 'as approveDeviceLogin',
   listTeamMembers: 'members list, which a key reaches too',
   getTeamMember: 'members list shows all of a member',
-  getMfa: 'a person sets it up in a browser, at /account/mfa',
-  enrolMfa: 'a person sets it up in a browser, at /account/mfa',
-  confirmMfa: 'a person sets it up in a browser, at /account/mfa',
-  disableMfa: 'a person sets it up in a browser, at /account/mfa',
-  replaceRecoveryCodes: 'a person sets it up in a browser, at /account/mfa',
+  getMfa: ofPeople,
+  enrolMfa: ofPeople,
+  confirmMfa: ofPeople,
+  disableMfa: ofPeople,
+  replaceRecoveryCodes: ofPeople,
   verifyMfa: 'sets a cookie, which is a browser’s',
   recoverMfa: 'sets a cookie, which is a browser’s',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',

@@ -41,7 +41,7 @@ describe('rasket teams, beside a server that runs', () => {
     await suspendsAndResumes(server);
     await givesPlanAndName(server);
     const { stdout } = await rasket('teams', 'create', 'Second');
-    expect(stdout).toContain(`rasket login --url ${server.url}\n`);
+    expect(stdout).toContain(`rasket login --url ${server.url} --api-key\n`);
     expect(stdout).not.toContain('start the server');
   });
 

@@ -13,6 +13,7 @@ export function normalise(frame: string): string {
     .replaceAll(/(?!0+(?![A-Za-z0-9+/]))(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))
     .replaceAll(/(?<=<b-)[\w-]+(?=@send)/g, (path) => 'b'.repeat(path.length))
     .replaceAll(/\b\d+ ms\b/g, '5 ms')
+    .replaceAll(/(?<=--url http:\/\/127\.0\.0\.1:)\d{5}\b/g, '30000')
     .replaceAll(/[▁-█][ ▁-█]*/g, '█')
     .split('\n')
     .map((line) => line.trimEnd());

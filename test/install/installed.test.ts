@@ -85,8 +85,8 @@ describe.runIf(isPossible)('what install.sh says at its end', () => {
       stdout: expect.stringContaining('sudo rasket doctor'),
     });
     expect(anybody.stdout).toMatch(/port_not_open/);
-    expect(commandsOf('Keep the key')).toEqual(['rasket login']);
-    expect(typed('rasket login', `${key}\n`).stdout).toMatch(/is kept in/);
+    expect(commandsOf('Keep the key')).toEqual(['rasket login --api-key']);
+    expect(typed('rasket login --api-key', `${key}\n`).stdout).toMatch(/is kept in/);
     // Nothing gave its account the capability that the unit gives.
     for (const command of commandsOf('See whether all is well'))
       expect(machine.type(command)).toMatchObject(portsMissing);

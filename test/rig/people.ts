@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Role } from '../../src/contract/index.ts';
 import { hashToken } from '../../src/platform/secrets/index.ts';
-import { SESSION_COOKIE } from '../../src/resources/sessions/index.ts';
+import { SESSION_COOKIE, SESSION_PREFIX } from '../../src/resources/sessions/index.ts';
 import { emailKeyOf } from '../../src/resources/users/index.ts';
 import type { ApiAnswer, ApiCall } from './api.ts';
 import type { Scene, Team } from './scene.ts';
@@ -21,6 +21,8 @@ export interface People {
   person(options?: { email?: string; team?: Team; role?: Role; isVerified?: boolean }): Promise<Person>;
   /** Another session of the same person, in the team if one is named. */
   session(person: Person, teamId?: string): Promise<Person>;
+  /** The token of a session of theirs that a program has. */
+  program(person: Person, teamId?: string): Promise<string>;
 }
 
 let people = 0;
@@ -31,13 +33,18 @@ export function peopleOf(scene: Scene): People {
   const insert = (table: string, row: Record<string, string | number | null>): Promise<number> =>
     db.insertMany(table, Object.keys(row), [Object.values(row)]);
 
-  async function session({ userId, email, memberId }: Pick<Person, 'userId' | 'email' | 'memberId'>, teamId?: string) {
-    const [id, token, now] = [randomUUID(), randomUUID(), scene.clock.now()];
+  async function begin(userId: string, teamId: string | undefined, more: { kind?: 'device'; client_name?: string }) {
+    const [id, token, now] = [randomUUID(), `${SESSION_PREFIX}${randomUUID()}`, scene.clock.now()];
     const times = { created_at: now, last_used_at: now, expires_at: now + 1e10 };
     await insert('sessions', {
       ...{ id, token_hash: hashToken(token), user_id: userId, current_team_id: teamId ?? null },
-      ...times,
+      ...{ ...times, ...more },
     });
+    return token;
+  }
+
+  async function session({ userId, email, memberId }: Pick<Person, 'userId' | 'email' | 'memberId'>, teamId?: string) {
+    const token = await begin(userId, teamId, {});
     const headers = { cookie: `${SESSION_COOKIE}=${token}`, origin: scene.url };
     const call = (method: string, path: string, body?: unknown) => {
       const given: ApiCall = { headers, ...(body === undefined ? {} : { body }) };
@@ -48,6 +55,7 @@ export function peopleOf(scene: Scene): People {
 
   return {
     session,
+    program: ({ userId }, teamId) => begin(userId, teamId, { kind: 'device', client_name: 'rasket on a-laptop' }),
     async person({ email = `person${++people}@people.example`, team, role = 'member', isVerified = true } = {}) {
       const [userId, memberId, now] = [randomUUID(), randomUUID(), scene.clock.now()];
       const verified = isVerified ? now : null;

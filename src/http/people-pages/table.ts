@@ -1,4 +1,5 @@
 import { accountPage, sessionsPage, teamPage } from './account.ts';
+import { devicePage } from './device.ts';
 import { invitationPage } from './invitation.ts';
 import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from './mfa.ts';
 import type { PeoplePage } from './page.ts';
@@ -11,6 +12,6 @@ import { signUpPage, verifyEmailPage } from './sign-up.ts';
 export const peoplePages: readonly PeoplePage[] = [
   ...[signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
   ...[forgotPasswordPage, resetPasswordPage, invitationPage],
-  ...[accountPage, teamPage, passwordPage, sessionsPage],
+  ...[accountPage, teamPage, passwordPage, sessionsPage, devicePage],
   ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],
 ];

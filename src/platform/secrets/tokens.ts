@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomInt } from 'node:crypto';
 
 const TOKEN_BYTES = 24;
 
@@ -10,3 +10,7 @@ export const randomSecret = (bytes: number): Buffer => randomBytes(bytes);
 
 /** Tokens are random, so a plain hash is enough: there is no dictionary to try. */
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** For codes that people type. */
+export const randomLetters = (letters: string, count: number): string =>
+  Array.from({ length: count }, () => letters[randomInt(letters.length)]).join('');

@@ -182,6 +182,8 @@ const changes: Record<
 /** What the contract leaves out of the audit log, with the reason of each. */
 const unaudited: Record<string, string> = {
   logIn: 'entered by itself, because only the call finds out who acts: test/api/sessions/sign-in.test.ts',
+  beginDeviceLogin: 'nobody acts yet; what its person decides is entered',
+  pollDeviceLogin: 'session.begun is entered by itself, as of logIn: test/api/device-logins',
   verifyMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
   recoverMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
   enrolMfa: 'changes nothing until it is confirmed',

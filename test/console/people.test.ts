@@ -1,0 +1,87 @@
+// the console --> the API as a person who has signed in: invitations, members, sessions, teams
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { peopleOf, type People, type Person } from '../rig/people.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { keepFrame } from './keep-frame.ts';
+import { Screen } from './screen.ts';
+
+describe('the console of a person', () => {
+  let scene: Scene;
+  let team: Team;
+  let ada: Person;
+  let people: People;
+  let seat: Screen;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team('Engines');
+    await team.domain('mail.example.com');
+    people = peopleOf(scene);
+    ada = await people.person({ email: 'ada@people.example', team, role: 'owner' });
+    await people.person({ email: 'grace@people.example', team, role: 'viewer' });
+    seat = await Screen.take({ url: scene.url, key: await people.program(ada, team.id) });
+    await seat.sees('Mail of the last');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const go = async (command: string, sees: string | RegExp): Promise<string> => {
+    await seat.type(`:${command}`);
+    await seat.sees(`:${command}`);
+    await seat.press('Enter');
+    return seat.sees(sees);
+  };
+
+  /** Their order is that of ids which are made up. */
+  async function inHand(frame: string, name: string): Promise<void> {
+    if (!new RegExp(`^›.*${name}`, 'm').test(frame)) await seat.press('j');
+    await seat.sees(new RegExp(`^›.*${name}`, 'm'));
+  }
+
+  it('invites a person, and shows who is invited', async () => {
+    await go('invitations', 'Nobody is invited.');
+    await seat.press('c');
+    await seat.sees('email *');
+    await seat.type('joan@people.example');
+    await seat.press('Tab');
+    await seat.type('viewer');
+    await seat.press('Enter');
+    await seat.sees(/Invited/);
+    const { data } = (await ada.call('GET', `/teams/${team.id}/invitations`)).body;
+    expect(data).toMatchObject([{ email: 'joan@people.example', role: 'viewer' }]);
+    await scene.settled();
+    await keepFrame(seat, 'person/invitations', 'joan@people.example');
+  });
+
+  it('gives a person another role', async () => {
+    await inHand(await go('members', 'grace@people.example'), 'grace@people.example');
+    await seat.press('u');
+    await seat.sees(/role +viewer/);
+    for (let i = 0; i < 'viewer'.length; i++) await seat.press('BSpace');
+    await seat.type('admin');
+    await seat.press('Enter');
+    await seat.sees('grace@people.example is admin now.');
+  });
+
+  it('shows where they are signed in, and ends one of these sessions after a question', async () => {
+    await inHand(await go('sessions', 'rasket on a-laptop'), 'browser');
+    await seat.press('e');
+    await seat.sees(/End one of your sessions/);
+    await seat.press('y');
+    await seat.sees('Ended');
+    expect((await ada.call('GET', '/auth/session')).status).toBe(401);
+    ada = await people.session(ada, team.id);
+  });
+
+  it('works in another team from then on', async () => {
+    expect((await ada.call('POST', '/teams', { name: 'Looms' })).status).toBe(201);
+    await go('teams', 'Looms');
+    await seat.press('s');
+    await seat.sees(/work in another of your teams/i);
+    await seat.press('y');
+    await seat.sees('You work in the team Looms now.');
+    await go('invitations', 'Nobody is invited.');
+    await go('team', 'Looms');
+  });
+});
