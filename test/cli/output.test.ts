@@ -314,7 +314,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
         ? listOf()
         : { status: 401, body: { statusCode: 401, name: 'invalid_api_key', message: 'No.' } },
     );
-    const running = atTerminal('rasket login', { env: { ...around.env, RASKET_API_KEY: '' } });
+    const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
     await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
     running.write('rk_hiddem\u007Fn\r');
     const ended = await running.ended;
@@ -328,7 +328,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
 
   it('Ctrl-C at the question changes nothing', async () => {
     const around = await answering(() => listOf());
-    const running = atTerminal('rasket login', { env: { ...around.env, RASKET_API_KEY: '' } });
+    const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
     await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
     running.write('rk_half\u0003');
     expect(await running.ended).toMatchObject({ code: 1, stdout: expect.stringContaining('nothing was changed') });

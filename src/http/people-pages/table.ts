@@ -1,6 +1,6 @@
 import { accountPage, sessionsPage, teamPage } from './account.ts';
-import { invitationPage } from './invitation.ts';
 import { devicePage } from './device.ts';
+import { invitationPage } from './invitation.ts';
 import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from './mfa.ts';
 import type { PeoplePage } from './page.ts';
 import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.ts';
