@@ -16,6 +16,8 @@ export async function up(knex: Knex): Promise<void> {
     table.text('address');
     time(table, 'created_at').notNullable();
     time(table, 'expires_at').notNullable();
+    // When it was decided that it gets a mail: an address has few in an hour.
+    time(table, 'admitted_at');
     // Null while the mail is still to be handed over.
     time(table, 'mailed_at');
     // Why there was no mail.
@@ -23,7 +25,7 @@ export async function up(knex: Knex): Promise<void> {
     // When the account was made.
     time(table, 'verified_at');
     // How many mails an address had lately.
-    table.index(['email_key', 'mailed_at']);
+    table.index(['email_key', 'admitted_at']);
     // The hourly removal of what has ended.
     table.index(['expires_at']);
   });
@@ -39,10 +41,11 @@ export async function up(knex: Knex): Promise<void> {
     table.text('request_id');
     time(table, 'created_at').notNullable();
     time(table, 'expires_at').notNullable();
+    time(table, 'admitted_at');
     time(table, 'mailed_at');
     table.text('fault');
     time(table, 'used_at');
-    table.index(['email_key', 'mailed_at']);
+    table.index(['email_key', 'admitted_at']);
     table.index(['expires_at']);
   });
   await knex.raw('create index password_resets_unmailed on password_resets (id) where mailed_at is null');

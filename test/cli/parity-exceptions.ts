@@ -184,5 +184,11 @@ export const commandless: Record<string, string> = {
   replaceRecoveryCodes: 'a person sets it up in a browser, at /account/mfa',
   verifyMfa: 'sets a cookie, which is a browser’s',
   recoverMfa: 'sets a cookie, which is a browser’s',
+  signUp: 'whoever asks has no account yet; its mail leads to a page',
+  verifyEmail: 'of the link in a mail, which leads to a page',
+  requestPasswordReset: 'whoever asks is not signed in; the operator has rasket users reset',
+  confirmPasswordReset: 'of the link in a mail, which leads to a page',
+  changePassword: ofPeople,
+  signUpByInvitation: 'of the link in a mail, which leads to a page',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };
