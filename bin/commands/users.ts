@@ -2,7 +2,7 @@ import { ROLES, type Role } from '../../src/contract/index.ts';
 import { newToken } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { notFound } from '../../src/platform/refusal/index.ts';
-import { makePasswordReset } from '../../src/resources/accounts/index.ts';
+import { makePasswordReset, tell as tellPerson } from '../../src/resources/accounts/index.ts';
 import { inviteByOperator } from '../../src/resources/invitations/index.ts';
 import { hasMembers, insertMember } from '../../src/resources/members/index.ts';
 import { resetMfa } from '../../src/resources/mfa/index.ts';
@@ -140,7 +140,7 @@ export const enableNamedUser = (email: string, options: ChangeOptions): Promise<
 
 export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
-    ...{ action: 'user.mfa_disabled', change: resetMfa },
+    ...{ action: 'user.mfa_disabled', change: (store, address) => resetMfa(store, address, tellPerson) },
     tell: (address) => `${address} signs in with the password alone now; every session has ended.`,
   });
 

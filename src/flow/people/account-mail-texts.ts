@@ -1,4 +1,5 @@
 import { isoTime } from '../../platform/clock/index.ts';
+import type { AccountNoticeKind } from '../../resources/accounts/index.ts';
 
 /** From where and when it was asked for, or done. */
 interface Occasion {
@@ -7,10 +8,7 @@ interface Occasion {
 }
 
 export type AccountMail = Occasion &
-  (
-    | { kind: 'verify' | 'reset'; token: string }
-    | { kind: 'exists' | 'password_changed' | 'password_reset'; token?: string }
-  );
+  ({ kind: 'verify' | 'reset'; token: string } | { kind: 'exists' | AccountNoticeKind; token?: string });
 
 /** Text alone: nothing in it is tracked, and no link is rewritten. `origin` is the configured address of this service. */
 export function composeAccountMail(origin: string, mail: AccountMail): { subject: string; text: string } {
@@ -73,7 +71,54 @@ function partsOf(origin: string, mail: AccountMail): { subject: string; lines: s
         subject: 'Your password was changed',
         lines: changed(origin, occasion, 'You are signed out everywhere but where you did it.'),
       };
+    default:
+      return secondFactor(mail.kind, origin, occasion);
   }
+}
+
+type FactorNotice = Exclude<AccountNoticeKind, 'password_changed' | 'password_reset'>;
+
+const FACTOR_NOTICES: Record<FactorNotice, { subject: string; what: string; more: string[] }> = {
+  mfa_enabled: {
+    subject: 'Signing in asks for a code now',
+    what: 'The second factor was switched on',
+    more: [
+      'You are signed out everywhere but where you did it. Keep the recovery codes where you find them without the app.',
+    ],
+  },
+  mfa_disabled: {
+    subject: 'Signing in asks for no code any more',
+    what: 'The second factor was switched off',
+    more: ['The password alone signs in now.'],
+  },
+  mfa_reset: {
+    subject: 'Signing in asks for no code any more',
+    what: 'Whoever runs this service has switched the second factor off',
+    more: ['You are signed out everywhere, and the password alone signs in now.'],
+  },
+  recovery_codes_replaced: {
+    subject: 'You have new recovery codes',
+    what: 'New recovery codes were made',
+    more: ['Those of before are worth nothing any more.'],
+  },
+  recovery_code_used: {
+    subject: 'A recovery code was used to sign in',
+    what: 'Somebody has signed in with the password and a recovery code',
+    more: ['That code is used up.'],
+  },
+};
+
+function secondFactor(kind: FactorNotice, origin: string, occasion: string): { subject: string; lines: string[] } {
+  const { subject, what, more } = FACTOR_NOTICES[kind];
+  const lines = [
+    `${what}, for your account at ${origin}, on ${occasion}.`,
+    ...more,
+    '',
+    'If you know nothing of it, choose a new password at once, and tell whoever runs this service:',
+    '',
+    `${origin}/reset-password`,
+  ];
+  return { subject, lines };
 }
 
 const changed = (origin: string, occasion: string, ended: string): string[] => [

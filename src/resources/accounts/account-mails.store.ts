@@ -1,11 +1,20 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 
+export type AccountNoticeKind =
+  | 'password_changed'
+  | 'password_reset'
+  | 'mfa_enabled'
+  | 'mfa_disabled'
+  | 'mfa_reset'
+  | 'recovery_codes_replaced'
+  | 'recovery_code_used';
+
 /** What a person is told of a change of their account. */
 export interface AccountNoticeRow {
   id: string;
   user_id: string;
-  kind: 'password_changed' | 'password_reset';
+  kind: AccountNoticeKind;
   /** From where it was done. */
   address: string | null;
   created_at: number;

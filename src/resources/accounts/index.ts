@@ -8,12 +8,13 @@ export {
   noteAccountNoticeMailed,
   removeAllAccountRequests,
   unmailedAccountNotices,
+  type AccountNoticeKind,
   type AccountNoticeRow,
 } from './account-mails.store.ts';
 export { changePassword } from './change-password.ts';
 export { forgetAccountRequests } from './forget-accounts.ts';
 export { unmailedPasswordResets, type PasswordResetRow } from './password-resets.store.ts';
-export { confirmPasswordReset, makePasswordReset, requestPasswordReset } from './reset-password.ts';
+export { confirmPasswordReset, makePasswordReset, requestPasswordReset, tell } from './reset-password.ts';
 export { noteResetMailed, whatToTell, whoseReset } from './settle-mails.ts';
 export { signUp } from './sign-up.ts';
 export { signUpByInvitation } from './sign-up-by-invitation.ts';

@@ -16,7 +16,7 @@ import {
   setPassword,
   type UserRow,
 } from '../users/index.ts';
-import { insertAccountNotice } from './account-mails.store.ts';
+import { insertAccountNotice, type AccountNoticeKind } from './account-mails.store.ts';
 import { resetTokens } from './account-tokens.ts';
 import { auditedOf } from './audited-of.ts';
 import {
@@ -102,7 +102,7 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
 export const tell = (
   tx: Executor,
   { ids, clock }: Store,
-  { userId, kind, address }: { userId: string; kind: 'password_changed' | 'password_reset'; address: string | null },
+  { userId, kind, address }: { userId: string; kind: AccountNoticeKind; address: string | null },
 ): Promise<number> =>
   insertAccountNotice(tx, {
     ...{ id: ids.uuid(), user_id: userId, kind, address },

@@ -6,12 +6,12 @@ import { lockUser, setMfaEnabled, type UserRow } from '../users/index.ts';
 import { isPending } from './enrol-mfa.ts';
 import { countEntry, mustBePassword, mustSpend, readAppCode, settleEntries } from './entries.ts';
 import { confirmSecret, replaceRecoveryHashes, secretOf } from './mfa.store.ts';
-import { auditedAs, ownUser } from './own-mfa.ts';
+import { auditedAs, ownUser, type Tell } from './own-mfa.ts';
 import { hashOfRecoveryCode, newRecoveryCodes } from './recovery-code.ts';
 
 /** Sessions that began with the password alone end, but for this one. */
-export async function confirmMfa(ctx: UserCtx, { code, password }: { code: string; password?: string }) {
-  const { store, actor } = ctx;
+export async function confirmMfa(ctx: UserCtx, { code, password }: { code: string; password?: string }, tell: Tell) {
+  const { store, actor, browser } = ctx;
   const { db, clock } = store;
   const entry = readAppCode(code);
   const user = await ownUser(ctx);
@@ -33,6 +33,7 @@ export async function confirmMfa(ctx: UserCtx, { code, password }: { code: strin
     await replaceRecoveryHashes(tx, user.id, codes.map(hashOfRecoveryCode));
     await settleEntries(tx, user.id, 'code');
     await endOtherSessionsOf(tx, actor);
+    await tell(tx, store, { userId: user.id, kind: 'mfa_enabled', address: browser.address });
   });
   return { object: 'mfa' as const, enabled: true as const, enabled_at: isoTime(at), recovery_codes: codes };
 }

@@ -8,6 +8,7 @@ export { disableMfa, resetMfa } from './disable-mfa.ts';
 export { enrolMfa } from './enrol-mfa.ts';
 export { countEntry, mustSpend, readAppCode, readRecoveryCode, settleEntries, type Entry } from './entries.ts';
 export { SEALED_MFA_SECRETS, secretOf, type SecretRow } from './mfa.store.ts';
+export type { Tell } from './own-mfa.ts';
 export { getMfa } from './read-mfa.ts';
 export { replaceRecoveryCodes } from './recovery-codes.ts';
 export { removeOldEnrolments } from './remove-old-enrolments.ts';

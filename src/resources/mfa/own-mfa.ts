@@ -1,3 +1,4 @@
+import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { UserCtx } from '../access/index.ts';
@@ -5,6 +6,14 @@ import { audited, whoActed, type Audited } from '../audit/index.ts';
 import { teamOfSession } from '../session-rows/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { secretOf, type SecretRow } from './mfa.store.ts';
+
+/** Has the person told by mail what was done, in the transaction in which it was; the mails of accounts stand above this. */
+export type Tell = (
+  tx: Executor,
+  store: Store,
+  told: { userId: string; kind: MfaNotice; address: string | null },
+) => Promise<unknown>;
+export type MfaNotice = 'mfa_enabled' | 'mfa_disabled' | 'mfa_reset' | 'recovery_codes_replaced' | 'recovery_code_used';
 
 const USER_AGENT_CHARS_MAX = 500;
 

@@ -9,6 +9,7 @@ import {
   secretOf,
   settleEntries,
   type Entry,
+  type Tell,
 } from '../mfa/index.ts';
 import { findUser } from '../users/index.ts';
 import { CHALLENGE_COOKIE, markOfPassword } from './begin-challenge.ts';
@@ -25,9 +26,10 @@ export const verifyMfa = (
 export const recoverMfa = (
   ctx: NobodyCtx,
   { challenge_token: token, recovery_code: code }: { challenge_token: string; recovery_code: string },
-) => answerChallenge(ctx, token, readRecoveryCode(code));
+  tell: Tell,
+) => answerChallenge(ctx, token, readRecoveryCode(code), tell);
 
-async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry) {
+async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry, tell?: Tell) {
   const { store, browser } = ctx;
   const { challenge, user, secret } = await takeAttempt(ctx, token, entry);
   const session = await beginSession(
@@ -37,6 +39,7 @@ async function answerChallenge(ctx: NobodyCtx, token: string, entry: Entry) {
       await mustSpend(store, tx, secret, entry);
       if (!(await endChallenge(tx, challenge.id))) throw ended();
       await settleEntries(tx, user.id, entry.kind);
+      await tell?.(tx, store, { userId: user.id, kind: 'recovery_code_used', address: browser.address });
     },
     { details: { second_factor: entry.kind } },
   );

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
 import { hashPassword } from '../../../src/platform/secrets/index.ts';
+import { tell } from '../../../src/resources/accounts/index.ts';
 import { resetMfa } from '../../../src/resources/mfa/index.ts';
 import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
 import { driver } from '../../rig/database.ts';
@@ -242,7 +243,7 @@ describe('a challenge', () => {
 
     const lost = await ready();
     const open = await challenged(lost);
-    await resetMfa(scene.app.world, lost.email);
+    await resetMfa(scene.app.world, lost.email, tell);
     expect(await open.verify(lost.code())).toMatchObject(ENDED);
     expect(await isSignedIn(lost.browser)).toBe(false);
     expect((await new Browser(scene).logIn(lost.email)).body.object).toBe('session');
