@@ -49,6 +49,15 @@ export async function up(knex: Knex): Promise<void> {
     table.index(['expires_at']);
   });
   await knex.raw('create index password_resets_unmailed on password_resets (id) where mailed_at is null');
+  await addNoticesAndFailures(knex);
+  await knex.schema.alterTable('emails', (table) => {
+    // Holds a token of a person: the team whose domain it is sent from does not read it.
+    table.integer('is_account_mail').notNullable().defaultTo(0);
+  });
+}
+
+async function addNoticesAndFailures(knex: Knex): Promise<void> {
+  const { id, time } = columnsFor(knex);
   // What a person is told by mail of a change of their account.
   await knex.schema.createTable('account_notices', (table) => {
     id(table, 'id').primary();
@@ -68,10 +77,6 @@ export async function up(knex: Knex): Promise<void> {
     table.text('address');
     table.text('user_agent');
     table.text('request_id');
-  });
-  await knex.schema.alterTable('emails', (table) => {
-    // Holds a token of a person: the team whose domain it is sent from does not read it.
-    table.integer('is_account_mail').notNullable().defaultTo(0);
   });
 }
 
