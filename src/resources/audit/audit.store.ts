@@ -41,6 +41,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'inbound_rule.deleted': 'select pattern, action, forward_to from inbound_rules where id = ?',
   'segment.deleted': 'select name from segments where id = ?',
   'broadcast.deleted': 'select name from broadcasts where id = ?',
+  'session.ended': 'select kind, client_name, address, user_agent from sessions where id = ?',
   'suppression.lifted': 'select email from suppressions where id = ?',
   'invitation.revoked': 'select email, role from team_invitations where id = ?',
   'team_member.removed': 'select email, role from team_members m join users u on u.id = m.user_id where m.id = ?',

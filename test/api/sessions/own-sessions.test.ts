@@ -59,7 +59,10 @@ it('one of them is ended by its person, at once, with an entry in the audit log'
   });
   expect((await other.call('GET', '/auth/session')).status).toBe(401);
   expect((await ada.call('GET', '/auth/session')).status).toBe(200);
-  const entry = { action: 'session.ended', actor: { kind: 'user', id: ada.userId } };
+  const entry = {
+    ...{ action: 'session.ended', subject_id: id, actor: { kind: 'user', id: ada.userId } },
+    details: { kind: 'browser', client_name: null },
+  };
   expect((await ada.call('GET', '/audit?limit=1')).body.data).toMatchObject([entry]);
   expect((await ada.call('DELETE', `/auth/sessions/${id}`)).status).toBe(404);
 });
