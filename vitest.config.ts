@@ -48,6 +48,7 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 // search, filters, query plans) and one file of each family. `StoresOnPostgres` fails the run when these files leave a function of
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
+  'test/pages/*.test.ts',
   'test/platform/*.test.ts',
   'test/fault/{broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
   'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-mail,automations-model,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
