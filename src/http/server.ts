@@ -97,9 +97,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    const agent = request.headers['user-agent'];
-    const isProgram = !request.routeOptions.config.isForPeople;
-    if (isProgram && (agent === undefined || agent.trim() === '')) done(missingUserAgent());
+    if (isNameless(request)) done(missingUserAgent());
     else done(hostFault(request, reply) ?? targetFault(request, reply));
   });
   const unread = createUnreadAnswers(world, server.server);
@@ -198,6 +196,10 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     });
   }
 }
+
+/** A program has to say what it is. */
+const isNameless = ({ headers, routeOptions }: FastifyRequest): boolean =>
+  !routeOptions.config.isForPeople && (headers['user-agent'] ?? '').trim() === '';
 
 /** A picture is the whole body of its upload. */
 function bodyLimitOf(operation: OperationValidators, { http, images }: World['config']): number {
