@@ -1,0 +1,83 @@
+// the link of an invitation --> who may do what with it
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { tokenOf } from '../../src/resources/invitations/index.ts';
+import { accountOf, PASSWORD, signIn } from '../rig/page-people.ts';
+import { PageVisitor } from '../rig/page-visitor.ts';
+import { peopleOf } from '../rig/people.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+  team = await scene.team('The <i>team</i>');
+  await team.domain();
+});
+afterEach(() => scene.clock.advance(16 * 60_000));
+afterAll(() => scene.close());
+
+/** The link in the mail of an invitation to this address. */
+async function invite(email: string): Promise<string> {
+  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const made = await owner.call('POST', `/teams/${team.id}/invitations`, { email, role: 'member' });
+  expect(made.status, made.text).toBe(201);
+  const { world } = scene.app;
+  const row = await world.db.get<{ id: string; token_hash: string }>('select * from team_invitations where id = ?', [
+    made.body.id,
+  ]);
+  return `/invitation?token=${row ? tokenOf(world, row) : ''}`;
+}
+
+const BUTTON = 'Make my account and join';
+
+it('makes an account, joins and signs in, once', async () => {
+  const visitor = new PageVisitor(scene);
+  const link = await invite('grace@people.example');
+  const page = await visitor.follow(visitor.open(link));
+  expect(page.heading).toBe('You are invited to The <i>team</i>');
+  expect(page.text).toContain('invites grace@people.example to the team The <i>team</i>, in the role member.');
+  const short = await visitor.send(page, BUTTON, { name: 'Grace', password: 'x' });
+  expect(short.forms[0]).toMatchObject({
+    faults: { password: 'Password must have 6 to 4096 characters.' },
+    fields: { name: 'Grace' },
+  });
+  const account = await visitor.follow(visitor.send(short, BUTTON, { password: PASSWORD }));
+  expect(account.text).toContain('You are in the team now.');
+  expect(account.text).toContain('you are here, as member');
+  const again = new PageVisitor(scene);
+  expect((await again.follow(again.open(link))).text).toContain('This address has an account.');
+});
+
+it('of an address with an account asks to sign in, and comes back to accept', async () => {
+  const { email } = await accountOf(scene);
+  const visitor = new PageVisitor(scene);
+  const page = await visitor.follow(visitor.open(await invite(email)));
+  expect(page.links).toContain('/sign-in?next=%2Finvitation');
+  const signIn2 = await visitor.open('/sign-in?next=%2Finvitation');
+  const back = await visitor.follow(visitor.send(signIn2, 'Sign in', { email, password: PASSWORD }));
+  const done = await visitor.follow(visitor.send(back, 'Accept'));
+  expect(done.text).toContain('you are here, as member');
+});
+
+it('is shown to somebody else who is signed in, and not accepted for them', async () => {
+  const { email } = await accountOf(scene);
+  const visitor = new PageVisitor(scene);
+  await signIn(visitor, email);
+  const page = await visitor.follow(visitor.open(await invite('hopper@people.example')));
+  expect(page.text).toContain(`You are signed in as ${email}, which is another address.`);
+  expect(page.forms.map(({ submit }) => submit)).toEqual(['Sign out, and go on']);
+  const token = (await invite('lovelace@people.example')).split('=')[1] ?? '';
+  expect(await visitor.open('/invitation', { body: `token=${token}` })).toMatchObject({ status: 403 });
+  const on = await visitor.follow(visitor.send(page, 'Sign out, and go on'));
+  expect(on.forms.map(({ submit }) => submit)).toEqual([BUTTON]);
+});
+
+it('without its token, withdrawn or expired says nothing of the team', async () => {
+  const visitor = new PageVisitor(scene);
+  expect(await visitor.open('/invitation')).toMatchObject({ status: 404, heading: 'This link does not work' });
+  const link = await invite('late@people.example');
+  scene.clock.advance(7 * 86_400_000);
+  const late = await visitor.follow(visitor.open(link));
+  expect(late).toMatchObject({ status: 404 });
+  expect(late.text).not.toContain('late@people.example');
+});

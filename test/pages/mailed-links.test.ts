@@ -1,0 +1,127 @@
+// a link in a mail --> signing up, verifying an address, choosing a new password
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { resetTokens, verificationTokens } from '../../src/resources/accounts/index.ts';
+import { accountOf, PASSWORD, signIn } from '../rig/page-people.ts';
+import { PageVisitor } from '../rig/page-visitor.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'], config: { accounts: { sign_up: 'open' } } });
+});
+afterEach(() => scene.clock.advance(16 * 60_000));
+afterAll(() => scene.close());
+
+const newest = async (table: string): Promise<string> =>
+  (await scene.app.world.db.get<{ id: string }>(`select id from ${table} order by id desc limit 1`))?.id ?? '';
+
+/** The links as their mails have them. */
+const verification = async () => verificationTokens.make(scene.app.world.secrets, await newest('sign_ups'));
+const reset = async () => resetTokens.make(scene.app.world.secrets, await newest('password_resets'));
+
+describe('signing up', () => {
+  it('mails a link, whose button begins the account', async () => {
+    const visitor = new PageVisitor(scene);
+    const page = await visitor.open('/sign-up');
+    const mailed = await visitor.follow(
+      visitor.send(page, 'Make an account', { email: 'new@people.example', name: 'New', password: PASSWORD }),
+    );
+    expect(mailed.heading).toBe('Look into your mailbox');
+    const token = await verification();
+    const opened = await visitor.open(`/verify-email?token=${token}`);
+    expect(opened).toMatchObject({ status: 303, leadsTo: '/verify-email' });
+    expect(opened.headers['set-cookie']?.[0]).toMatch(/; HttpOnly; SameSite=Lax/);
+    const asked = await visitor.follow(opened);
+    expect(asked.heading).toBe('Verify your address');
+    expect((await signIn(new PageVisitor(scene), 'new@people.example')).status).toBe(422);
+    const done = await visitor.follow(visitor.send(asked, 'Yes, begin my account'));
+    expect(done.text).toContain('Your address is verified.');
+    expect((await signIn(visitor, 'new@people.example')).heading).toBe('Your account');
+  });
+
+  it('is answered alike for an address that has an account', async () => {
+    const { email } = await accountOf(scene);
+    const visitor = new PageVisitor(scene);
+    const page = await visitor.open('/sign-up');
+    const known = await visitor.send(page, 'Make an account', { email, password: PASSWORD });
+    const unknown = await visitor.send(page, 'Make an account', {
+      email: 'nobody.else@people.example',
+      password: PASSWORD,
+    });
+    expect([known.status, known.leadsTo, known.html]).toEqual([unknown.status, unknown.leadsTo, unknown.html]);
+  });
+
+  it('says what is wrong by the field, and keeps what was typed but for the password', async () => {
+    const visitor = new PageVisitor(scene);
+    const page = await visitor.open('/sign-up');
+    const typed = { email: 'a@people.example', name: 'A"<b>', password: 'short' };
+    const wrong = await visitor.send(page, 'Make an account', typed);
+    expect(wrong).toMatchObject({ status: 400, title: 'Error: Make an account – rasket' });
+    expect(wrong.forms[0]).toMatchObject({
+      faults: { password: 'Password must have 6 to 4096 characters.' },
+      fields: { email: 'a@people.example', password: '' },
+    });
+    expect(wrong.html).toContain('value="A&quot;&lt;b&gt;"');
+  });
+
+  it('a link that is none of ours, or was cut short, says so', async () => {
+    const visitor = new PageVisitor(scene);
+    for (const token of ['rv_x', 'rv_%0d%0a', '%3Cscript%3E', 'a'.repeat(600)]) {
+      const page = await visitor.follow(visitor.open(`/verify-email?token=${token}`));
+      const answer = page.forms.length === 0 ? page : await visitor.send(page, 'Yes, begin my account');
+      expect(answer).toMatchObject({ status: 404, heading: 'This link does not work' });
+    }
+  });
+});
+
+describe('a new password', () => {
+  it('is chosen with a link, which works once, and ends all sessions', async () => {
+    const { email } = await accountOf(scene);
+    const [visitor, elsewhere] = [new PageVisitor(scene), new PageVisitor(scene)];
+    await signIn(elsewhere, email);
+    const mailed = await visitor.follow(
+      visitor.send(await visitor.open('/forgot-password'), 'Mail me a link', { email }),
+    );
+    expect(mailed.heading).toBe('Look into your mailbox');
+    const link = `/reset-password?token=${await reset()}`;
+    const page = await visitor.follow(visitor.open(link));
+    expect(page.heading).toBe('Choose a new password');
+    const short = await visitor.send(page, 'Set the new password', { password: 'x' });
+    expect(short.forms[0]?.faults['password']).toBe('Password must have 6 to 4096 characters.');
+    const done = await visitor.follow(visitor.send(short, 'Set the new password', { password: 'a new password' }));
+    expect(done.text).toContain('Your new password is set');
+    expect((await elsewhere.open('/account')).status).toBe(303);
+    expect((await signIn(elsewhere, email, 'a new password')).heading).toBe('Your account');
+    const again = await visitor.follow(visitor.open(link));
+    expect(await visitor.send(again, 'Set the new password', { password: 'a third one' })).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('is answered alike for an address without an account', async () => {
+    const { email } = await accountOf(scene);
+    const visitor = new PageVisitor(scene);
+    const page = await visitor.open('/forgot-password');
+    const ask = (address: string) => visitor.send(page, 'Mail me a link', { email: address });
+    const [known, unknown] = [await ask(email), await ask('nobody@people.example')];
+    expect([known.status, known.leadsTo, known.html]).toEqual([unknown.status, unknown.leadsTo, unknown.html]);
+  });
+
+  it('stays with the link of its own tab when another is opened', async () => {
+    const { email } = await accountOf(scene);
+    const visitor = new PageVisitor(scene);
+    await visitor.send(await visitor.open('/forgot-password'), 'Mail me a link', { email });
+    const page = await visitor.follow(visitor.open(`/reset-password?token=${await reset()}`));
+    await visitor.open('/reset-password?token=rp_of_somebody_else');
+    const done = await visitor.send(page, 'Set the new password', { password: 'a new password' });
+    expect(done.leadsTo).toBe('/sign-in?said=password-changed');
+  });
+});
+
+it('where nobody makes an account by themselves, the page says so', async () => {
+  await using closed = await startScene({ roles: ['http'], config: { accounts: { sign_up: 'closed' } } });
+  const visitor = new PageVisitor(closed);
+  expect(await visitor.open('/sign-up')).toMatchObject({ status: 403, heading: 'No accounts are made here' });
+  expect((await visitor.open('/sign-up', { body: 'email=a@b.example' })).status).toBe(403);
+  expect((await visitor.open('/sign-in')).links).not.toContain('/sign-up');
+});

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { createUser } from '../../src/resources/users/index.ts';
+import { codeOf, fromBase32, stepAt } from '../../src/protocol/totp/index.ts';
+import { PageVisitor, type PageSeen } from './page-visitor.ts';
+import type { Scene, Team } from './scene.ts';
+
+export const PASSWORD = 'correct horse battery staple';
+
+let people = 0;
+
+/** Somebody who signs in by password, in the team if one is named. */
+export async function accountOf(scene: Scene, { team, email }: { team?: Team; email?: string } = {}) {
+  const { world } = scene.app;
+  const address = email ?? `page.person${++people}@people.example`;
+  const { id } = await createUser(world, { email: address, name: 'Ada', password: PASSWORD, isVerified: true });
+  if (team) await joinTeam(scene, team, id);
+  return { id, email: address };
+}
+
+export async function joinTeam(scene: Scene, team: Team, userId: string, role = 'owner'): Promise<void> {
+  const sql = 'insert into team_members (id, team_id, user_id, role, created_at) values (?, ?, ?, ?, ?)';
+  await scene.app.world.db.run(sql, [randomUUID(), team.id, userId, role, scene.clock.now()]);
+}
+
+/** Signs in through the pages. */
+export async function signIn(visitor: PageVisitor, email: string, password = PASSWORD): Promise<PageSeen> {
+  const page = await visitor.open('/sign-in');
+  return visitor.follow(visitor.send(page, 'Sign in', { email, password }));
+}
+
+/** What an authenticator app shows for a key as a page shows it, so many steps of 30 seconds from now. */
+export const codeFor = (scene: Scene, key: string, steps = 0): string =>
+  codeOf(fromBase32(key.replaceAll(' ', '')) ?? Buffer.alloc(0), stepAt(scene.clock.now()) + steps);
