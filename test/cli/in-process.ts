@@ -19,6 +19,8 @@ export interface Around {
   columns?: number | undefined;
   /** Told of each piece of output as it is written. */
   onOutput?: ((text: string) => void) | undefined;
+  /** Handed what presses Ctrl-C. */
+  onStart?: ((interrupt: () => void) => void) | undefined;
 }
 
 export const { version } = JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -28,7 +30,7 @@ export const { version } = JSON.parse(fs.readFileSync(new URL('../../package.jso
 /** Runs the command line in this process. `shown` is what a terminal gets: both outputs in the order of writing. */
 export async function runInProcess(
   words: readonly string[],
-  { env, cwd, input, columns, onOutput }: Around,
+  { env, cwd, input, columns, onOutput, onStart }: Around,
 ): Promise<Ended & { shown: string }> {
   const heard = { stdout: '', stderr: '', shown: '' };
   const output = (name: 'stdout' | 'stderr'): Writable => {
@@ -47,6 +49,7 @@ export async function runInProcess(
   });
   const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
   const its = Object.assign(new EventEmitter(), { ...streams, env, cwd: () => cwd, exitCode: undefined });
+  onStart?.(() => void its.emit('SIGINT'));
   const code = await runProgram(['node', 'rasket', ...words], version, its as unknown as CommandProcess);
   return { ...heard, code };
 }
