@@ -14,7 +14,7 @@ export interface Around {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
   /** What standard input holds; without it there is none. */
-  input?: string | undefined;
+  input?: string | AsyncIterable<Buffer> | undefined;
   /** At a terminal of so many columns; otherwise all three streams are pipes. */
   columns?: number | undefined;
   /** Told of each piece of output as it is written. */
@@ -44,9 +44,8 @@ export async function runInProcess(
     };
     return Object.assign(new Writable({ write }), { isTTY: columns !== undefined, columns });
   };
-  const stdin = Object.assign(Readable.from(input === undefined ? [] : [Buffer.from(input)]), {
-    isTTY: columns !== undefined,
-  });
+  const given = typeof input === 'string' ? [Buffer.from(input)] : (input ?? []);
+  const stdin = Object.assign(Readable.from(given), { isTTY: columns !== undefined });
   const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
   const its = Object.assign(new EventEmitter(), { ...streams, env, cwd: () => cwd, exitCode: undefined });
   onStart?.(() => void its.emit('SIGINT'));

@@ -1,4 +1,4 @@
-import { startAnswering, type Asked, type Reply } from './contract-server.ts';
+import { startAnswering, type Answer, type Asked } from './contract-server.ts';
 import { runInProcess, type Around } from './in-process.ts';
 
 export interface Heard {
@@ -12,7 +12,7 @@ export interface Heard {
 /** Speaks a command in this process, into a pipe or at a terminal of so many columns, to a server that answers what a test says. */
 export async function speak(
   words: string[],
-  answer: (asked: Asked, count: number) => Reply | Promise<Reply>,
+  answer: (asked: Asked, count: number) => Answer | Promise<Answer>,
   { columns, ...around }: { columns?: number } & Pick<Around, 'onOutput' | 'onStart' | 'input'> = {},
 ): Promise<Heard> {
   const server = await startAnswering(answer);
