@@ -37,7 +37,7 @@ async function makeWelcome(scene: Scene): Promise<string> {
   const steps = graph.steps.map((one) =>
     one.key === 'buyers' ? { ...one, config: { segment_id: has.segment } } : one,
   );
-  const { id } = await call('POST', '/automations', { name: 'Welcome', status: 'enabled', ...graph, steps });
+  await call('POST', '/automations', { name: 'Welcome', status: 'enabled', ...graph, steps });
   const contact = async (name: string): Promise<string> =>
     (
       await call('POST', '/contacts', {
