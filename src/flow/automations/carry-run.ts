@@ -6,7 +6,7 @@ import type { RunRow } from '../../resources/automation-runs/index.ts';
 import { findGraph, type ConnectionType, type Graph, type Step } from '../../resources/automations/index.ts';
 import { RunWriter, TakenOver } from './run-writer.ts';
 import { createTakeStep } from './take-step.ts';
-import { Postponed } from './taken.ts';
+import { Postponed, type Taken } from './taken.ts';
 
 interface Parts {
   owner: string;
@@ -59,6 +59,16 @@ export function createCarryRun(
     }
   }
 
+  /** The step is done: what fails here is no failure of it. The queue looks by itself, if later. */
+  function tellCommitted({ id, automation_id: automationId }: RunRow, { afterwards, hasMail }: Taken): void {
+    try {
+      afterwards?.();
+      if (hasMail) wakeQueue();
+    } catch (error) {
+      log.error({ err: error, runId: id, automationId }, 'automations: a step is done, and was not told on');
+    }
+  }
+
   /** Answers the step that follows at once; undefined where the run is over. */
   async function carry(run: RunRow, step: Step, graph: Graph): Promise<Step | 'waits' | undefined> {
     try {
@@ -69,8 +79,7 @@ export function createCarryRun(
       }
       const next = nextOf(graph, step, taken.way ?? 'default');
       await writer.finish(run, { step, taken, next });
-      taken.afterwards?.();
-      if (taken.hasMail) wakeQueue();
+      tellCommitted(run, taken);
       return next;
     } catch (error) {
       if (error instanceof Postponed) {
