@@ -215,10 +215,10 @@ function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answe
   return (request, response) => all.some((answers) => answers(request, response));
 }
 
-/** Whose requests are counted together. */
+/** Whose requests are counted together: those of all keys of a team, and those of each person apart from them. */
 function bucketOf(caller: Caller | undefined): string | undefined {
   if (caller?.actor.kind === 'operator') return `operator:${caller.actor.operatorId}`;
-  if (caller?.actor.kind === 'session' && caller.teamId === null) return `user:${caller.actor.userId}`;
+  if (caller?.actor.kind === 'session') return `user:${caller.actor.userId}`;
   return caller && `team:${caller.teamId}`;
 }
 

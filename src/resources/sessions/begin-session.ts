@@ -6,6 +6,7 @@ import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam } from '../teams/index.ts';
 import { presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
+import { rememberBrowser } from './known-browser.ts';
 import { allTeamsOf } from './own-teams.store.ts';
 
 const DAY_SECONDS = 24 * 3600;
@@ -44,6 +45,7 @@ export async function beginSession(
     await within(tx);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
+  rememberBrowser(store, browser, user.email_key);
   return {
     object: 'session' as const,
     user: presentUser(user),
