@@ -160,7 +160,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
     const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
-    await startNode(node, world, { smtp, tls });
+    await startNode(node, world, { http, smtp, tls });
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
@@ -261,7 +261,7 @@ function startHttpPort(
 async function startNode(
   node: Node,
   { clock, config }: World,
-  { smtp, tls }: { smtp: SmtpPorts | undefined; tls: ServerTls | undefined },
+  { http, smtp, tls }: { http: HttpPort | undefined; smtp: SmtpPorts | undefined; tls: ServerTls | undefined },
 ): Promise<void> {
   const since = clock.now();
   const advice = { words: 'Then start the server again, with systemd by', command: 'systemctl restart rasket' };
@@ -275,6 +275,12 @@ async function startNode(
       }),
     ),
   );
+  node.watch(() => {
+    const proxy = http?.unknownProxy();
+    if (!proxy) return [];
+    const summary = `${proxy.address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
+    return [findingOf('proxy_not_trusted', { summary, subjects: [proxy.address], since: proxy.since })];
+  });
   const isCapturing = config.delivery.capture;
   node.watch(() => (tls ? certificateFindings(tls.standing(), { now: clock.now(), isCapturing }) : []));
   await node.start();

@@ -32,12 +32,15 @@ import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
+import { createUnknownProxy, type UnknownProxy } from './unknown-proxy.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
 export interface HttpPort {
   host: string;
   port: number;
   url: string;
+  /** A proxy in front that the settings do not name. */
+  unknownProxy: UnknownProxy['seen'];
   /** Takes no new requests, and gives those under way `graceMs` to be answered. */
   close(graceMs: number): Promise<void>;
 }
@@ -70,6 +73,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersPublic = publicRoutesOf(world, parts.tracking);
+  const unknownProxy = createUnknownProxy(world);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -83,6 +87,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       const listener = createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
         if (!listener.listening) response.shouldKeepAlive = false;
+        unknownProxy.note(request);
         if (!answersPublic(request, response)) api(request, response);
       });
       return listener;
@@ -119,6 +124,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     host: address,
     port,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
+    unknownProxy: unknownProxy.seen,
     async close(graceMs) {
       await closeServer(server, world, graceMs);
       unread.close();
