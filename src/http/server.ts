@@ -32,15 +32,13 @@ import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
-import { createUnknownProxy, type UnknownProxy } from './unknown-proxy.ts';
+import type { UnknownProxy } from './unknown-proxy.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
 export interface HttpPort {
   host: string;
   port: number;
   url: string;
-  /** A proxy in front that the settings do not name. */
-  unknownProxy: UnknownProxy['seen'];
   /** Takes no new requests, and gives those under way `graceMs` to be answered. */
   close(graceMs: number): Promise<void>;
 }
@@ -56,6 +54,8 @@ const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
 export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
   authenticators?: readonly Authenticator[];
+  /** Looks at every request. */
+  unknownProxy?: UnknownProxy;
 }
 
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
@@ -72,8 +72,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersPublic = publicRoutesOf(world, parts.tracking);
-  const unknownProxy = createUnknownProxy(world);
+  const answersPublic = publicRoutesOf(world, parts);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -87,7 +86,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       const listener = createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
         if (!listener.listening) response.shouldKeepAlive = false;
-        unknownProxy.note(request);
         if (!answersPublic(request, response)) api(request, response);
       });
       return listener;
@@ -124,7 +122,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     host: address,
     port,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
-    unknownProxy: unknownProxy.seen,
     async close(graceMs) {
       await closeServer(server, world, graceMs);
       unread.close();
@@ -211,14 +208,17 @@ function bodyLimitOf(operation: OperationValidators, { http, images }: World['co
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
 /** The pages that run before the API, for people without a key. */
-function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answers {
+function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): Answers {
   const all = [
     createTrackingRoutes(world, tracking),
     createImageRoutes(world),
     createPreferencePages(world),
     createPlaygroundPages(world),
   ];
-  return (request, response) => all.some((answers) => answers(request, response));
+  return (request, response) => {
+    unknownProxy?.note(request);
+    return all.some((answers) => answers(request, response));
+  };
 }
 
 /** Whose requests are counted together: those of all keys of a team, and those of each person apart from them. */

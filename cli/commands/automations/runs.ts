@@ -1,15 +1,9 @@
 import { automationRuns } from '../../families/index.ts';
 import type { List } from '../../families/family.ts';
 import { CliFault } from '../../output/index.ts';
-import { runList, type ListOptions } from '../run-list.ts';
+import { runList } from '../run-list.ts';
 import type { Session } from '../session.ts';
-import { watchRuns } from './watch-runs.ts';
-
-export interface WatchOptions extends ListOptions {
-  watch?: boolean;
-  untilDone?: boolean;
-  status?: string;
-}
+import { watchRuns, type WatchOptions } from './watch-runs.ts';
 
 export async function runRuns(
   session: Session,

@@ -2,9 +2,15 @@ import { ApiFault, NoAnswer } from '../../client/index.ts';
 import type { ItemOf, List } from '../../families/family.ts';
 import { namedFields, openTable, pickFields, shownFields, tableColumns } from '../../output/index.ts';
 import { hintWide } from '../hint-wide.ts';
+import type { ListOptions } from '../run-list.ts';
 import type { Session } from '../session.ts';
 import { untilStopped } from '../until-stopped.ts';
-import type { WatchOptions } from './runs.ts';
+
+export interface WatchOptions extends ListOptions {
+  watch?: boolean;
+  untilDone?: boolean;
+  status?: string;
+}
 
 type Run = ItemOf<'listAutomationRuns'>;
 

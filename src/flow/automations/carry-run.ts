@@ -59,16 +59,6 @@ export function createCarryRun(
     }
   }
 
-  /** The step is done: what fails here is no failure of it. The queue looks by itself, if later. */
-  function tellCommitted({ id, automation_id: automationId }: RunRow, { afterwards, hasMail }: Taken): void {
-    try {
-      afterwards?.();
-      if (hasMail) wakeQueue();
-    } catch (error) {
-      log.error({ err: error, runId: id, automationId }, 'automations: a step is done, and was not told on');
-    }
-  }
-
   /** Answers the step that follows at once; undefined where the run is over. */
   async function carry(run: RunRow, step: Step, graph: Graph): Promise<Step | 'waits' | undefined> {
     try {
@@ -79,7 +69,7 @@ export function createCarryRun(
       }
       const next = nextOf(graph, step, taken.way ?? 'default');
       await writer.finish(run, { step, taken, next });
-      tellCommitted(run, taken);
+      tellOn(world, run, { taken, wakeQueue });
       return next;
     } catch (error) {
       if (error instanceof Postponed) {
@@ -90,6 +80,20 @@ export function createCarryRun(
       await writer.fail(run, step, error.message);
       return undefined;
     }
+  }
+}
+
+/** The step is done: what fails here is no failure of it. The queue looks by itself, if later. */
+function tellOn(
+  { log }: World,
+  { id, automation_id: automationId }: RunRow,
+  { taken, wakeQueue }: { taken: Taken; wakeQueue: () => void },
+): void {
+  try {
+    taken.afterwards?.();
+    if (taken.hasMail) wakeQueue();
+  } catch (error) {
+    log.error({ err: error, runId: id, automationId }, 'automations: a step is done, and was not told on');
   }
 }
 

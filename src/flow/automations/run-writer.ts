@@ -2,7 +2,14 @@ import { recordEvents } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { createGroupCommit, eachAlone, type Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { endRun, isHeld, moveRun, putOffRun, writeRunStep, type RunRow } from '../../resources/automation-runs/index.ts';
+import {
+  endRun,
+  isHeld,
+  moveRun,
+  putOffRun,
+  writeRunStep,
+  type RunRow,
+} from '../../resources/automation-runs/index.ts';
 import type { Step } from '../../resources/automations/index.ts';
 import { countUsage } from '../../resources/usage/index.ts';
 import type { Taken } from './taken.ts';

@@ -1,4 +1,5 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Browser } from '../access/index.ts';
 
@@ -7,12 +8,11 @@ export const BROWSER_COOKIE = 'rasket_browser';
 
 const PURPOSE = 'known browser';
 const SECONDS = 365 * 24 * 3600;
-const ID_BYTES = 18;
-const FORM = /^([A-Za-z0-9_-]{24})\.([A-Za-z0-9_-]{43})$/;
+const FORM = /^([A-Za-z0-9_-]{32})\.([A-Za-z0-9_-]{43})$/;
 
 /** Keeps in the browser that this account was signed in to from it. */
 export function rememberBrowser(store: Store, browser: Browser, emailKey: string): void {
-  const id = knownBrowser(store, browser, emailKey) ?? randomBytes(ID_BYTES).toString('base64url');
+  const id = knownBrowser(store, browser, emailKey) ?? newToken('');
   const mac = store.secrets.mac(PURPOSE, signed(id, emailKey)).toString('base64url');
   browser.keep(BROWSER_COOKIE, `${id}.${mac}`, SECONDS);
 }

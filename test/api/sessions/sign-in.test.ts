@@ -155,7 +155,7 @@ describe('attacks', () => {
     const before = await logIn();
     const [, kept = ''] = before.headers.getSetCookie();
     expect(kept).toMatch(
-      /^rasket_browser=[\w-]{24}\.[\w-]{43}; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+      /^rasket_browser=[\w-]{32}\.[\w-]{43}; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
     );
     const known = { ...own(), cookie: browserOf(before) };
     for (let i = 0; i < 10; i++) await logIn('ada@example.com', `guess ${i}`);
