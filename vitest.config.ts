@@ -25,7 +25,7 @@ const withoutDatabase = [
   'test/sdk/samples.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
-  'test/cli/{advice,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
+  'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
@@ -51,7 +51,7 @@ const onBoth = [
   'test/pages/*.test.ts',
   'test/platform/*.test.ts',
   'test/fault/{broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
-  'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-mail,automations-model,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
+  'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-locks,automations-mail,automations-model,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
   'test/flow/{broadcast-holds,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',

@@ -50,7 +50,7 @@ import {
   type Listeners,
   type WebhookSender,
 } from './flow/webhooks/index.ts';
-import { startHttp, type HttpPort } from './http/index.ts';
+import { createUnknownProxy, startHttp, type HttpPort, type UnknownProxy } from './http/index.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
@@ -61,7 +61,7 @@ import { openProcessMarks, type ProcessMarks } from './platform/process-mark/ind
 import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
-import { certificateFindings, findingOf } from './resources/findings/index.ts';
+import { certificateFindings, findingOf, type Finding } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
@@ -256,7 +256,16 @@ function startHttpPort(
     database: () => ping(world.db),
     storage: () => world.blobs.check(),
   };
-  return startHttp({ world, version, checks, ...stages, document: loadContract() });
+  const unknownProxy = createUnknownProxy(world);
+  stages.node.watch(() => proxyFindings(unknownProxy));
+  return startHttp({ world, version, checks, ...stages, unknownProxy, document: loadContract() });
+}
+
+function proxyFindings({ seen }: UnknownProxy): Finding[] {
+  const proxy = seen();
+  if (!proxy) return [];
+  const summary = `${proxy.address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
+  return [findingOf('proxy_not_trusted', { summary, subjects: [proxy.address], since: proxy.since })];
 }
 
 /** The node begins to report, also what is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */

@@ -30,8 +30,8 @@ export const bucketOfAddress = (address: string): string => `address:${clientKey
 const BUCKETS_MAX = 50_000;
 
 /**
- * A token bucket for each team, and for each address of callers without a credential. On PostgreSQL all nodes share the
- * teams' buckets; those of addresses are local to a node.
+ * A token bucket for each team's keys, for each person, and for each address of callers without a credential. On PostgreSQL all
+ * nodes share the teams' buckets; the others are local to a node.
  */
 export function createRateLimit(world: World): RateLimit {
   const { requests_per_second: perSecond, burst } = world.config.rate_limit;

@@ -33,6 +33,7 @@ import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
+import type { UnknownProxy } from './unknown-proxy.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
 export interface HttpPort {
@@ -54,6 +55,8 @@ const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
 export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
   authenticators?: readonly Authenticator[];
+  /** Looks at every request. */
+  unknownProxy?: UnknownProxy;
 }
 
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
@@ -70,7 +73,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersPublic = publicRoutesOf(world, parts.tracking);
+  const answersPublic = publicRoutesOf(world, parts);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -205,20 +208,23 @@ function bodyLimitOf(operation: OperationValidators, { http, images }: World['co
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
 /** The pages that run before the API, for people without a key. */
-function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answers {
+function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): Answers {
   const all = [
     createTrackingRoutes(world, tracking),
     createImageRoutes(world),
     createPreferencePages(world),
     createPlaygroundPages(world),
   ];
-  return (request, response) => all.some((answers) => answers(request, response));
+  return (request, response) => {
+    unknownProxy?.note(request);
+    return all.some((answers) => answers(request, response));
+  };
 }
 
-/** Whose requests are counted together. */
+/** Whose requests are counted together: those of all keys of a team, and those of each person apart from them. */
 function bucketOf(caller: Caller | undefined): string | undefined {
   if (caller?.actor.kind === 'operator') return `operator:${caller.actor.operatorId}`;
-  if (caller?.actor.kind === 'session' && caller.teamId === null) return `user:${caller.actor.userId}`;
+  if (caller?.actor.kind === 'session') return `user:${caller.actor.userId}`;
   return caller && `team:${caller.teamId}`;
 }
 

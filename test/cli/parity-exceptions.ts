@@ -109,6 +109,7 @@ export const exceptions: Record<string, Exception> = {
   },
   createAutomation: { given: graph },
   updateAutomation: { given: graph },
+  listAutomationRuns: { beside: { '--watch': 'asks again and again', '--until-done': 'when --watch ends' } },
   createSegment: { given: { filter } },
   previewSegment: { given: { filter } },
   addSuppressions: { given: { emails: two } },

@@ -171,5 +171,5 @@ it(
     const contacts = await all(program, '/contacts');
     expect(contacts.filter(({ first_name: name }) => name !== 'Reached')).toEqual([]);
   },
-  300_000 + RUNS * 100,
+  300_000 + RUNS * 300,
 );

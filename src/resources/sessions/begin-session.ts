@@ -7,6 +7,7 @@ import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam, type TeamRow } from '../teams/index.ts';
 import { lockUser, mustNotBeDisabled, presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
+import { rememberBrowser } from './known-browser.ts';
 import { allTeamsOf } from './own-teams.store.ts';
 
 export const DAY_SECONDS = 24 * 3600;
@@ -48,6 +49,7 @@ export async function beginSession(
     await insertSession(tx, session);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
+  rememberBrowser(store, browser, user.email_key);
   return {
     object: 'session' as const,
     user: presentUser(user),

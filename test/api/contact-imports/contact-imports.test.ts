@@ -67,6 +67,7 @@ describe('POST /contacts/imports', () => {
     const at = new Date(scene.clock.now()).toISOString();
     const item = {
       ...{ id, status: 'completed', created_at: at, completed_at: at, counts, on_conflict: 'skip' },
+      start_automations: false,
       ignored_columns: [{ column: 5, name: 'Notes' }],
     };
     expect((await call(team, 'GET', `/contacts/imports/${id}`)).body).toEqual({ object: 'contact_import', ...item });
