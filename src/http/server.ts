@@ -97,10 +97,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    const agent = request.headers['user-agent'];
-    const isProgram = !request.routeOptions.config.isForPeople;
-    if (isProgram && (agent === undefined || agent.trim() === '')) done(missingUserAgent());
-    else done(hostFault(request, reply) ?? targetFault(request, reply));
+    done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply));
   });
   const unread = createUnreadAnswers(world, server.server);
   endSlowUploads(world, server.server);
@@ -282,7 +279,9 @@ function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | unde
   return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requests need one.' });
 }
 
-function missingUserAgent(): Refusal {
+/** Programs say what they are; a person's browser need not. */
+function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefined {
+  if (routeOptions.config.isForPeople || headers['user-agent']?.trim()) return undefined;
   const refusal = refuse('validation_error', {
     status: 403,
     say: 'Send a User-Agent header; requests without one are refused.',
