@@ -285,8 +285,9 @@ function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | unde
   return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requests need one.' });
 }
 
+/** Programs say what they are; a person's browser need not. */
 function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefined {
-  if (routeOptions.config.isForPeople || (headers['user-agent'] ?? '').trim() !== '') return undefined;
+  if (routeOptions.config.isForPeople || headers['user-agent']?.trim()) return undefined;
   const refusal = refuse('validation_error', {
     status: 403,
     say: 'Send a User-Agent header; requests without one are refused.',
