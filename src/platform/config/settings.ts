@@ -200,6 +200,10 @@ export const sections = {
     days: integer({ min: 1, max: 365, unit: 'days' }),
     secure_cookie: flag(),
   },
+  sso: {
+    allow_private: cidrs,
+    answer_seconds: integer({ min: 1, max: 60, ...seconds }),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),

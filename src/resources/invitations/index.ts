@@ -6,4 +6,4 @@ export { acceptInvitation } from './accept-invitation.ts';
 export { createInvitation, listInvitations, revokeInvitation } from './invite.ts';
 export { forgetInvitations } from './forget-invitations.ts';
 export { tokenOf } from './invitation-token.ts';
-export { noteInvitationMailed, unmailedInvitations, type InvitationRow } from './invitations.store.ts';
+export { findOpenInvitationTo, noteAccepted, noteInvitationMailed, unmailedInvitations, type InvitationRow } from './invitations.store.ts';

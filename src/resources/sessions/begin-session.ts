@@ -6,7 +6,7 @@ import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam } from '../teams/index.ts';
 import { presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
-import { allTeamsOf } from './own-teams.store.ts';
+import { allTeamsOf, closedTeamsOf } from './own-teams.store.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const USER_AGENT_CHARS_MAX = 500;
@@ -14,15 +14,18 @@ const USER_AGENT_CHARS_MAX = 500;
 /**
  * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
  * part of the same transaction. The session that the browser had before ends: a token that somebody else has planted is
- * worth nothing afterwards.
+ * worth nothing afterwards. `ssoTeamId` is the team through whose provider the person came, and which comes first.
  */
 export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
   user: UserRow,
   within: (tx: Executor) => Promise<unknown>,
+  ssoTeamId: string | null = null,
 ) {
-  const teams = await allTeamsOf(store.db, user.id);
-  const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
+  const closed = await closedTeamsOf(store.db, user.id, ssoTeamId);
+  const teams = (await allTeamsOf(store.db, user.id)).filter(({ id }) => !closed.has(id));
+  const team =
+    teams.find(({ id }) => id === ssoTeamId) ?? teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
   const token = newToken('rks_');
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
@@ -32,6 +35,7 @@ export async function beginSession(
   const session = {
     ...{ id: store.ids.uuid(), token_hash: hashToken(token), user_id: user.id, current_team_id: team?.id ?? null },
     ...{ created_at: now, last_used_at: now, expires_at: now + seconds * 1000, address, user_agent: userAgent },
+    sso_team_id: ssoTeamId,
   };
   const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
   const audit = audited(store, {
@@ -47,6 +51,6 @@ export async function beginSession(
   return {
     object: 'session' as const,
     user: presentUser(user),
-    current_team: team ? presentTeam(store.config, team) : null,
+    current_team: team ? await presentTeam(store, team) : null,
   };
 }

@@ -4,6 +4,7 @@
  * the password is looked at.
  */
 export { createSessionAuthentication, SESSION_COOKIE } from './authenticate-session.ts';
+export { beginSession } from './begin-session.ts';
 export { logIn } from './log-in.ts';
 export { logOut } from './log-out.ts';
 export { getMe, getSession } from './read-session.ts';

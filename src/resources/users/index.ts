@@ -5,4 +5,4 @@
 export { createUser } from './create-user.ts';
 export { emailKeyOf } from './email-key.ts';
 export { presentUser } from './present.ts';
-export { findUser, findUserByEmailKey, listUsers, type UserRow } from './users.store.ts';
+export { claimUnverified, findUser, findUserByEmailKey, insertUser, listUsers, type UserRow } from './users.store.ts';
