@@ -11,6 +11,6 @@ export function readAddress(text: string): string | undefined {
 
 /** Its domain in the form in which domains are kept. */
 export function domainOfAddress(address: string): string | undefined {
-  const parsed = parseDomainName(splitAddress(address).domain);
+  const parsed = parseDomainName(splitAddress(address)?.domain ?? '');
   return parsed.ok ? parsed.domain : undefined;
 }
