@@ -1,0 +1,138 @@
+import { createHmac, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** How a token is signed: rightly, or as an attacker would. */
+export type Signing = 'right' | 'none' | 'HS256 by the secret' | 'HS256 by the public key' | 'by a foreign key' | 'ES256 said of it';
+
+/** What the provider does otherwise than a right one would. */
+export interface Wrongs {
+  claims?: Record<string, unknown>;
+  /** Claims that the token does not have. */
+  without?: readonly string[];
+  signing?: Signing;
+  /** Parameters of the answer that the browser brings, over the right ones; null takes one away. */
+  answer?: Record<string, string | null>;
+  discovery?: Record<string, unknown>;
+  /** Instead of an answer to this path. */
+  serve?: { path: string; answer: (response: ServerResponse) => void };
+}
+
+export interface StandInProvider extends AsyncDisposable {
+  issuer: string;
+  clientId: string;
+  secret: string;
+  /** Whom it vouches for. */
+  person: Record<string, unknown>;
+  wrong: Wrongs;
+  /** Paths that were asked for, in their order. */
+  asked: string[];
+  /** Signs by a new key from now on, and publishes it alone. */
+  rotate(): void;
+  close(): Promise<void>;
+}
+
+interface Key {
+  id: string;
+  privateKey: KeyObject;
+  publicKey: KeyObject;
+}
+
+const newKey = (): Key => ({ id: randomUUID(), ...generateKeyPairSync('rsa', { modulusLength: 2048 }) });
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** An OpenID Connect provider that lies as it is told to; time is the scene's. */
+export async function startStandInProvider(now: () => number): Promise<StandInProvider> {
+  let key = newKey();
+  const foreign = newKey();
+  const codes = new Map<string, Record<string, string>>();
+  const server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  };
+  const provider: StandInProvider = {
+    ...{ issuer, clientId: 'rasket', secret: 'a secret of the stand-in', person: {}, wrong: {}, asked: [] },
+    rotate: () => void (key = newKey()),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+
+  const json = (response: ServerResponse, value: unknown, status = 200): void => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  };
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', issuer);
+    provider.asked.push(url.pathname);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { serve } = provider.wrong;
+    if (serve?.path === url.pathname) return serve.answer(response);
+    if (url.pathname === '/.well-known/openid-configuration') return json(response, discovery());
+    if (url.pathname === '/jwks') {
+      const jwk = { ...key.publicKey.export({ format: 'jwk' }), kid: key.id, use: 'sig', alg: 'RS256' };
+      return json(response, { keys: [jwk] });
+    }
+    if (url.pathname === '/authorize') return authorize(url, response);
+    if (url.pathname === '/token') return redeem(request, new URLSearchParams(Buffer.concat(chunks).toString()), response);
+    return json(response, { error: 'not_found' }, 404);
+  }
+
+  const discovery = (): object => ({
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+    authorization_response_iss_parameter_supported: true,
+    ...provider.wrong.discovery,
+  });
+
+  function authorize({ searchParams: asked }: URL, response: ServerResponse): void {
+    const code = randomUUID();
+    codes.set(code, Object.fromEntries(asked));
+    const to = new URL(asked.get('redirect_uri') ?? '');
+    const given = { code, state: asked.get('state'), iss: issuer, ...provider.wrong.answer };
+    for (const [name, value] of Object.entries(given)) if (value !== null) to.searchParams.set(name, value);
+    response.writeHead(303, { location: to.href }).end();
+  }
+
+  function redeem({ headers }: IncomingMessage, form: URLSearchParams, response: ServerResponse): void {
+    const asked = codes.get(form.get('code') ?? '');
+    codes.delete(form.get('code') ?? '');
+    const given = encodeURIComponent(provider.secret).replaceAll('%20', '+');
+    const right = `Basic ${Buffer.from(`${provider.clientId}:${given}`).toString('base64')}`;
+    if (headers.authorization !== right) return json(response, { error: 'invalid_client' }, 401);
+    if (!asked) return json(response, { error: 'invalid_grant' }, 400);
+    const seconds = Math.floor(now() / 1000);
+    const claims: Record<string, unknown> = {
+      ...{ iss: issuer, aud: provider.clientId, iat: seconds, exp: seconds + 300, nonce: asked.nonce },
+      ...provider.person,
+      ...provider.wrong.claims,
+    };
+    for (const name of provider.wrong.without ?? []) delete claims[name];
+    const tokens = { access_token: randomUUID(), token_type: 'Bearer', expires_in: 300, id_token: signed(claims) };
+    json(response, tokens);
+  }
+
+  function signed(claims: object): string {
+    const by = provider.wrong.signing ?? 'right';
+    const alg = by === 'none' ? 'none' : by.startsWith('HS256') ? 'HS256' : by.startsWith('ES256') ? 'ES256' : 'RS256';
+    const text = `${part({ alg, kid: key.id, typ: 'JWT' })}.${part(claims)}`;
+    const hmac = (secret: string | Buffer) => createHmac('sha256', secret).update(text).digest('base64url');
+    if (by === 'none') return `${text}.`;
+    if (by === 'HS256 by the secret') return `${text}.${hmac(provider.secret)}`;
+    if (by === 'HS256 by the public key') {
+      return `${text}.${hmac(key.publicKey.export({ type: 'spki', format: 'pem' }))}`;
+    }
+    const { privateKey } = by === 'by a foreign key' ? foreign : key;
+    return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`;
+  }
+
+  return provider;
+}
