@@ -40,22 +40,32 @@ const isVerb = (id: string): id is OperationId => Object.hasOwn(verbs, id);
 
 /** Makes the HTTP answerer of an operation; throws when the program has none for it. */
 export function answererOf(operation: OperationValidators, validators: Validators, services: HttpServices): Answerer {
+  const run = runnerOf(operation, validators, services);
+  if (operation.operationId in pages) return (checked) => run(checked, pageCall(checked, services));
+  const send = senderOf(operation, services);
+  return async (checked) => send(checked.reply, await run(checked));
+}
+
+/** Runs an operation for a request that was checked, with its entry in the audit log; answers what the verb does. */
+export function runnerOf(
+  operation: OperationValidators,
+  validators: Validators,
+  services: HttpServices,
+): (checked: CheckedRequest, page?: PageCall) => Promise<unknown> {
   const { operationId } = operation;
   if (!isVerb(operationId)) throw new Error(`the contract has the operation ${operationId}, and nothing answers it`);
   const answer = verbs[operationId];
   const ctxOf = contexts(validators, services)[callerKindOf(accessOf(operation.operation))];
   const callOf = callReader(operation);
   const isAudited = operation.operation['x-service-audit'] !== undefined;
-  const send = operationId in pages ? undefined : senderOf(operation, services);
-  return async (checked) => {
+  return async (checked, page) => {
     const ctx = ctxOf(checked);
     const audit = isAudited ? audited(ctx.store, noteOf(operation, checked)) : undefined;
     if (audit) ctx.store = audit.store;
-    if (send) return send(checked.reply, await answer(ctx, callOf(checked)));
-    const page = await answer(ctx, callOf(checked), pageCall(checked, services));
+    const answered = await answer(ctx, callOf(checked), page);
     // A read makes no change whose transaction would hold the entry: it is there before the first byte is sent.
-    if (checked.request.method === 'GET') await audit?.write();
-    return page;
+    if (page && checked.request.method === 'GET') await audit?.write();
+    return answered;
   };
 }
 

@@ -28,6 +28,7 @@ import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.t
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
+import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
@@ -75,7 +76,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     bodyLimit: config.http.body_limit_bytes,
     trustProxy: config.http.trusted_proxies.length > 0 ? [...config.http.trusted_proxies] : false,
     routerOptions: { maxParamLength: PATH_SEGMENT_CHARS_MAX, querystringParser: parseQuery },
-    rewriteUrl: (request) => contractTarget(request.url ?? '/'),
+    rewriteUrl: (request) => contractTarget(request.url ?? '/', isPeoplePage),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
     clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
     forceCloseConnections: 'idle',
@@ -97,7 +98,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
     const agent = request.headers['user-agent'];
-    if (agent === undefined || agent.trim() === '') done(missingUserAgent());
+    const isProgram = !request.routeOptions.config.isForPeople;
+    if (isProgram && (agent === undefined || agent.trim() === '')) done(missingUserAgent());
     else done(hostFault(request, reply) ?? targetFault(request, reply));
   });
   const unread = createUnreadAnswers(world, server.server);
@@ -110,6 +112,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
   // RFC 9110 §10.1.1: an expectation may be ignored; Node would answer a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
+  await servePeoplePages(server, { services, validators, authenticators, rateLimit });
   await addAll(server, [...validators.operations.values()], addOperation);
 
   await server.listen({ host: config.http.host, port: config.http.port });
@@ -132,7 +135,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     const fixed = knownPaths.methodsOfFixed(request.url);
     const isKnown = !request.is404 && !isEmptySegment && (fixed === undefined || fixed.includes(request.method));
     if (isKnown) return undefined;
-    const methods = fixed ?? knownPaths.methodsOf(request.url);
+    const methods = [...(fixed ?? knownPaths.methodsOf(request.url)), ...methodsOfPage(request.url)];
     if (methods.length === 0) return notFound('Route');
     reply.header('allow', methods.join(', '));
     return refuse('method_not_allowed', {

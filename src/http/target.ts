@@ -7,10 +7,10 @@ const REPLACEMENT = '%EF%BF%BD';
 // The second server of the contract: all paths exist below it too, for clients that know only that base.
 const DEPLOYMENT_BASE = '/api/v1';
 
-/** The path as the contract writes it, whichever of the two servers the caller uses. */
-export function contractTarget(target: string): string {
-  const isBelow = target.startsWith(`${DEPLOYMENT_BASE}/`);
-  return decodableTarget(isBelow ? target.slice(DEPLOYMENT_BASE.length) : target);
+/** The path as the contract writes it, whichever of the two servers the caller uses. Pages for people are at one address alone. */
+export function contractTarget(target: string, isPage: (target: string) => boolean = () => false): string {
+  const below = target.startsWith(`${DEPLOYMENT_BASE}/`) ? target.slice(DEPLOYMENT_BASE.length) : undefined;
+  return decodableTarget(below === undefined || isPage(below) ? target : below);
 }
 
 /**

@@ -2,6 +2,7 @@
  * The verbs of the API as typed functions that know no transport: a caller who was let in, a call that keeps the
  * contract, an answer. HTTP is one adapter over them. The compiler asks for every operation of the contract.
  */
+import { accounts } from './accounts.ts';
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit } from './audit.ts';
@@ -41,6 +42,7 @@ export { checksItsOwnBody } from './emails.ts';
 export { Answered, type OperationCtx, type OperationCtxFor, type Operations, type Services } from './operation.ts';
 
 export const operations: Operations = {
+  ...accounts,
   ...apiKeys,
   ...attachments,
   ...audit,

@@ -86,7 +86,7 @@ export async function finishSignIn(
     const claims = await redeem(store, connection, { attempt, answer: answerUrl(store, answer) });
     const admission = await admitAudited(ctx, connection, claims);
     if (admission.kind === 'refused') return { ...admission, provider };
-    await beginSession(ctx, admission.user, async () => undefined, admission.teamId);
+    await beginSession(ctx, admission.user, async () => undefined, { ssoTeamId: admission.teamId });
     return { kind: 'signed_in', next: attempt.next };
   });
 }

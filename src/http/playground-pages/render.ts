@@ -1,15 +1,8 @@
 import type { CapturedRow, Checks } from '../../flow/mail/capture/index.ts';
 import type { MessageReading } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
-import {
-  bdi,
-  bytesInWords,
-  renderContent,
-  renderDocument,
-  stateInWords,
-  timeInWords,
-  type RenderedEmail,
-} from '../share-page/index.ts';
+import { bdi, readingStyle, renderDocument } from '../layout/index.ts';
+import { bytesInWords, renderContent, stateInWords, timeInWords, type RenderedEmail } from '../share-page/index.ts';
 
 const listOf = (row: CapturedRow): string[] => JSON.parse(row.recipients) as string[];
 const subjectOf = (text: string): string => (text.trim() === '' ? '(no subject)' : text);
@@ -35,6 +28,7 @@ export function renderInbox(
     'Playground',
     `<main><h1>Playground</h1><p class="quiet">What the development server would have sent, the newest first. None of it left this machine.</p>
 ${list}${links.length === 0 ? '' : `<nav aria-label="Pages">${links.join(' ')}</nav>`}</main>`,
+    readingStyle,
   );
 }
 
@@ -68,6 +62,7 @@ export function renderMessage({ row, message, reading, checks, content, ...rest 
     `<header><p><a href="/playground">All messages</a></p><h1>${bdi(title)}</h1>${listed(rows)}${renderFiles(reading)}${renderChecks(checks)}
 <details><summary>Headers</summary><pre>${escapeHtml(headOf(message))}</pre></details></header>
 <main aria-label="Message">${body}</main>`,
+    readingStyle,
   );
 }
 
@@ -121,10 +116,12 @@ export const renderNotHere = (): string =>
   renderDocument(
     'Not here',
     '<main><h1>This message is not here</h1><p>It may have been removed since. <a href="/playground">All messages</a></p></main>',
+    readingStyle,
   );
 
 export const renderTrouble = (): string =>
   renderDocument(
     'Something went wrong',
     '<main><h1>Something went wrong</h1><p>The server’s log says what. <a href="/playground">All messages</a></p></main>',
+    readingStyle,
   );

@@ -1,7 +1,8 @@
 import type { PostalAddress } from '../../contract/index.ts';
 import type { Preferences, TopicPreference } from '../../resources/contacts/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
-import { bdi, renderPage } from './document.ts';
+import { bdi } from '../layout/index.ts';
+import { renderPage } from './document.ts';
 
 /** The change that was just made, shown first; undefined for a GET. */
 export type Done = 'unsubscribed' | 'subscribed' | 'saved' | undefined;

@@ -3,8 +3,7 @@
  * from other hosts until the reader asks for remote images, and never shows the bcc recipients.
  */
 export { getSharePage } from './get-share-page.ts';
-export { renderDocument } from './document.ts';
 export { sharePageHeaders } from './headers.ts';
 export { renderEmail, type RenderedEmail } from './rendered-email.ts';
-export { bdi, renderContent } from './share-page.ts';
+export { renderContent } from './share-page.ts';
 export { bytesInWords, stateInWords, timeInWords } from './words.ts';

@@ -1,9 +1,9 @@
 import type { SharedEmail } from '../../resources/shares/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
+import { bdi, documentEnd, documentStart, readingStyle } from '../layout/index.ts';
 import { FRAME_END, frameStart } from './email-frame.ts';
 import type { RenderedEmail } from './rendered-email.ts';
 import { bytesInWords, stateInWords, timeInWords } from './words.ts';
-import { DOCUMENT_END, renderDocumentStart } from './document.ts';
 
 export interface SharePage {
   email: Omit<SharedEmail, 'isLarge'>;
@@ -15,11 +15,11 @@ export interface SharePage {
 export function renderSharePage({ email, content, withRemoteImages }: SharePage): Buffer {
   const subject = email.subject.trim() === '' ? '(no subject)' : email.subject;
   const parts: (string | Buffer)[] = [
-    `${renderDocumentStart(subject)}<header><h1><bdi>${escapeHtml(subject)}</bdi></h1>${renderFields(email)}${renderAttachments(email)}</header>
+    `${documentStart(subject, readingStyle)}<header><h1><bdi>${escapeHtml(subject)}</bdi></h1>${renderFields(email)}${renderAttachments(email)}</header>
 <main aria-label="Email">`,
     ...renderContent(content, withRemoteImages),
     `</main>
-<footer><p>This is a read-only copy of one email. The link to it works until ${renderTime(email.expiresAt)}; whoever has the link can open it.</p></footer>${DOCUMENT_END}`,
+<footer><p>This is a read-only copy of one email. The link to it works until ${renderTime(email.expiresAt)}; whoever has the link can open it.</p></footer>${documentEnd}`,
   ];
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)));
 }
@@ -76,7 +76,5 @@ function renderLinks(links: readonly string[]): string {
   const items = links.map((link) => `<li><bdi>${escapeHtml(link)}</bdi></li>`);
   return `<details><summary>Where its links lead</summary><p class="quiet">Links in this copy cannot be followed. Copy an address if you trust it.</p><ol>${items.join('')}</ol></details>`;
 }
-
-export const bdi = (value: string): string => `<bdi>${escapeHtml(value)}</bdi>`;
 
 const renderTime = (ms: number): string => `<time datetime="${new Date(ms).toISOString()}">${timeInWords(ms)}</time>`;

@@ -14,4 +14,5 @@ export {
 export { keyIdIn, openSecrets, secretsFrom, type SealedColumn, type Secrets } from './secrets.ts';
 export { hashPassword, isPassword } from './passwords.ts';
 export { hashToken, newToken } from './tokens.ts';
+export { mailedTokens, type MailedTokens } from './mailed-tokens.ts';
 export { makeRsaKey } from './rsa-key.ts';

@@ -77,6 +77,12 @@ export const endAllSessions = (tx: Executor): Promise<number> => tx.run('delete 
 export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from sessions where user_id = ?', [userId]);
 
+/** All but the one in which the person is at the moment. */
+export const endOtherSessionsOf = (
+  tx: Executor,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<number> => tx.run('delete from sessions where user_id = ? and id <> ?', [userId, sessionId]);
+
 /** Those that work in this team at the moment. */
 export const endSessionsInTeam = (
   tx: Executor,

@@ -3,29 +3,37 @@ import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
 import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
-import { presentTeam } from '../teams/index.ts';
+import { presentTeam, type TeamRow } from '../teams/index.ts';
 import { presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
-import { allTeamsOf, closedTeamsOf } from './own-teams.store.ts';
+import { allTeamsOf, closedAmong } from './own-teams.store.ts';
 
 const DAY_SECONDS = 24 * 3600;
 const USER_AGENT_CHARS_MAX = 500;
 
+export interface SessionOrigin {
+  /** The team that the person joins within. */
+  joined?: TeamRow;
+  /** The team through whose provider the person came; the session begins in it. */
+  ssoTeamId?: string | null;
+}
+
 /**
  * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
- * part of the same transaction. The session that the browser had before ends: a token that somebody else has planted is
- * worth nothing afterwards. `ssoTeamId` is the team through whose provider the person came, and which comes first.
+ * part of the same transaction, and comes first. The session that the browser had before ends: a token that somebody else
+ * has planted is worth nothing afterwards.
  */
 export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
   user: UserRow,
   within: (tx: Executor) => Promise<unknown>,
-  ssoTeamId: string | null = null,
+  { joined, ssoTeamId = null }: SessionOrigin = {},
 ) {
-  const closed = await closedTeamsOf(store.db, user.id, ssoTeamId);
-  const teams = (await allTeamsOf(store.db, user.id)).filter(({ id }) => !closed.has(id));
+  const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
+  const closed = await closedAmong(store.db, { userId: user.id, teams, ssoTeamId });
+  const open = teams.filter(({ id }) => !closed.has(id));
   const team =
-    teams.find(({ id }) => id === ssoTeamId) ?? teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
+    open.find(({ id }) => id === ssoTeamId) ?? open.find(({ risk_state: state }) => state === 'normal') ?? open[0];
   const token = newToken('rks_');
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
@@ -43,9 +51,9 @@ export async function beginSession(
     ...{ address, user_agent: userAgent, request_id: requestId, details: null },
   });
   await audit.store.db.tx(async (tx) => {
+    await within(tx);
     if (before !== undefined) await endSessionOfToken(tx, hashToken(before));
     await insertSession(tx, session);
-    await within(tx);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
   return {

@@ -4,8 +4,12 @@
  * the password is looked at.
  */
 export { createSessionAuthentication, SESSION_COOKIE } from './authenticate-session.ts';
+export { beginAttempt, countRequest, forgetAttemptsAt, forgiveAttempt, settleAttempt } from './attempts.ts';
 export { beginSession } from './begin-session.ts';
+export { settleFailedSignIn } from './failed-sign-ins.ts';
+export { failedSignIns, type FailedSignInRow } from './failed-sign-ins.store.ts';
 export { logIn } from './log-in.ts';
 export { logOut } from './log-out.ts';
 export { getMe, getSession } from './read-session.ts';
+export { allTeamsOf } from './own-teams.store.ts';
 export { removeExpiredSessions } from './remove-expired-sessions.ts';

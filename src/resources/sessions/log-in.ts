@@ -1,10 +1,12 @@
+import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import { isPassword } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
-import { emailKeyOf, findUserByEmailKey } from '../users/index.ts';
+import { emailKeyOf, findUserByEmailKey, lockUser, type UserRow } from '../users/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt } from './attempts.ts';
 import { beginSession } from './begin-session.ts';
+import { noteFailedSignIn } from './failed-sign-ins.ts';
 
 /** Answers alike, and works as hard, whether the address is unknown or the password wrong. */
 export async function logIn(
@@ -17,11 +19,24 @@ export async function logIn(
     await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));
     throw error;
   });
-  if (!user || !isRight) throw refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });
-  return beginSession({ store, browser, requestId }, user, (tx) => settleAttempt(tx, attempt));
+  if (!user || !isRight) {
+    await noteFailedSignIn(store, { emailKey, browser, requestId });
+    throw wrong();
+  }
+  return beginSession({ store, browser, requestId }, user, async (tx) => {
+    await mustHaveStill(tx, user);
+    await settleAttempt(tx, attempt);
+  });
 }
 
 async function check(store: Store, emailKey: string, password: string) {
   const user = await findUserByEmailKey(store.db, emailKey);
   return { user, isRight: await isPassword(password, user?.password_hash ?? null) };
 }
+
+/** A password that was replaced while it was checked would leave a session behind the end of all of them. */
+async function mustHaveStill(tx: Executor, { id, password_hash: checked }: UserRow): Promise<void> {
+  if ((await lockUser(tx, id))?.password_hash !== checked) throw wrong();
+}
+
+const wrong = () => refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });

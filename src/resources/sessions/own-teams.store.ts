@@ -1,4 +1,4 @@
-import type { Executor } from '../../platform/db/index.ts';
+import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 import { MAY_REACH } from '../session-rows/index.ts';
 import type { TeamRow } from '../teams/index.ts';
 
@@ -10,16 +10,24 @@ export const allTeamsOf = (db: Executor, userId: string): Promise<TeamRow[]> =>
     [userId],
   );
 
-/** Those that demand another sign-in than by password, or than through the provider of `ssoTeamId`. */
-export async function closedTeamsOf(db: Executor, userId: string, ssoTeamId: string | null): Promise<Set<string>> {
-  const rows = await db.all<{ team_id: string; sso_exempt: number }>(
-    `select team_members.team_id, team_members.sso_exempt from team_members
-      join sso_connections on sso_connections.team_id = team_members.team_id and sso_connections.enforced = 1
-      where team_members.user_id = ?`,
-    [userId],
+/** Those that enforce single sign-on and are not reached by what begins now. */
+export async function closedAmong(
+  db: Executor,
+  { userId, teams, ssoTeamId }: { userId: string; teams: readonly TeamRow[]; ssoTeamId: string | null },
+): Promise<Set<string>> {
+  if (teams.length === 0) return new Set();
+  const among = uuidsIn(
+    db.dialect,
+    'c.team_id',
+    teams.map(({ id }) => id),
   );
-  const isOpen = (row: { team_id: string; sso_exempt: number }): boolean =>
-    ssoTeamId === null ? row.sso_exempt === 1 : row.team_id === ssoTeamId;
+  const rows = await db.all<{ team_id: string; is_exempt: number }>(
+    `select c.team_id, coalesce(m.sso_exempt, 0) as is_exempt from sso_connections c
+      left join team_members m on m.team_id = c.team_id and m.user_id = ? where ${among.sql} and c.enforced = 1`,
+    [userId, among.value],
+  );
+  const isOpen = (row: { team_id: string; is_exempt: number }): boolean =>
+    ssoTeamId === null ? row.is_exempt === 1 : row.team_id === ssoTeamId;
   return new Set(rows.filter((row) => !isOpen(row)).map(({ team_id: id }) => id));
 }
 

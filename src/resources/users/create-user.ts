@@ -25,7 +25,7 @@ export async function createUser(
   { email, name = null, password, isVerified }: NewUser,
   also?: (tx: Executor, user: UserRow) => Promise<unknown>,
 ): Promise<UserRow> {
-  const address = readEmail(email);
+  const address = readUserEmail(email);
   const chars = [...password].length;
   if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
     throw invalidField('password', `password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
@@ -53,7 +53,8 @@ export async function createUser(
   return row;
 }
 
-function readEmail(email: string): string {
+/** The address as its owner writes it. */
+export function readUserEmail(email: string): string {
   if ([...email].length > EMAIL_CHARS_MAX) throw invalidField('email', `email may have ${EMAIL_CHARS_MAX} characters.`);
   const parsed = parseMailbox(email);
   if (!parsed.ok) throw invalidField('email', parsed.fault);

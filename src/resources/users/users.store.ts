@@ -31,4 +31,19 @@ export const findUser = (db: Executor, id: string): Promise<UserRow | undefined>
 export const findUserByEmailKey = (db: Executor, emailKey: string): Promise<UserRow | undefined> =>
   db.get<UserRow>('select * from users where email_key = ?', [emailKey]);
 
+/** Locks it to the end of the transaction: what is decided by its password is decided before that changes, or after. */
+export const lockUser = (tx: Executor, id: string): Promise<UserRow | undefined> =>
+  tx.get<UserRow>(`select * from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`, [id]);
+
+export const setPassword = (tx: Executor, id: string, passwordHash: string): Promise<number> =>
+  tx.run('update users set password_hash = ? where id = ?', [passwordHash, id]);
+
+/** What was verified before stays as it is. */
+export const noteVerified = (tx: Executor, id: string, at: number): Promise<number> =>
+  tx.run('update users set email_verified_at = ? where id = ? and email_verified_at is null', [at, id]);
+
+export async function hasUsers(db: Executor): Promise<boolean> {
+  return (await db.get('select 1 as found from users limit 1')) !== undefined;
+}
+
 export const listUsers = (db: Executor): Promise<UserRow[]> => db.all<UserRow>('select * from users order by id');

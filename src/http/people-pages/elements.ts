@@ -1,0 +1,124 @@
+import { Refusal } from '../../platform/refusal/index.ts';
+import { escapeHtml } from '../../protocol/safe-html/index.ts';
+import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
+import { withNext } from './own-path.ts';
+
+export interface Field {
+  /** As the operation calls it, so that its faults are shown here. */
+  name: string;
+  label: string;
+  type?: 'text' | 'email' | 'password';
+  /** What browsers and password managers fill in (HTML, "autofill field names"). */
+  autocomplete: string;
+  /** What was typed before; passwords and codes are never sent back. */
+  value?: string | undefined;
+  hint?: string;
+  isOptional?: boolean;
+  inputmode?: 'numeric' | 'text';
+}
+
+export interface Form {
+  action: string;
+  submit: string;
+  /** A button that is not what most people come for. */
+  isSecond?: boolean;
+  fields?: readonly Field[];
+  /** Sent along without being shown. */
+  hidden?: Readonly<Record<string, string | undefined>>;
+  /** Why the form was not taken the last time. */
+  fault?: Refusal | undefined;
+  /** Tells forms with the same fields on one page apart. */
+  id?: string;
+}
+
+/** A form; after a refusal each fault stands at its field, what is at fault has the focus, and the rest is said above. */
+export function renderForm({ action, submit, isSecond, fields = [], hidden = {}, fault, id = 'f' }: Form): string {
+  const names = new Set(fields.map(({ name }) => name));
+  const faults = new Map(fault?.errors?.filter(({ path }) => names.has(path)).map((one) => [one.path, one.message]));
+  const alert = fault && faults.size === 0 ? renderAlert(fault.message, `${id}-alert`) : '';
+  const focused = fields.find(({ name, value = '' }) => (faults.size === 0 ? value === '' : faults.has(name)));
+  const shown = fields.map((field) =>
+    renderField(field, {
+      id: `${id}-${field.name}`,
+      fault: faults.get(field.name),
+      describedBy: alert === '' ? undefined : `${id}-alert`,
+      isFocused: field === focused && (fault !== undefined || id === 'f'),
+    }),
+  );
+  const kept = Object.entries(hidden).filter((one): one is [string, string] => one[1] !== undefined);
+  const inputs = kept.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
+  const button = `<button type="submit"${isSecond ? ' class="second"' : ''}>${escapeHtml(submit)}</button>`;
+  return `${alert}<form method="post" action="${escapeHtml(action)}">${inputs.join('')}${shown.join('')}${button}</form>`;
+}
+
+function renderField(
+  { name, label, type = 'text', value = '', hint, isOptional, inputmode, autocomplete }: Field,
+  {
+    id,
+    fault,
+    describedBy,
+    isFocused,
+  }: { id: string; fault?: string | undefined; describedBy?: string | undefined; isFocused: boolean },
+): string {
+  const notes = [fault && `${id}-fault`, hint && `${id}-hint`, isFocused && describedBy].filter(Boolean).join(' ');
+  const attributes = [
+    `id="${id}" name="${name}" type="${type}" autocomplete="${autocomplete}"`,
+    type === 'password' || value === '' ? '' : `value="${escapeHtml(value)}"`,
+    type === 'email' || inputmode !== undefined ? 'autocapitalize="none" spellcheck="false"' : '',
+    inputmode === undefined ? '' : `inputmode="${inputmode}"`,
+    isOptional ? '' : 'required',
+    fault === undefined ? '' : 'aria-invalid="true"',
+    notes === '' ? '' : `aria-describedby="${notes}"`,
+    isFocused ? 'autofocus' : '',
+  ];
+  const optional = isOptional ? ' <span class="quiet">(optional)</span>' : '';
+  return `<div class="field"><label for="${id}">${escapeHtml(label)}${optional}</label><input ${attributes.filter(Boolean).join(' ')}>${
+    fault === undefined ? '' : `<span class="fault" id="${id}-fault">${escapeHtml(sentence(fault))}</span>`
+  }${hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`}</div>`;
+}
+
+/** Faults are written to follow a program's name of the field; here they begin a line. */
+const sentence = (text: string): string => {
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+};
+
+export const renderAlert = (says: string, id = 'alert'): string =>
+  `<p class="alert" role="alert" id="${id}">${escapeHtml(sentence(says))}</p>`;
+
+export const renderStatus = (says: string): string => `<p class="status" role="status">${escapeHtml(says)}</p>`;
+
+export const renderLink = (to: string, label: string): string => `<a href="${escapeHtml(to)}">${escapeHtml(label)}</a>`;
+
+/** Ways on from here, below everything else. */
+export const renderLinks = (...links: readonly string[]): string =>
+  `<p class="links">${links.filter((link) => link !== '').join('<br>')}</p>`;
+
+/** What of a page is different after a refusal. */
+export const afterFault = (fault: Refusal | undefined): Partial<Shown> =>
+  fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {};
+
+/** A page that is nothing but its form. */
+export const showForm = (title: string, form: Form, { above = '', below = '' } = {}): Shown => ({
+  title,
+  content: above + renderForm(form) + below,
+  ...afterFault(form.fault),
+});
+
+/** The refusal of an operation as a value, so that its form is shown again; any other error is no answer to a person. */
+export async function attempt<T>(work: Promise<T>): Promise<T | Refusal> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+/** Lets only people in who are signed in; everyone else signs in first and comes back. */
+export const forSignedIn =
+  (handler: PageHandler<PageCtx & { session: SignedIn }>): PageHandler =>
+  async (ctx, visit) =>
+    ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : toSignIn(visit);
+
+export const toSignIn = ({ target }: Visit): LedTo => ({ to: withNext('/sign-in', target) });

@@ -1,0 +1,85 @@
+// a browser --> what holds for every page of people, whatever it is about
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { peoplePages } from '../../src/http/people-pages/table.ts';
+import { PageVisitor } from '../rig/page-visitor.ts';
+import { peopleOf } from '../rig/people.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+
+let scene: Scene;
+let visitor: PageVisitor;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+  visitor = new PageVisitor(scene);
+});
+afterAll(() => scene.close());
+
+const FOREIGN: Record<string, string | null>[] = [
+  { origin: null },
+  { origin: 'null' },
+  { origin: 'https://evil.example' },
+  { origin: 'http://127.0.0.1' },
+];
+
+describe('every page', () => {
+  it.each(peoplePages.map(({ path }) => path))(
+    '%s runs no script, loads nothing, and is kept and framed nowhere',
+    async (path) => {
+      const page = await visitor.open(path);
+      expect([200, 303]).toContain(page.status);
+      expect(page.headers).toMatchObject({
+        'cache-control': 'no-store',
+        'referrer-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
+      });
+      const policy = page.headers['content-security-policy'] ?? '';
+      const form =
+        /^default-src 'none'; style-src 'sha256-[\w+/=]{44}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'$/;
+      expect(policy).toMatch(form);
+      expect(page.html).not.toMatch(/<script|\son\w+=|style="|<img|<link/i);
+    },
+  );
+
+  it.each(peoplePages.map(({ path }) => path))(
+    '%s answers HEAD as GET, other methods with a page that names the right ones',
+    async (path) => {
+      const [get, head] = [await visitor.open(path), await visitor.open(path, { method: 'HEAD' })];
+      expect([head.status, head.html, head.headers['content-type']]).toEqual([
+        get.status,
+        '',
+        get.headers['content-type'],
+      ]);
+      expect(await visitor.open(path, { method: 'PROPFIND' })).toMatchObject({ status: 405 });
+      for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+        const other = await visitor.open(path, { method });
+        expect([method, other.status]).toEqual([method, 405]);
+        expect(other.headers['allow']).toMatch(/^GET, HEAD/);
+        expect(other.headers['content-type']).toBe('text/html; charset=utf-8');
+      }
+    },
+  );
+
+  it.each(peoplePages.filter(({ post }) => post).map(({ path }) => path))(
+    '%s takes a form from a page of ours alone',
+    async (path) => {
+      const person = await peopleOf(scene).person({ team: await scene.team() });
+      const signedIn = new PageVisitor(scene);
+      const [name = '', value = ''] = (person.headers['cookie'] ?? '').split('=');
+      signedIn.cookies.set(name, value);
+      for (const headers of FOREIGN) {
+        expect(await signedIn.open(path, { body: 'x=1', headers })).toMatchObject({
+          status: 403,
+          heading: 'This is not allowed',
+        });
+      }
+      expect((await person.call('GET', '/auth/session')).status).toBe(200);
+    },
+  );
+
+  it.each(peoplePages.map(({ path }) => path))('%s has nothing below it, and is not below /api/v1', async (path) => {
+    expect(await visitor.open(`${path}/x-y-z`)).toMatchObject({ status: 404, heading: 'There is no page here' });
+    const below = await visitor.open(`/api/v1${path}`);
+    expect([below.status, below.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);
+  });
+});
