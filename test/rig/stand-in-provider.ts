@@ -3,7 +3,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** How a token is signed: rightly, or as an attacker would. */
-export type Signing = 'right' | 'none' | 'HS256 by the secret' | 'HS256 by the public key' | 'by a foreign key' | 'ES256 said of it';
+export type Signing =
+  | 'right'
+  | 'none'
+  | 'HS256 by the secret'
+  | 'HS256 by the public key'
+  | 'by a foreign key'
+  | 'ES256 said of it';
 
 /** What the provider does otherwise than a right one would. */
 export interface Wrongs {
@@ -77,7 +83,8 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
       return json(response, { keys: [jwk] });
     }
     if (url.pathname === '/authorize') return authorize(url, response);
-    if (url.pathname === '/token') return redeem(request, new URLSearchParams(Buffer.concat(chunks).toString()), response);
+    if (url.pathname === '/token')
+      return redeem(request, new URLSearchParams(Buffer.concat(chunks).toString()), response);
     return json(response, { error: 'not_found' }, 404);
   }
 

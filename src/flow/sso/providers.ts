@@ -66,7 +66,10 @@ async function discover(world: World, issuer: string): Promise<ServerMetadata> {
   const algorithms = listOf(told.id_token_signing_alg_values_supported) ?? ['RS256'];
   const usable = algorithms.filter((name) => ALGORITHMS.includes(name));
   if (usable.length === 0) {
-    throw new ProviderFault('wrong', `the provider signs with ${algorithms.join(', ').slice(0, 200)}, and none is taken`);
+    throw new ProviderFault(
+      'wrong',
+      `the provider signs with ${algorithms.join(', ').slice(0, 200)}, and none is taken`,
+    );
   }
   const userinfo = told.userinfo_endpoint === undefined ? {} : { userinfo_endpoint: urlIn(told, 'userinfo_endpoint') };
   const methods = listOf(told.token_endpoint_auth_methods_supported);
@@ -111,7 +114,13 @@ export async function askForKeys(world: World, connection: ConnectionRow, url: s
   const known = knownFor(world, connection);
   known.keysAsked ??= askProvider(world, url).finally(() => (known.keysAsked = undefined));
   const response = (await known.keysAsked).clone();
-  const jwks: unknown = response.status === 200 ? await response.clone().json().catch(() => undefined) : undefined;
+  const jwks: unknown =
+    response.status === 200
+      ? await response
+          .clone()
+          .json()
+          .catch(() => undefined)
+      : undefined;
   const keys = (jwks as { keys?: unknown } | undefined)?.keys;
   if (Array.isArray(keys)) known.keys = { jwks: jwks as JWKS, at: world.clock.now() };
   return response;

@@ -13,12 +13,7 @@ import {
   type ProviderClaims,
   type Unadmitted,
 } from '../../resources/sso/index.ts';
-import {
-  connectionById,
-  connectionOfDomain,
-  noteAnswer,
-  type ConnectionRow,
-} from '../../resources/sso-rows/index.ts';
+import { connectionById, connectionOfDomain, noteAnswer, type ConnectionRow } from '../../resources/sso-rows/index.ts';
 import { keepAttempt, newAttempt, takeAttempt, type Attempt } from './attempt.ts';
 import { ProviderFault } from './provider-fault.ts';
 import { authorizationUrl, redeem } from './redeem.ts';

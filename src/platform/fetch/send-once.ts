@@ -14,8 +14,7 @@ export interface Send {
 
 export type SendAnswer =
   /** Any status at all; redirects are never followed, so that a credential goes nowhere else. */
-  | { kind: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer }
-  | (FetchAnswer & { kind: 'failed' });
+  { kind: 'answered'; status: number; headers: IncomingHttpHeaders; body: Buffer } | (FetchAnswer & { kind: 'failed' });
 
 /**
  * One request over a connection of its own, to one of the addresses given and to no other. http is spoken where the URL says
@@ -71,11 +70,7 @@ function open(
   return https.request({ ...options, ...trusted, port: url.port || 443, agent: new https.Agent(own) });
 }
 
-function read(
-  response: IncomingMessage,
-  { signal, mayTake }: FetchLimits,
-  finish: (answer: SendAnswer) => void,
-): void {
+function read(response: IncomingMessage, { signal, mayTake }: FetchLimits, finish: (answer: SendAnswer) => void): void {
   const fail = (fault: FetchFault, because?: unknown): void => finish({ kind: 'failed', fault, because });
   response.on('error', (error) => fail({ kind: signal.aborted ? 'timeout' : 'interrupted' }, error));
   const { statusCode: status = 0, headers } = response;

@@ -37,10 +37,13 @@ export async function connectionsOf(db: Executor, teamIds: readonly string[]): P
 export type ConnectionChange = Pick<ConnectionRow, 'client_secret' | 'enforced' | 'default_role' | 'updated_at'>;
 
 export const changeConnection = (tx: Executor, id: string, change: ConnectionChange): Promise<number> =>
-  tx.run(
-    'update sso_connections set client_secret = ?, enforced = ?, default_role = ?, updated_at = ? where id = ?',
-    [change.client_secret, change.enforced, change.default_role, change.updated_at, id],
-  );
+  tx.run('update sso_connections set client_secret = ?, enforced = ?, default_role = ?, updated_at = ? where id = ?', [
+    change.client_secret,
+    change.enforced,
+    change.default_role,
+    change.updated_at,
+    id,
+  ]);
 
 export const stopEnforcing = (tx: Executor, teamId: string, now: number): Promise<number> =>
   tx.run('update sso_connections set enforced = 0, updated_at = ? where team_id = ? and enforced = 1', [now, teamId]);

@@ -28,7 +28,10 @@ async function ownTeam() {
 const tested = ({ id }: Team) =>
   scene.app.world.db.run('update sso_connections set tested_at = ? where team_id = ?', [scene.clock.now(), id]);
 const withPassword = async ({ userId }: Person) =>
-  scene.app.world.db.run('update users set password_hash = ? where id = ?', [await hashPassword('long enough'), userId]);
+  scene.app.world.db.run('update users set password_hash = ? where id = ?', [
+    await hashPassword('long enough'),
+    userId,
+  ]);
 
 async function enforcedTeam() {
   const made = await ownTeam();
