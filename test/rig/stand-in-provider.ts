@@ -9,7 +9,7 @@ export type Signing =
   | 'HS256 by the secret'
   | 'HS256 by the public key'
   | 'by a foreign key'
-  | 'ES256 said of it';
+  | 'RS256 said of it';
 
 /** What the provider does otherwise than a right one would. */
 export interface Wrongs {
@@ -28,6 +28,8 @@ export interface StandInProvider extends AsyncDisposable {
   issuer: string;
   clientId: string;
   secret: string;
+  /** How its client is registered to say who it is. */
+  auth: 'client_secret_basic' | 'client_secret_post';
   /** Whom it vouches for. */
   person: Record<string, unknown>;
   wrong: Wrongs;
@@ -44,7 +46,7 @@ interface Key {
   publicKey: KeyObject;
 }
 
-const newKey = (): Key => ({ id: randomUUID(), ...generateKeyPairSync('rsa', { modulusLength: 2048 }) });
+const newKey = (): Key => ({ id: randomUUID(), ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** An OpenID Connect provider that lies as it is told to; time is the scene's. */
@@ -60,7 +62,15 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     await new Promise((done) => server.close(done));
   };
   const provider: StandInProvider = {
-    ...{ issuer, clientId: 'rasket', secret: 'a secret of the stand-in', person: {}, wrong: {}, asked: [] },
+    ...{
+      issuer,
+      clientId: 'rasket',
+      secret: 'a secret: of the stand-in',
+      auth: 'client_secret_basic',
+      person: {},
+      wrong: {},
+      asked: [],
+    },
     rotate: () => void (key = newKey()),
     close,
     [Symbol.asyncDispose]: close,
@@ -79,7 +89,7 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     if (serve?.path === url.pathname) return serve.answer(response);
     if (url.pathname === '/.well-known/openid-configuration') return json(response, discovery());
     if (url.pathname === '/jwks') {
-      const jwk = { ...key.publicKey.export({ format: 'jwk' }), kid: key.id, use: 'sig', alg: 'RS256' };
+      const jwk = { ...key.publicKey.export({ format: 'jwk' }), kid: key.id, use: 'sig', alg: 'ES256' };
       return json(response, { keys: [jwk] });
     }
     if (url.pathname === '/authorize') return authorize(url, response);
@@ -95,7 +105,7 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     jwks_uri: `${issuer}/jwks`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['RS256'],
+    id_token_signing_alg_values_supported: ['ES256'],
     authorization_response_iss_parameter_supported: true,
     ...provider.wrong.discovery,
   });
@@ -110,11 +120,9 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
   }
 
   function redeem({ headers }: IncomingMessage, form: URLSearchParams, response: ServerResponse): void {
+    if (!isClient(headers.authorization, form)) return json(response, { error: 'invalid_client' }, 401);
     const asked = codes.get(form.get('code') ?? '');
     codes.delete(form.get('code') ?? '');
-    const given = encodeURIComponent(provider.secret).replaceAll('%20', '+');
-    const right = `Basic ${Buffer.from(`${provider.clientId}:${given}`).toString('base64')}`;
-    if (headers.authorization !== right) return json(response, { error: 'invalid_client' }, 401);
     if (!asked) return json(response, { error: 'invalid_grant' }, 400);
     const seconds = Math.floor(now() / 1000);
     const claims: Record<string, unknown> = {
@@ -127,9 +135,21 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     json(response, tokens);
   }
 
+  /** RFC 6749 §2.3.1: both are form-encoded in the header. */
+  function isClient(header: string | undefined, form: URLSearchParams): boolean {
+    const { clientId, secret, auth } = provider;
+    if (auth === 'client_secret_post')
+      return form.get('client_id') === clientId && form.get('client_secret') === secret;
+    const [id, given] = Buffer.from(header?.slice('Basic '.length) ?? '', 'base64')
+      .toString()
+      .split(':');
+    const decoded = (text = ''): string => decodeURIComponent(text.replaceAll('+', ' '));
+    return decoded(id) === clientId && decoded(given) === secret;
+  }
+
   function signed(claims: object): string {
     const by = provider.wrong.signing ?? 'right';
-    const alg = by === 'none' ? 'none' : by.startsWith('HS256') ? 'HS256' : by.startsWith('ES256') ? 'ES256' : 'RS256';
+    const alg = by === 'none' ? 'none' : by.startsWith('HS256') ? 'HS256' : by.startsWith('RS256') ? 'RS256' : 'ES256';
     const text = `${part({ alg, kid: key.id, typ: 'JWT' })}.${part(claims)}`;
     const hmac = (secret: string | Buffer) => createHmac('sha256', secret).update(text).digest('base64url');
     if (by === 'none') return `${text}.`;
@@ -138,7 +158,7 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
       return `${text}.${hmac(key.publicKey.export({ type: 'spki', format: 'pem' }))}`;
     }
     const { privateKey } = by === 'by a foreign key' ? foreign : key;
-    return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`;
+    return `${text}.${sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
   }
 
   return provider;

@@ -13,6 +13,10 @@ const TOLERANCE_SECONDS = 60;
 const ISSUED_SECONDS_MAX = 600;
 
 type Library = typeof import('openid-client');
+type Tokens = Awaited<ReturnType<Library['authorizationCodeGrant']>>;
+
+const AUTHS = ['client_secret_basic', 'client_secret_post'] as const;
+type Auth = (typeof AUTHS)[number];
 
 /** Loaded by the first sign-in: many an installation has none. */
 const library = (): Promise<Library> => import('openid-client');
@@ -52,21 +56,18 @@ export async function redeem(
 ): Promise<ProviderClaims> {
   const oidc = await library();
   const metadata = await metadataOf(world, connection);
-  const config = configurationFor(oidc, world, { connection, metadata });
-  oidc.enableNonRepudiationChecks(config);
-  const keys = keysOf(world, connection);
-  // The library's own clock is the machine's: it is told how old the keys are, as far as that decides whether it asks again.
-  const mayAskAgain = keys !== undefined && world.clock.now() - keys.at >= KEYS_AGAIN_MS;
-  const uat = Math.floor(Date.now() / 1000) - (mayAskAgain ? KEYS_AGAIN_MS / 1000 : 0);
-  if (keys) oidc.setJwksCache(config, { jwks: keys.jwks, uat });
-  const tokens = await believed(
-    oidc.authorizationCodeGrant(config, answer, {
+  const exchange = (auth: Auth): Promise<Tokens> => {
+    const config = configurationFor(oidc, world, { connection, metadata, auth });
+    oidc.enableNonRepudiationChecks(config);
+    giveKeys(oidc, world, { connection, config });
+    return oidc.authorizationCodeGrant(config, answer, {
       expectedState: attempt.state,
       expectedNonce: attempt.nonce,
       pkceCodeVerifier: attempt.verifier,
       idTokenExpected: true,
-    }),
-  );
+    });
+  };
+  const tokens = await believed(inEachWay(oidc, metadata, exchange));
   const claims = tokens.claims();
   if (!claims) throw new ProviderFault('wrong', 'the provider answered no ID token');
   mustBeOfNow(claims.iat, world.clock.now());
@@ -75,6 +76,7 @@ export async function redeem(
   }
   const isWhole = claims.email !== undefined && claims.email_verified !== undefined;
   const asked = !isWhole && metadata.userinfo_endpoint !== undefined;
+  const config = configurationFor(oidc, world, { connection, metadata });
   const told = asked ? await believed(oidc.fetchUserInfo(config, tokens.access_token, claims.sub)) : claims;
   return {
     subject: claims.sub,
@@ -83,6 +85,42 @@ export async function redeem(
     isVerified: told.email_verified === true || (told.email_verified as unknown) === 'true',
     name: textOf(told.name) ?? textOf(claims.name),
   };
+}
+
+/** The library's own clock is the machine's: it is told how old the keys are, as far as that decides whether it asks again. */
+function giveKeys(
+  oidc: Library,
+  world: World,
+  { connection, config }: { connection: ConnectionRow; config: Configuration },
+) {
+  const keys = keysOf(world, connection);
+  if (!keys) return;
+  const mayAskAgain = world.clock.now() - keys.at >= KEYS_AGAIN_MS;
+  const uat = Math.floor(Date.now() / 1000) - (mayAskAgain ? KEYS_AGAIN_MS / 1000 : 0);
+  oidc.setJwksCache(config, { jwks: keys.jwks, uat });
+}
+
+/**
+ * A client says who it is in a header or in the form, as it is registered, which the provider tells nobody: after the one is
+ * refused, the other is tried. The code is not used up by that.
+ */
+async function inEachWay(
+  oidc: Library,
+  { token_endpoint_auth_methods_supported: listed }: ServerMetadata,
+  exchange: (auth: Auth) => Promise<Tokens>,
+): Promise<Tokens> {
+  const ways = AUTHS.filter((one) => (listed ?? [AUTHS[0]]).includes(one));
+  const [first, second] = ways;
+  if (!first) {
+    throw new ProviderFault('wrong', 'the provider takes a client’s secret neither in a header nor in a form');
+  }
+  return exchange(first).catch((error: unknown) => {
+    const isUnknown =
+      error instanceof oidc.WWWAuthenticateChallengeError ||
+      (error instanceof oidc.ResponseBodyError && error.error === 'invalid_client');
+    if (second && isUnknown) return exchange(second);
+    throw error;
+  });
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
@@ -96,14 +134,15 @@ function mustBeOfNow(issuedAt: number, now: number): void {
 function configurationFor(
   oidc: Library,
   world: World,
-  { connection, metadata }: { connection: ConnectionRow; metadata: ServerMetadata },
+  { connection, metadata, auth }: { connection: ConnectionRow; metadata: ServerMetadata; auth?: Auth },
 ): Configuration {
   const secret = world.secrets.open(connection.client_secret, SEALED_SSO_SECRETS.purpose, connection.id);
+  const by = auth === 'client_secret_post' ? oidc.ClientSecretPost : oidc.ClientSecretBasic;
   const client = {
     [oidc.clockSkew]: Math.round((world.clock.now() - Date.now()) / 1000),
     [oidc.clockTolerance]: TOLERANCE_SECONDS,
   };
-  const config = new oidc.Configuration(metadata, connection.client_id, client, clientAuth(oidc, metadata, secret));
+  const config = new oidc.Configuration(metadata, connection.client_id, client, by(secret));
   // An issuer is http on this machine alone; what is asked is checked again, each address by itself.
   if (metadata.issuer.startsWith('http:')) oidc.allowInsecureRequests(config);
   config[oidc.customFetch] = (url, { method, headers, body }) => {
@@ -112,13 +151,6 @@ function configurationFor(
     return askProvider(world, url, { method, headers, body: text });
   };
   return config;
-}
-
-function clientAuth(oidc: Library, metadata: ServerMetadata, secret: string): ReturnType<Library['ClientSecretBasic']> {
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
-  if (methods.includes('client_secret_basic')) return oidc.ClientSecretBasic(secret);
-  if (methods.includes('client_secret_post')) return oidc.ClientSecretPost(secret);
-  throw new ProviderFault('wrong', `the provider takes a client’s secret neither in a header nor in a form`);
 }
 
 /** What the library finds wrong is the provider's fault. What was thrown by the request itself is known already. */

@@ -135,6 +135,15 @@ describe('a sign-in', () => {
     expect((await given.owner.call('GET', path)).body.data).toEqual([]);
   });
 
+  it('says who we are as the client is registered: in a header or in the form', async () => {
+    const { email } = await teamAndPerson();
+    const methods = ['client_secret_basic', 'client_secret_post'];
+    provider.wrong = { discovery: { token_endpoint_auth_methods_supported: methods } };
+    provider.auth = 'client_secret_post';
+    expect((await signInBySso(scene, email)).status).toBe(303);
+    expect(provider.asked.filter((path) => path === '/token')).toHaveLength(2);
+  });
+
   it('two first ones at once make one person', async () => {
     const given = await teamAndPerson();
     const both = await Promise.all([signInBySso(scene, given.email), signInBySso(scene, given.email)]);
@@ -177,18 +186,18 @@ describe('what a provider answers is not believed', () => {
         'HS256 by the secret',
         'HS256 by the public key',
         'by a foreign key',
-        'ES256 said of it',
+        'RS256 said of it',
       ] satisfies Signing[]
     ).map((signing): [string, () => Wrongs] => [`signed ${signing}`, () => ({ signing })]),
     [
       'with none in its own list',
-      () => ({ signing: 'none', discovery: { id_token_signing_alg_values_supported: ['none', 'RS256'] } }),
+      () => ({ signing: 'none', discovery: { id_token_signing_alg_values_supported: ['none', 'ES256'] } }),
     ],
     [
       'with HS256 in its own list',
       () => ({
         signing: 'HS256 by the secret',
-        discovery: { id_token_signing_alg_values_supported: ['HS256', 'RS256'] },
+        discovery: { id_token_signing_alg_values_supported: ['HS256', 'ES256'] },
       }),
     ],
     ['that calls itself another issuer', () => ({ discovery: { issuer: 'https://id.example.com' } })],
@@ -208,6 +217,8 @@ describe('what a provider answers is not believed', () => {
     if (started.location === null) return expect([502, 503]).toContain(started.status);
     await refusedWith(email, /cannot be trusted|does not answer/);
     provider.wrong = {};
+    // Where its endpoints are is kept for a while.
+    scene.clock.advance(600_000);
     expect((await signInBySso(scene, email)).status).toBe(303);
   });
 
