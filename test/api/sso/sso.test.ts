@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../src/platform/secrets/index.ts';
+import { stopEnforcingSso } from '../../../src/resources/sso/index.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { proveDomain } from '../../rig/sso.ts';
@@ -238,6 +239,15 @@ describe('enforcing', () => {
     expect(refusal(await owner.call('GET', place))).toBe('403 invalid_permission');
     expect((await second.call('DELETE', at)).status).toBe(200);
     expect((await owner.call('GET', place)).status).toBe(200);
+  });
+
+  it('is switched off on the machine, as the last way out', async () => {
+    const { team, owner, at } = await enforcedTeam();
+    const { world } = scene.app;
+    expect((await stopEnforcingSso(world, team.id)).id).toBe(team.id);
+    expect((await owner.call('GET', at)).body).toMatchObject({ enforced: false, status: 'active' });
+    await expect(stopEnforcingSso(world, team.id)).rejects.toThrow('does not enforce single sign-on');
+    await expect(stopEnforcingSso(world, 'nobody')).rejects.toThrow('not found');
   });
 
   it('two exempt owners who leave at once leave one of them', async () => {
