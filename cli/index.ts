@@ -32,6 +32,7 @@ import {
   contactProperties,
   findings,
   inboundRules,
+  invitations,
   logs,
   members,
   operatorAudit,
@@ -40,6 +41,7 @@ import {
   queueHolds,
   segmentContacts,
   segments,
+  sessions,
   shares,
   templates,
   topics,
@@ -81,6 +83,8 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['webhooks', addWebhookCommands],
   ['team', addTeamCommands],
   ['members', declare(members)],
+  ['invitations', declare(invitations)],
+  ['sessions', declare(sessions)],
   ['usage', declare(usage)],
   ['metrics', addMetricsCommands],
   ['logs', (program) => declareFamily(program, logs, { add: (parent) => void declareTail(parent, logs.list) })],
@@ -89,7 +93,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['findings', declare(findings, operatorFindings)],
   ['health ready', addSystemCommands],
   ['console', addConsoleCommand],
-  ['login logout profiles doctor status', addAccessCommands],
+  ['login logout profiles whoami doctor status', addAccessCommands],
 ];
 
 /**

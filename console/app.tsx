@@ -1,6 +1,7 @@
 import { Box, Text, useInput, usePaste, useWindowSize } from 'ink';
 import { Component, useSyncExternalStore, type ReactNode } from 'react';
 import { clean } from '../cli/output/index.ts';
+import { isClosed } from './catalog.ts';
 import { boxed } from './draw/box.ts';
 import { bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
@@ -81,10 +82,12 @@ function header({ client, lostSince, terminal }: Navigator, version: string, url
   return apart(` ${bold('rasket')} ${faint(version)}  ${where}`, `${state} `, columns);
 }
 
-function tabs({ sectionName: current, sections }: Navigator, columns: number): string {
-  const texts = sections.map(({ name }, at) => {
+function tabs({ sectionName: current, sections, isPerson }: Navigator, columns: number): string {
+  const texts = sections.map((section, at) => {
+    const { name } = section;
     const label = at < 10 ? `${(at + 1) % 10} ${name}` : name;
-    return name === current ? inHand(label) : ` ${label} `;
+    if (name === current) return inHand(label);
+    return isClosed(section, isPerson) ? ` ${faint(label)} ` : ` ${label} `;
   });
   const at = sections.findIndex(({ name }) => name === current);
   return wholes(texts, Math.max(0, at), columns);

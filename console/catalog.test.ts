@@ -84,11 +84,15 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     emails list: s send, b batch, e reschedule, c cancel, a create a link, v revoke a link
     images list: c upload, d delete
     inbound-rules list: c create, u update, d delete
+    invitations list: c create, a accept, w withdraw
+    members list: u update, d remove
+    team list: c create, s switch
     webhooks parked: e replay
     queue list: o hold, e retry, d drop
     queue holds: e release
     received list: d delete
     segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
+    sessions list: e end
     shares: a create, v revoke, e reschedule an email, c cancel an email
     suppressions list: a add, e remove
     team: u update

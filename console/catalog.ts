@@ -34,7 +34,11 @@ const every: readonly Section[] = [
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
 
-/** What the key of a team shows. */
+/** Whether it takes a person, and a key is in use. */
+export const isClosed = (section: Section, isPerson: boolean): boolean =>
+  !isPerson && 'family' in section && section.family.isPeoples === true;
+
+/** What the key of a team, or the session of a person, shows. */
 export const sections: readonly Section[] = every.filter(({ isOperators }) => !isOperators);
 
 /** What the token of an operator shows, which opens nothing of a team. */
@@ -107,11 +111,15 @@ export interface BoundAction {
   label: string;
 }
 
+/** A detail that names nothing has a screen of its own. */
+const isAlone = (get: Detail | undefined): boolean => get !== undefined && Object.keys(get.path).length === 0;
+
 /** The actions on an item, or those of its list, such as one that creates a new one. Further names in a path are asked for in a form. */
 export function actionsOf(family: Family, keys: readonly string[], isOnItem: boolean): readonly BoundAction[] {
   // Claims have no list of their own: they are made where the domains are.
   const withoutScreen = families.filter(
-    (other) => other !== family && other.command === family.command && !other.list && !other.report,
+    (other) =>
+      other !== family && other.command === family.command && !other.list && !other.report && !isAlone(other.get),
   );
   const own = [family, ...withoutScreen]
     .flatMap(({ actions = [] }) => actions)

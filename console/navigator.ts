@@ -1,4 +1,4 @@
-import { NoAnswer, type Client } from '../cli/client/index.ts';
+import { isSession, NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type KeyInUse, type Say, type Terminal } from '../cli/output/index.ts';
 import { sayHere, type At } from './advice.ts';
 import type { BoundAction, Section } from './catalog.ts';
@@ -112,6 +112,10 @@ export class Navigator implements Host, Stage {
     this.message = clean(text);
     this.changed();
   };
+
+  get isPerson(): boolean {
+    return isSession(this.#outside.target().apiKey);
+  }
 
   speaker = (at?: At): Say => sayHere({ sections: this.sections, actions: this.actions, at });
 

@@ -63,6 +63,7 @@ import type { World } from './platform/world/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
+import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
 import { forgetAccountRequests } from './resources/accounts/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
@@ -355,6 +356,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
     { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
+    { name: 'remove-device-logins', schedule: '35 * * * *', run: () => removeExpiredDeviceLogins(world) },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },

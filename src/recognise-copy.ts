@@ -4,14 +4,15 @@ import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store/index.ts';
 import { removeAllAccountRequests } from './resources/accounts/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
+import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
+import { endAllChallenges } from './resources/sessions/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
  * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. Nobody is signed in there, and no link
- * of a mail about an account works. Answers whether this is a copy that was not recognised before.
+ * sends no more. Nobody is signed in there, and no link of a mail about an account works. Answers whether this is a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;
@@ -25,8 +26,10 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await switchOffRestored(tx, { madeAt, at });
     // One that has ended since the copy was made would live again.
     await endAllSessions(tx);
+    await removeAllDeviceLogins(tx);
     // So would a link to a new password, and a mail about it would be sent twice.
     await removeAllAccountRequests(tx);
+    await endAllChallenges(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

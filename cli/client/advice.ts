@@ -21,6 +21,7 @@ export const BY_HAND = {
   'teams resume': [],
   'webhooks listen': ANY,
   'webhooks replay': ANY,
+  whoami: ANY,
 } as const satisfies Readonly<Record<string, readonly (typeof ANY)[number][]>>;
 
 export type ByHand = keyof typeof BY_HAND;

@@ -2,6 +2,7 @@ import type { ErrorBody } from '../../src/contract/index.ts';
 import { readFrames, type StreamFrame } from './event-stream.ts';
 import { exchange, type Answer, type Asking } from './exchange.ts';
 import { ApiFault, NAME_IT, noAnswer, NoAnswer } from './faults.ts';
+import { createTeamFill } from './own-team.ts';
 import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, type OperationId } from './routes.ts';
 
 export interface ClientOptions {
@@ -96,10 +97,10 @@ export function createClient(options: ClientOptions): Client {
     return readAnswer(called, options.url, response, text);
   }
 
-  return {
+  const client: Client = {
     url: options.url,
     async call<Id extends OperationId>(operation: Id, call: CallOf<Id>, signal?: AbortSignal): Promise<AnswerOf<Id>> {
-      const request = buildRequest(operation, call as LooseCall, options);
+      const request = buildRequest(operation, await fillTeam(operation, call as LooseCall, signal), options);
       const called: Called = { operation, ...(call as LooseCall) };
       noteWrite(request.method);
       try {
@@ -145,6 +146,8 @@ export function createClient(options: ClientOptions): Client {
       return orLost(response.body, lost);
     },
   };
+  const fillTeam = createTeamFill((signal) => client.call('getSession', {}, signal));
+  return client;
 }
 
 /** What broke while something was read. */

@@ -30,12 +30,16 @@ export { readHistory, type EmailHistory, type Forwarded } from './email-history.
 export { anotherProgram, ApiFault, NoAnswer } from './faults.ts';
 export {
   checkProfile,
+  fileOf,
   forgetKey,
+  isSession,
   keepKey,
+  keptSession,
   listProfiles,
   type Profile,
   lookForStore,
   moveIntoKeyring,
+  readEntry,
   type Environment,
 } from './kept-keys.ts';
 export { describeStore, nameOfKeyring } from './keyring.ts';

@@ -136,6 +136,18 @@ function readSecret(text: string | null | undefined): Credentials | undefined {
   }
 }
 
+export const SESSION_PREFIX = 'rks_';
+
+/** What is sent in the place of a key by a person who has signed in here. */
+export const isSession = (token: string | undefined): boolean => token?.startsWith(SESSION_PREFIX) ?? false;
+
+/** The token of the session that a login has kept; undefined where it kept a key, or nothing that can be read now. */
+export function keptSession(env: Environment, profile?: string): Credentials | undefined {
+  const entry = readEntry(env, profile);
+  const key = entry && readKeptKey(env, entry);
+  return entry && key && 'apiKey' in key && isSession(key.apiKey) ? { url: entry.url, api_key: key.apiKey } : undefined;
+}
+
 export interface Kept {
   file: string;
   /** Who has the key; undefined: the file. */

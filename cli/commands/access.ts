@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { declareCommand, exampleOf } from './declare.ts';
+import { act, declareCommand, exampleOf } from './declare.ts';
 import type { DoctorOptions } from './doctor.ts';
 import type { FindMachine } from './machine.ts';
 
@@ -7,15 +7,15 @@ import type { FindMachine } from './machine.ts';
 export function addAccessCommands(program: Command, findMachine?: FindMachine): void {
   program
     .command('login')
-    .summary('keep the address of a server and a key for later commands')
+    .summary('sign in at a server, or keep a key for it, for later commands')
     .description(
-      'Asks the server whether it takes the key, and keeps the address in $XDG_CONFIG_HOME/rasket/credentials.json and the key in the keyring of your desktop, or where there is none in the same file, which only you can read. The key is asked for, or read from standard input.',
+      'At a terminal it signs you in with a browser, on this machine or another one: it prints an address and a code, and waits until you have approved it there. With --api-key, and where standard input is no terminal, it keeps a key instead, which is asked for or read from there. The address is kept in $XDG_CONFIG_HOME/rasket/credentials.json, session or key in the keyring of your desktop, or where there is none in the same file, which only you can read.',
     )
     .option('--url <url>', 'the server (RASKET_URL; default http://127.0.0.1:3000)')
     .option('--profile <name>', 'keep them under a name, beside others (RASKET_PROFILE)')
-    .option('--api-key <key>', 'the key; better left out, because other users of this machine can see it')
-    .addHelpText('after', exampleOf('login --url https://mail.example.com < key.txt'))
-    .action(async (options: { url?: string; apiKey?: string; profile?: string }, command: Command) => {
+    .option('--api-key [key]', 'a key; better without its value, because other users of this machine can see it')
+    .addHelpText('after', exampleOf('login --url https://mail.example.com'))
+    .action(async (options: { url?: string; apiKey?: string | true; profile?: string }, command: Command) => {
       const { atTerminal, versionOf } = await import('./session.ts');
       await atTerminal(command, async (terminal, process) =>
         (await import('./login.ts')).login({ terminal, version: versionOf(command), process }, options),
@@ -23,15 +23,21 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     });
   program
     .command('logout')
-    .summary('forget what login kept')
+    .summary('forget what login kept; a session ends')
     .option('--profile <name>', 'of this profile (RASKET_PROFILE)')
     .addHelpText('after', exampleOf('logout'))
     .action(async (options: { profile?: string }, command: Command) => {
-      const { atTerminal } = await import('./session.ts');
-      await atTerminal(command, async (terminal, { env }) =>
-        (await import('./logout.ts')).logout(terminal, env, options),
+      const { atTerminal, versionOf } = await import('./session.ts');
+      await atTerminal(command, async (terminal, process) =>
+        (await import('./logout.ts')).logout({ terminal, version: versionOf(command), process }, options),
       );
     });
+  declareCommand(program, 'whoami', {
+    summary: 'say who you are for the server: which session or key, whose, in which team',
+    description:
+      'Says which session or key is sent, where it comes from, whose it is, and in which team and role; where there is another one beside it, which of them wins.',
+    example: 'whoami',
+  }).action(act(async (session) => (await import('./whoami.ts')).tellWho(session)));
   program
     .command('profiles')
     .summary('list the servers whose keys login kept')

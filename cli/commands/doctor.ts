@@ -5,6 +5,7 @@ import {
   ApiFault,
   createClient,
   describeStore,
+  isSession,
   lookForStore,
   NoAnswer,
   OF_MACHINE,
@@ -80,7 +81,7 @@ async function examine(session: Session, machine: Machine | undefined, isNamed: 
     ['Version', examined.version],
     ['Server', examined.url === null ? 'not known' : `${examined.url} (${examined.url_from})`],
     [
-      'API key',
+      isSession(target.apiKey) ? 'Session' : 'API key',
       examined.key === null
         ? `none${target.note === undefined ? '' : `. ${target.note}`}`
         : `${examined.key} (${examined.key_from})`,
@@ -190,10 +191,7 @@ async function askServer(
       );
     else add(says, EXIT.auth);
   } else if (examined.ready) {
-    examined.key_state = await tryKey(client, target.apiKey).then(
-      (isOperators) => (isOperators ? OF_OPERATOR : OF_TEAM),
-      tellApart(note),
-    );
+    examined.key_state = await tryKey(client, target.apiKey).then((state) => state, tellApart(note));
     // What anybody is told says whether there is anything; the details are another question.
     if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
       findings = await askFindings(client, target.apiKey, findings).catch((error) => note(error) ?? findings);
@@ -204,7 +202,10 @@ async function askServer(
 
 const OF_TEAM = 'accepted';
 const OF_OPERATOR = 'accepted, of an operator';
-const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_OPERATOR]);
+const OF_PERSON = 'accepted, of a person';
+/** Of what is wrong for a team nothing can be asked then. */
+const OF_NO_TEAM = 'accepted, of a person who works in no team';
+const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_OPERATOR, OF_PERSON]);
 
 /** In detail; a server of before has nothing more to say. */
 async function askFindings(
@@ -242,11 +243,15 @@ function withMachine(asked: Examined['findings'], here: MachineLook['findings'])
 
 const isOperators = (apiKey: string): boolean => apiKey.startsWith('rkop_');
 
-/** The cheapest call that it may make. Answers whether it is the token of an operator. */
-async function tryKey(client: Client, apiKey: string): Promise<boolean> {
-  if (isOperators(apiKey)) await client.call('listQueueHolds', { query: { limit: 1 } });
-  else await client.call('listEmails', { query: { limit: 1 } });
-  return isOperators(apiKey);
+/** The cheapest call that it may make. */
+async function tryKey(client: Client, apiKey: string): Promise<string> {
+  if (isSession(apiKey)) return (await client.call('getSession', {})).current_team ? OF_PERSON : OF_NO_TEAM;
+  if (isOperators(apiKey)) {
+    await client.call('listQueueHolds', { query: { limit: 1 } });
+    return OF_OPERATOR;
+  }
+  await client.call('listEmails', { query: { limit: 1 } });
+  return OF_TEAM;
 }
 
 const storeInForce = (env: Environment): string =>

@@ -5,11 +5,17 @@ import {
   createClient,
   DEFAULT_URL,
   describeStore,
+  isSession,
   keepKey,
+  keptSession,
   moveIntoKeyring,
   readUrl,
+  type Client,
+  type Environment,
 } from '../client/index.ts';
-import { CliFault, type CommandProcess, type Terminal } from '../output/index.ts';
+import { clean, CliFault, type CommandProcess, type Terminal } from '../output/index.ts';
+import { endKept } from './logout.ts';
+import { signIn, type SignIn } from './sign-in.ts';
 import { readSecret } from './stdin.ts';
 import { tellWaits } from './tell-waits.ts';
 
@@ -17,13 +23,21 @@ interface Surroundings {
   terminal: Terminal;
   version: string;
   process: CommandProcess;
+  wait?: SignIn['wait'];
 }
 
-/** A key that the server does not take is not kept: the former one may still be good. */
-export async function login(
-  { terminal, version, process }: Surroundings,
-  options: { url?: string; apiKey?: string; profile?: string },
-): Promise<void> {
+/** `apiKey` without a value asks for the key. */
+interface LoginOptions {
+  url?: string;
+  apiKey?: string | true;
+  profile?: string;
+}
+
+/**
+ * Signs a person in, or keeps a key: one that is named, asked for or, where nobody sits at a terminal, on standard input. What
+ * the server does not take is not kept: the former one may still be good.
+ */
+export async function login({ terminal, version, process, wait }: Surroundings, options: LoginOptions): Promise<void> {
   const { env } = process;
   const profile = options.profile ?? (env.RASKET_PROFILE || undefined);
   if (profile !== undefined) checkProfile(profile);
@@ -31,10 +45,45 @@ export async function login(
     options.url ?? (env.RASKET_URL || DEFAULT_URL),
     options.url === undefined ? 'RASKET_URL' : '--url',
   );
-  const typed = options.apiKey ?? (await readSecret(process, `API key for ${url}: `));
-  const apiKey = checkKey(typed, options.apiKey === undefined ? 'standard input' : '--api-key');
+  const isByBrowser = options.apiKey === undefined && process.stdin.isTTY && terminal.isTty;
+  const apiKey = isByBrowser
+    ? await signIn({
+        client: tellWaits(createClient({ url, version }), terminal),
+        terminal,
+        env,
+        ...(wait && { wait }),
+      })
+    : await readKey(process, url, options.apiKey);
   const client = tellWaits(createClient({ url, apiKey, version }), terminal);
+  const who = await tryKey(client, apiKey);
+  const before = formerSession(env, profile);
+  const kept = keepKey(env, { url, api_key: apiKey }, profile);
+  if (who !== undefined) terminal.print(who);
+  const what = isSession(apiKey) ? 'session' : 'key';
+  terminal.print(`The ${what} for ${url} is kept in ${describeStore(kept.file, kept)}.`);
+  // Nobody has its token any more.
+  if (before && before.api_key !== apiKey) await endKept(before, version);
+  for (const moved of kept.by ? moveIntoKeyring(env) : [])
+    terminal.print(
+      `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved there from its file.`,
+    );
+  if (profile !== undefined) terminal.hint(`Use it with --profile ${profile}, or with RASKET_PROFILE=${profile}.`);
+  if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
+}
+
+async function readKey(process: CommandProcess, url: string, given: LoginOptions['apiKey']): Promise<string> {
+  const isGiven = typeof given === 'string';
+  const typed = isGiven ? given : await readSecret(process, `API key for ${url}: `);
+  return checkKey(typed, isGiven ? '--api-key' : 'standard input');
+}
+
+/** The cheapest call that it may make; of a session, who it is. */
+async function tryKey(client: Client, apiKey: string): Promise<string | undefined> {
   try {
+    if (isSession(apiKey)) {
+      const { user, current_team: team } = await client.call('getSession', {});
+      return `Signed in as ${clean(user.email)}${team ? `, in the team ${clean(team.name)}` : ', in no team'}.`;
+    }
     await (apiKey.startsWith('rkop_')
       ? client.call('listQueueHolds', { query: { limit: 1 } })
       : client.call('listEmails', { query: { limit: 1 } }));
@@ -42,14 +91,16 @@ export async function login(
     // A key that may only send is refused here, and is a good key all the same.
     if (!(error instanceof ApiFault) || !isSendingKey(error)) throw sayWhich(error);
   }
-  const kept = keepKey(env, { url, api_key: apiKey }, profile);
-  terminal.print(`The key for ${url} is kept in ${describeStore(kept.file, kept)}.`);
-  for (const moved of kept.by ? moveIntoKeyring(env) : [])
-    terminal.print(
-      `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved there from its file.`,
-    );
-  if (profile !== undefined) terminal.hint(`Use it with --profile ${profile}, or with RASKET_PROFILE=${profile}.`);
-  if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
+  return undefined;
+}
+
+/** What cannot be read is written over. */
+function formerSession(env: Environment, profile: string | undefined): ReturnType<typeof keptSession> {
+  try {
+    return keptSession(env, profile);
+  } catch {
+    return undefined;
+  }
 }
 
 export const isSendingKey = (fault: ApiFault): boolean =>

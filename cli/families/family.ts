@@ -193,6 +193,8 @@ export interface Family {
   noun: string;
   /** It takes the token of an operator; with the key of a team there is nothing to see, so the console leaves it out. */
   isOperators?: true;
+  /** It takes a person who is signed in: no key reaches any of it. */
+  isPeoples?: true;
   /** What its screens are called in the console, where command and verb do not say it. */
   screens?: { list?: string; report?: string };
   /** What the command does where no verb is typed, beside a report. */
@@ -210,7 +212,10 @@ export type ListOperation = {
 export type ItemOf<Id extends OperationId> = AnswerOf<Id> extends { data?: (infer Item)[] } ? Item : never;
 
 type Paging = 'limit' | 'after' | 'before';
-type PathOf<Id extends OperationId> = CallOf<Id> extends { path: infer Path } ? keyof Path & string : never;
+/** The team that a session works in is put there by the client. */
+type OwnTeam<Id extends OperationId> = Id extends 'switchTeam' ? never : 'team_id';
+type PathOf<Id extends OperationId> =
+  CallOf<Id> extends { path: infer Path } ? Exclude<keyof Path & string, OwnTeam<Id>> : never;
 type FilterOf<Id extends OperationId> = Exclude<keyof QueryOf<Id> & string, Paging>;
 /** What is read on this machine, and a header. */
 type Local = 'file' | 'permissive';

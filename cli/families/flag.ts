@@ -5,7 +5,9 @@ export interface Key {
   /** At the command line several may be named. */
   isVariadic?: true;
   /** For what people know by name and the API by id: the list in which the name is looked up. */
-  named?: { list: 'listDomains' | 'listApiKeys'; field: 'name' };
+  named?:
+    | { list: 'listDomains' | 'listApiKeys' | 'listTeams'; field: 'name' }
+    | { list: 'listMembers' | 'listInvitations'; field: 'email' };
   /** The list whose first item `latest` stands for. */
   latest?: 'listEmails';
 }

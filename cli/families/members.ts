@@ -1,4 +1,12 @@
-import { listOf, type Family } from './family.ts';
+import { actionOf, currentAmong, listOf, nameAmong, type Family, type Key } from './family.ts';
+
+export const ROLES = ['viewer', 'member', 'admin', 'owner'];
+
+const MEMBER: Key = {
+  word: 'member',
+  says: 'the id in the list of members, or the address',
+  named: { list: 'listMembers', field: 'email' },
+};
 
 export const members = {
   command: 'members',
@@ -7,7 +15,7 @@ export const members = {
   list: listOf('listMembers', {
     summary: 'list the people of your team, newest first',
     description:
-      'Shows who is in the team, and with which role. To invite people, to change their roles and to remove them takes a person who is signed in: no key reaches those routes.',
+      'Shows who is in the team, and with which role. To change that, and to invite people, takes a person who is signed in (rasket login): no key reaches those routes.',
     example: 'members list',
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
@@ -21,4 +29,30 @@ export const members = {
     ],
     empty: 'There are no people in this team; it is used with keys.',
   }),
+  actions: [
+    actionOf('updateTeamMember', {
+      verb: 'update',
+      key: 'u',
+      summary: 'give a person another role',
+      description:
+        'Owners give and take every role, admins every one but that of an owner; the last owner stays one. With a lower role, the sessions of the person in the team end.',
+      example: 'members update ada@example.com --role admin',
+      path: { member_id: MEMBER },
+      flags: { role: { value: '<role>', says: 'viewer, member, admin or owner', choices: ROLES, isRequired: true } },
+      current: currentAmong('listMembers'),
+      tell: ({ email, role }) => `${email} is ${role} now.`,
+    }),
+    actionOf('removeTeamMember', {
+      verb: 'remove',
+      key: 'd',
+      summary: 'remove a person from the team, or leave it',
+      example: 'members remove ada@example.com',
+      path: { member_id: MEMBER },
+      done: 'Removed',
+      destroys: {
+        says: 'remove the person from the team at once; their sessions in it, and the invitations that they have sent, end',
+        name: nameAmong('listMembers', ({ email }) => email),
+      },
+    }),
+  ],
 } satisfies Family;

@@ -1,5 +1,5 @@
 import type { TeamObject } from '../../src/contract/index.ts';
-import { actionOf, currentIn, detailOf, type Family } from './family.ts';
+import { actionOf, asked, currentIn, detailOf, listOf, type Family, type Key } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 
@@ -106,6 +106,62 @@ export const teams = {
       done: 'Changed',
       tell: (team) => team.name,
       isShown: true,
+    }),
+  ],
+} satisfies Family;
+
+const TEAM: Key = { word: 'team', says: 'its id or name', named: { list: 'listTeams', field: 'name' } };
+
+/** The teams of a person, of which their session works in one. */
+export const ownTeams = {
+  command: 'team',
+  summary: 'the teams that you are in',
+  noun: 'a team',
+  isPeoples: true,
+  screens: { list: 'teams' },
+  list: listOf('listTeams', {
+    summary: 'list the teams that you are in, newest first',
+    example: 'team list',
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'name', label: 'Name', kind: 'name' },
+      { name: 'slug', label: 'Slug', kind: 'whole' },
+      {
+        name: 'risk_state',
+        label: 'State',
+        kind: 'state',
+        tone: (team) => (team.risk_state === 'normal' ? 'good' : 'bad'),
+      },
+      { name: 'plan', label: 'Plan', value: ({ plan }) => plan.name },
+      { name: 'created_at', label: 'Created', kind: 'time' },
+      ...asked<TeamObject>(
+        { name: 'ai_assist_enabled', label: 'AI helpers' },
+        { name: 'sender_identity', label: 'Sender identity' },
+        { name: 'sending', label: 'Sending' },
+        { name: 'sso', label: 'SSO' },
+      ),
+    ],
+    empty: 'You are in no team.',
+  }),
+  actions: [
+    actionOf('createTeam', {
+      verb: 'create',
+      key: 'c',
+      summary: 'make a team, whose owner you are',
+      example: "team create 'Example Ltd'",
+      flags: { name: { value: '<name>', says: 'what people call it', isWord: true, isRequired: true } },
+      done: 'Made',
+      hint: ({ id }) => ({ words: 'Work in it with', command: ['switchTeam', id] }),
+    }),
+    actionOf('switchTeam', {
+      verb: 'switch',
+      key: 's',
+      summary: 'work in another of your teams',
+      description:
+        'From the next command on, what is read and changed is of that team, in the role that you have there.',
+      example: "team switch 'Example Ltd'",
+      path: { team_id: TEAM },
+      tell: ({ name }) => `You work in the team ${name} now.`,
     }),
   ],
 } satisfies Family;

@@ -1,4 +1,4 @@
-import { seeWhatThereIs, type Client } from '../client/index.ts';
+import { seeWhatThereIs, type CallOf, type Client } from '../client/index.ts';
 import type { Key } from '../families/index.ts';
 import { CliFault } from '../output/index.ts';
 
@@ -8,11 +8,11 @@ const PAGE = 100;
 const SECRET = /^rk_/;
 
 interface Page {
-  data: readonly { id: string; name: string }[];
+  data: readonly { id: string; name?: string | null; email?: string }[];
   has_more: boolean;
 }
 
-/** People know their domains and keys by name; the API knows them by id. */
+/** People know their domains and keys by name, and each other by address; the API knows them by id. */
 export async function findId(client: Client, { word, named, latest }: Key, given: string): Promise<string> {
   if (latest && given === 'latest') return findLatest(client, latest);
   if (!named || UUID.test(given)) return given;
@@ -22,8 +22,9 @@ export async function findId(client: Client, { word, named, latest }: Key, given
   const ids: string[] = [];
   let after: string | undefined;
   do {
-    const page: Page = await client.call(named.list, { query: { limit: PAGE, after } });
-    ids.push(...page.data.filter((item) => item[named.field].toLowerCase() === name).map(({ id }) => id));
+    const call = { query: { limit: PAGE, after } } as CallOf<typeof named.list>;
+    const page: Page = await client.call(named.list, call);
+    ids.push(...page.data.filter((item) => item[named.field]?.toLowerCase() === name).map(({ id }) => id));
     after = page.has_more ? page.data.at(-1)?.id : undefined;
   } while (after !== undefined && ids.length < 2);
   const [id, another] = ids;
@@ -31,7 +32,8 @@ export async function findId(client: Client, { word, named, latest }: Key, given
     throw new CliFault(`several ${word}s are called ${given}; name the one that is meant by its id.`, 'usage', list);
   }
   if (id !== undefined) return id;
-  throw new CliFault(`there is no ${word} ${given} in this team.`, 'notFound', list);
+  const where = named.list === 'listTeams' ? 'among yours' : 'in this team';
+  throw new CliFault(`there is no ${word} ${given} ${where}.`, 'notFound', list);
 }
 
 async function findLatest(client: Client, list: NonNullable<Key['latest']>): Promise<string> {

@@ -1,4 +1,5 @@
 import {
+  isSession,
   listOfAdvice,
   seeWhatThereIs,
   type Advice,
@@ -7,8 +8,9 @@ import {
   type ApiFault,
   type ContractId,
 } from '../client/index.ts';
+import type { Family } from '../families/family.ts';
 import { everyFamily } from './every-family.ts';
-import { isOperators, setOne, useAnother, type KeyInUse } from './key-advice.ts';
+import { isOperators, setOne, signInAs, useAnother, type KeyInUse } from './key-advice.ts';
 
 type Path = Readonly<Record<string, unknown>>;
 
@@ -39,6 +41,10 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   template: () => ['listTemplates'],
   topic_id: () => ['listTopics'],
   topics: () => ['listTopics'],
+  invitation_id: () => ['listInvitations'],
+  member_id: () => ['listMembers'],
+  session_id: () => ['listSessions'],
+  team_id: () => ['listTeams'],
   webhook_id: () => ['listWebhooks'],
 };
 
@@ -160,6 +166,12 @@ function aboutPermission({ operation }: ApiFault, key: KeyInUse | undefined): Ad
       { words: 'Take it with --profile operator once it is kept.', isForLine: true },
       { words: 'One is made on the server with', command: ['operators create', 'NAME'] },
     ];
+  if (isSession(key?.apiKey))
+    return [
+      { words: 'See your role and your team with', command: ['whoami'] },
+      { words: 'Work in another one with', command: ['switchTeam', 'TEAM'] },
+    ];
+  if (isPeoplesCall(operation)) return signInAs('Sign in with', key);
   if (!isOperators(key)) return useAnother(key);
   return operation === 'listAudit'
     ? { words: 'What an operator sees', command: ['listOperatorAudit'] }
@@ -167,10 +179,23 @@ function aboutPermission({ operation }: ApiFault, key: KeyInUse | undefined): Ad
 }
 
 const isOperatorsCall = (operation: ContractId): boolean =>
-  everyFamily.some(
-    ({ isOperators: isTheirs, list, get, report, actions = [] }) =>
-      isTheirs === true && [list, get, report, ...actions].some((one) => one?.operation === operation),
-  );
+  isCallOf(operation, (family) => family.isOperators === true);
+
+/** What is of the session itself, and what is done with the people of a team. */
+const OF_PEOPLE: Partial<Record<ContractId, true>> = {
+  getSession: true,
+  updateTeamMember: true,
+  removeTeamMember: true,
+};
+
+const isPeoplesCall = (operation: ContractId): boolean =>
+  OF_PEOPLE[operation] === true || isCallOf(operation, (family) => family.isPeoples === true);
+
+const isCallOf = (operation: ContractId, isMeant: (family: Family) => boolean): boolean =>
+  everyFamily.some((family) => {
+    const { list, get, report, actions = [] } = family;
+    return isMeant(family) && [list, get, report, ...actions].some((one) => one?.operation === operation);
+  });
 
 const namesGiven = (values: Path): string[] => Object.keys(values).filter((name) => values[name] !== undefined);
 

@@ -1,4 +1,4 @@
-import { startOf, type Advice, type Target } from '../client/index.ts';
+import { isSession, startOf, type Advice, type Target } from '../client/index.ts';
 
 /** Where a key came from and what it was for, to say which one is to be changed, and how. */
 export type KeyInUse = Pick<Target, 'url' | 'apiKey' | 'keyFrom' | 'development'>;
@@ -11,7 +11,9 @@ const logIn = (words: string, key: KeyInUse | undefined): Advice => ({
 export const sayRefused = (key: KeyInUse | undefined): string =>
   key === undefined
     ? 'The API key was not accepted (invalid_api_key).'
-    : `The API key in ${key.keyFrom} was not accepted by ${key.url} (invalid_api_key).`;
+    : isSession(key.apiKey)
+      ? `The session in ${key.keyFrom} has ended at ${key.url} (invalid_api_key).`
+      : `The API key in ${key.keyFrom} was not accepted by ${key.url} (invalid_api_key).`;
 
 /** What gives another key than one that is not accepted. */
 export function renew(key: KeyInUse | undefined): Advice {
@@ -22,8 +24,11 @@ export function renew(key: KeyInUse | undefined): Advice {
       words: 'Start that server again, which makes one that works',
       command: startOf(key.development.data),
     };
-  return setOne(key);
+  return isSession(key?.apiKey) ? signInAs('Sign in again with', key) : setOne(key);
 }
+
+/** For what takes a person. */
+export const signInAs = (words: string, key: KeyInUse | undefined): Advice => logIn(words, key);
 
 export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with', key);
 

@@ -1,4 +1,6 @@
-import type { Section } from '../catalog.ts';
+import { isClosed, type Section } from '../catalog.ts';
+import { sayOnLine } from '../../cli/output/index.ts';
+import { ClosedScreen } from './closed-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { ListScreen } from './list-screen.ts';
 import { OverviewScreen } from './overview-screen.ts';
@@ -8,6 +10,7 @@ import type { Host, Screen } from './screen.ts';
 /** The screen of the first level that a section stands for. */
 export function screenOf(host: Host, section: Section): Screen {
   const { name } = section;
+  if (isClosed(section, host.isPerson)) return new ClosedScreen(name, closed(host.client.url));
   switch (section.kind) {
     case 'overview':
       return new OverviewScreen(host);
@@ -23,4 +26,9 @@ export function screenOf(host: Host, section: Section): Screen {
       return new ItemScreen(host, { family, get, title: () => name, path: {}, fields: get.fields, lists: [], list });
     }
   }
+}
+
+function closed(url: string): string {
+  const says = 'This takes a person who is signed in; no key reaches it. Leave the console with q and sign in with';
+  return sayOnLine()({ words: says, command: ['login', '--url', url] }) ?? '';
 }

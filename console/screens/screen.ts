@@ -17,6 +17,8 @@ export interface Host {
   faults: Faults;
   /** What is shown here. */
   sections: readonly Section[];
+  /** Whether it is a person who calls, and not a key. */
+  isPerson: boolean;
   /** Since when the server says nothing: what is shown is as old. */
   lostSince: number | undefined;
   changed: () => void;

@@ -83,13 +83,14 @@ function reachOfSession(held: Role | null, { permission, role: least }: Requirem
   return ROLES.indexOf(held) >= ROLES.indexOf(least) ? 'reached' : 'lacks_role';
 }
 
-/** The schemes of `components.securitySchemes` by which an operation is reached: one of them is enough. */
+/**
+ * The schemes of `components.securitySchemes` by which an operation is reached: one of them is enough. A session comes with a
+ * cookie, or as the token of a program that its person has approved.
+ */
 export function securityOf(requirement: Requirement): Record<string, string[]>[] {
-  const { permission, scope } = requirement;
-  if (permission === 'none') return [];
+  if (requirement.permission === 'none') return [];
   const takesSession = ROLES.some((role) => reachOf({ kind: 'session', role }, requirement) === 'reached');
-  const takesToken = permission !== 'session' || scope !== null;
-  return [...(takesToken ? [{ bearer: [] }] : []), ...(takesSession ? [{ session: [] }] : [])];
+  return [{ bearer: [] }, ...(takesSession ? [{ session: [] }] : [])];
 }
 
 /** Who may call an operation over HTTP, as a sentence of its description. */

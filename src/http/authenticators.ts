@@ -5,7 +5,7 @@ import type { World } from '../platform/world/index.ts';
 import type { Identity } from '../resources/access/index.ts';
 import { createAuthentication } from '../resources/api-keys/index.ts';
 import { createOperatorAuthentication, OPERATOR_PREFIX } from '../resources/operators/index.ts';
-import { createSessionAuthentication, SESSION_COOKIE } from '../resources/sessions/index.ts';
+import { createSessionAuthentication, SESSION_COOKIE, SESSION_PREFIX } from '../resources/sessions/index.ts';
 import { cookieOf, mustBeSameOrigin } from './browser.ts';
 
 /** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
@@ -15,12 +15,13 @@ export type Authenticator = ({ prefix: string } | { cookie: string }) & {
 
 /**
  * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing.
- * A change by a cookie is taken from our own pages alone.
+ * A change by a cookie is taken from our own pages alone; a token is sent by nobody but the program that has it.
  */
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
+  { prefix: SESSION_PREFIX, identify: createSessionAuthentication(world, 'device') },
   { prefix: '', identify: createAuthentication(world) },
-  { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world) },
+  { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world, 'browser') },
 ];
 
 /**

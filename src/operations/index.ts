@@ -12,6 +12,7 @@ import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
 import { contacts } from './contacts.ts';
 import { customEvents } from './custom-events.ts';
+import { deviceLogins } from './device-logins.ts';
 import { dns } from './dns.ts';
 import { domainClaims } from './domain-claims.ts';
 import { domains } from './domains.ts';
@@ -23,6 +24,7 @@ import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
 import { members } from './members.ts';
 import { metrics } from './metrics.ts';
+import { mfa } from './mfa.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
@@ -52,6 +54,7 @@ export const operations: Operations = {
   ...contactProperties,
   ...contacts,
   ...customEvents,
+  ...deviceLogins,
   ...dns,
   ...domainClaims,
   ...domains,
@@ -63,6 +66,7 @@ export const operations: Operations = {
   ...logs,
   ...members,
   ...metrics,
+  ...mfa,
   ...queue,
   ...receivedEmails,
   ...segments,

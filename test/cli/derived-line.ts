@@ -113,7 +113,11 @@ export function deriveLine(
   };
 
   for (const { name, in: kind, schema, example } of entry.parameters) {
-    if (name in without) continue;
+    if (name in without) {
+      // What the client fills in stands in the path all the same.
+      if (kind === 'path') values.set(name, String(example));
+      continue;
+    }
     const value = giveField(name, schema, example);
     if (kind === 'path') values.set(name, String(value));
     else sent[name] = kind === 'query' && value !== undefined ? String(value) : value;

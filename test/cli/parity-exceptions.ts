@@ -29,6 +29,8 @@ const variables = {
 const zone = { '--zone': 'how to print the answer' };
 
 /** What cannot be derived from the contract and the commands: syntax of an option's own, choices between fields, and why. */
+const ownTeam = { team_id: 'the team that the session works in' };
+
 export const exceptions: Record<string, Exception> = {
   // The example has a check that fails, so that the answer is no.
   getBroadcastChecklist: { exitCode: 1 },
@@ -134,11 +136,14 @@ export const exceptions: Record<string, Exception> = {
     without: { team_id: 'one of three at a time', email_id: 'one of three at a time' },
     beside: { '--team': 'in place of --destination', '--email': 'in place of --destination' },
   },
+  updateTeamMember: { without: ownTeam },
+  removeTeamMember: { without: ownTeam },
+  listInvitations: { without: ownTeam },
+  createInvitation: { without: ownTeam },
+  revokeInvitation: { without: ownTeam },
   getEmailMetrics: { command: 'metrics' },
   getReady: { command: 'ready' },
 };
-
-const ofPeople = 'a route of people who are signed in; commands and console come with a key';
 
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
@@ -160,19 +165,22 @@ export const commandless: Record<string, string> = {
   deleteAudienceContact: 'the former name of contacts delete',
   rotateWebhookSigningSecret: 'webhooks rotate-secret does the same',
   logIn: 'sets a cookie, which is a browser’s',
-  logOut: 'of a cookie, which is a browser’s',
-  getMe: 'of a cookie, which is a browser’s',
-  getSession: 'of a cookie, which is a browser’s',
-  listTeams: ofPeople,
-  createTeam: ofPeople,
-  switchTeam: ofPeople,
-  listTeamMembers: ofPeople,
-  getTeamMember: ofPeople,
-  updateTeamMember: ofPeople,
-  removeTeamMember: ofPeople,
-  listInvitations: ofPeople,
-  createInvitation: ofPeople,
-  revokeInvitation: ofPeople,
-  acceptInvitation: ofPeople,
+  logOut: 'logout, which forgets the token as well, has its own tests',
+  getMe: 'team list and whoami say the same',
+  getSession: 'a part of whoami, and of every route of the own team',
+  beginDeviceLogin: 'login, which is more than one call, has its own tests',
+  pollDeviceLogin: 'a part of login',
+  getDeviceLogin: 'a person looks at a program in a browser',
+  approveDeviceLogin: 'a program cannot approve another one',
+  denyDeviceLogin: 'as approveDeviceLogin',
+  listTeamMembers: 'members list, which a key reaches too',
+  getTeamMember: 'members list shows all of a member',
+  getMfa: 'a person sets it up in a browser, at /account/mfa',
+  enrolMfa: 'a person sets it up in a browser, at /account/mfa',
+  confirmMfa: 'a person sets it up in a browser, at /account/mfa',
+  disableMfa: 'a person sets it up in a browser, at /account/mfa',
+  replaceRecoveryCodes: 'a person sets it up in a browser, at /account/mfa',
+  verifyMfa: 'sets a cookie, which is a browser’s',
+  recoverMfa: 'sets a cookie, which is a browser’s',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

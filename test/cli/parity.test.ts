@@ -103,7 +103,7 @@ describe('the command line and the contract', () => {
 /** Runs the line and looks at the call that it made. */
 async function tryLine(desk: Desk, entry: OperationEntry, line: DerivedLine): Promise<void> {
   const { operationId: id } = entry;
-  const server = await startAnswering(({ method, path }) => exampleOf(method, path));
+  const server = await startAnswering(({ method, path }) => inTeam(path, exampleOf(method, path)));
   vi.stubEnv('RASKET_URL', server.url);
   vi.stubEnv('RASKET_API_KEY', 'rk_test');
   const file = desk.write('attached', id === 'sendBatch' ? JSON.stringify(BATCH) : 'content');
@@ -166,6 +166,14 @@ function operationIn(document: OpenApiDocument, id: string): Operation {
 
 const isCallOf = (entry: OperationEntry, method: string, path: string): boolean =>
   entry.method === method.toLowerCase() && new RegExp(`^${entry.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+
+/** The session works in a team, whose id the client puts into paths. */
+function inTeam(path: string, reply: Reply): Reply {
+  if (path !== '/auth/session') return reply;
+  const team = exampleOf('GET', '/team').body as object;
+  const id = contract.components.parameters['TeamId']?.example;
+  return { status: 200, body: { object: 'session', user: {}, current_team: { ...team, id } } };
+}
 
 function exampleOf(method: string, path: string): Reply {
   // A fixed path goes before one with a parameter: /suppressions/batch/add is no suppression.

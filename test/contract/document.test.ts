@@ -79,7 +79,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     const permission = operation['x-service-permission'];
     const takesSession = permission === 'session' || (!isOpen && operation['x-service-role'] !== null);
     expect(operation.security).toEqual([
-      ...(isOpen || permission === 'session' ? [] : [{ bearer: [] }]),
+      ...(isOpen ? [] : [{ bearer: [] }]),
       ...(takesSession ? [{ session: [] }] : []),
     ]);
   });

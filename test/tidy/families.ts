@@ -52,8 +52,9 @@ export const trees: Tree[] = [
     folder: 'cli/families',
     familyOf: fileName,
     without: {
-      sessions: 'a cookie is a browser’s: the command line comes with a token',
-      invitations: 'its routes are of people who are signed in, and commands come with a key',
+      'device-logins': 'how `rasket login` signs a person in, and what that person does in a browser',
+      mfa: 'it is set up and shown by the person whose it is, in a browser',
+      accounts: 'whoever asks for an account has no token yet; the operator’s part of it is rasket users',
     },
     besides: {
       family: 'what a family has to say about itself, for all of them',

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
-import { teams } from '../../families/teams.ts';
+import { ownTeams, teams } from '../../families/teams.ts';
 import { declareFamily } from '../declare-family.ts';
 import { nameFields } from '../field-names.ts';
 
 const ADDRESS = { postal_address: 'an address (--line1, --city and --country)' };
 
-export const addTeamCommands = (program: Command): void =>
+export function addTeamCommands(program: Command): void {
   declareFamily(program, teams, { actions: { update: { add: (command) => nameFields(command, ADDRESS) } } });
+  declareFamily(program, ownTeams);
+}

@@ -82,8 +82,8 @@ async function mailSignUp(world: World, accept: Accepts, row: SignUpRow): Promis
       ? KEY_IS_GONE
       : await mail(world, accept, {
           id: row.id,
-          to: row.email,
-          said: { kind: told, token, address: row.address, at: row.created_at },
+          to: told.to,
+          said: { kind: told.kind, token, address: row.address, at: row.created_at },
         });
   await world.db.tx((tx) => noteSignUpMailed(tx, row.id, { at: world.clock.now(), fault }));
 }

@@ -15,11 +15,17 @@ export interface Field {
   hint?: string;
   isOptional?: boolean;
   inputmode?: 'numeric' | 'text';
+  /** As the operation calls it, where that is another name. */
+  faultOf?: string;
 }
 
 export interface Form {
   action: string;
   submit: string;
+  /** What the button is called where it stands among others of the same words. */
+  describedAs?: string;
+  /** Whose password it is, for password managers; nobody sees it. */
+  username?: string | undefined;
   /** A button that is not what most people come for. */
   isSecond?: boolean;
   fields?: readonly Field[];
@@ -32,9 +38,12 @@ export interface Form {
 }
 
 /** A form; after a refusal each fault stands at its field, what is at fault has the focus, and the rest is said above. */
-export function renderForm({ action, submit, isSecond, fields = [], hidden = {}, fault, id = 'f' }: Form): string {
-  const names = new Set(fields.map(({ name }) => name));
-  const faults = new Map(fault?.errors?.filter(({ path }) => names.has(path)).map((one) => [one.path, one.message]));
+export function renderForm(wanted: Form): string {
+  const { action, fields = [], hidden = {}, fault, id = 'f' } = wanted;
+  const names = new Map(fields.map(({ name, faultOf = name }) => [faultOf, name]));
+  const faults = new Map(
+    fault?.errors?.flatMap(({ path, message }) => (names.has(path) ? [[names.get(path) ?? '', message]] : [])),
+  );
   const alert = fault && faults.size === 0 ? renderAlert(fault.message, `${id}-alert`) : '';
   const focused = fields.find(({ name, value = '' }) => (faults.size === 0 ? value === '' : faults.has(name)));
   const shown = fields.map((field) =>
@@ -47,8 +56,17 @@ export function renderForm({ action, submit, isSecond, fields = [], hidden = {},
   );
   const kept = Object.entries(hidden).filter((one): one is [string, string] => one[1] !== undefined);
   const inputs = kept.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
-  const button = `<button type="submit"${isSecond ? ' class="second"' : ''}>${escapeHtml(submit)}</button>`;
-  return `${alert}<form method="post" action="${escapeHtml(action)}">${inputs.join('')}${shown.join('')}${button}</form>`;
+  return `${alert}<form method="post" action="${escapeHtml(action)}">${inputs.join('')}${renderUsername(wanted)}${shown.join('')}${renderButton(wanted)}</form>`;
+}
+
+const renderUsername = ({ username }: Form): string =>
+  username === undefined
+    ? ''
+    : `<input type="text" name="username" autocomplete="username" value="${escapeHtml(username)}" readonly hidden>`;
+
+function renderButton({ submit, isSecond, describedAs }: Form): string {
+  const label = describedAs === undefined ? '' : ` aria-label="${escapeHtml(describedAs)}"`;
+  return `<button type="submit"${isSecond ? ' class="second"' : ''}${label}>${escapeHtml(submit)}</button>`;
 }
 
 function renderField(

@@ -17,7 +17,8 @@ export const signOutPage: PeoplePage = {
     };
   },
   async post({ session, call }, { form }) {
-    if (session) await call('logOut', { body: { all: form.get('all') === 'yes' } });
-    return { to: ownPath(form.get('next')) ?? '/sign-in?said=signed-out' };
+    const all = form.get('all') === 'yes';
+    if (session) await call('logOut', { body: { all } });
+    return { to: ownPath(form.get('next')) ?? `/sign-in?said=signed-out${all ? '-everywhere' : ''}` };
   },
 };

@@ -1,8 +1,18 @@
-import { accountPage } from './account.ts';
+import { accountPage, sessionsPage, teamPage } from './account.ts';
+import { invitationPage } from './invitation.ts';
+import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from './mfa.ts';
 import type { PeoplePage } from './page.ts';
-import { signInPage } from './sign-in.ts';
+import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.ts';
+import { codePage, recoveryCodePage, signInPage } from './sign-in.ts';
 import { signOutPage } from './sign-out.ts';
+import { signUpPage, verifyEmailPage } from './sign-up.ts';
 import { ssoCallbackPage, ssoStartPage } from './sso.ts';
 
 /** Every page, each by its path. */
-export const peoplePages: readonly PeoplePage[] = [signInPage, ssoStartPage, ssoCallbackPage, signOutPage, accountPage];
+export const peoplePages: readonly PeoplePage[] = [
+  ...[signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
+  ...[ssoStartPage, ssoCallbackPage],
+  ...[forgotPasswordPage, resetPasswordPage, invitationPage],
+  ...[accountPage, teamPage, passwordPage, sessionsPage],
+  ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],
+];

@@ -10,13 +10,18 @@ const HOUR_MS = 3_600_000;
 const MAILS_PER_HOUR = 3;
 
 /** What the person who asked for an account is to be told; undefined for nothing, and then the request is gone. */
-export async function whatToTell(store: Store, row: SignUpRow): Promise<'verify' | 'exists' | undefined> {
+export async function whatToTell(
+  store: Store,
+  row: SignUpRow,
+): Promise<{ kind: 'verify' | 'exists'; to: string } | undefined> {
   if (!(await hasTooMany(store, row.email_key))) {
-    if (await findUserByEmailKey(store.db, row.email_key)) return 'exists';
+    const user = await findUserByEmailKey(store.db, row.email_key);
+    // To the mailbox of the account: the address may be written so that it is a stranger's.
+    if (user) return { kind: 'exists', to: user.email };
     const { sign_up: mode } = store.config.accounts;
     const may =
       mode === 'open' || (mode === 'invitation' && (await isInvited(store.db, row.email_key, store.clock.now())));
-    if (may) return 'verify';
+    if (may) return { kind: 'verify', to: row.email };
   }
   await removeSignUp(store.db, row.id);
   return undefined;

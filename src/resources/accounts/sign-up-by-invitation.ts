@@ -26,7 +26,13 @@ export async function signUpByInvitation(
   if (!team) throw notFound('Invitation');
   const user: UserRow = {
     ...{ id: store.ids.uuid(), email: invitation.email, email_key: invitation.email_key, name },
-    ...{ password_hash: await hashPassword(password), email_verified_at: now, mfa_enabled_at: null, created_at: now },
+    ...{
+      password_hash: await hashPassword(password),
+      email_verified_at: now,
+      mfa_enabled_at: null,
+      disabled_at: null,
+      created_at: now,
+    },
   };
   const created = auditedOf(ctx, { action: 'account.created', user, team_id: team.id });
   const joined = auditedOf(

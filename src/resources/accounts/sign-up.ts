@@ -30,7 +30,7 @@ export async function signUp(
     ...{ created_at: now, expires_at: now + LIFE_MS, mailed_at: null, fault: null, verified_at: null },
   };
   await store.db.tx((tx) => insertSignUp(tx, row));
-  return presentUser({ ...row, email_verified_at: null, mfa_enabled_at: null });
+  return presentUser({ ...row, email_verified_at: null, mfa_enabled_at: null, disabled_at: null });
 }
 
 export function mustTakeSignUps({ config }: Store): void {

@@ -74,12 +74,6 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why`,
     'rasket doctor',
   ),
-  account_mail: installation(
-    'error',
-    'Nobody can be mailed about an account: to sign up, or to choose a new password.',
-    'Verify a domain of any team, or correct accounts.mail_from; until then, give out links with',
-    'rasket users reset ADDRESS',
-  ),
   domain_lost: team(
     'error',
     'A domain is not verified any more: its DNS records are gone or wrong.',
@@ -121,6 +115,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Marketing mail is switched off.',
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
+  ),
+  account_mail: installation(
+    'warning',
+    'Nobody can be mailed about an account: to sign up, or to choose a new password.',
+    'Verify a domain of any team, or correct accounts.mail_from; until then, give out links with',
+    'rasket users reset ADDRESS',
   ),
   certificate_expiring: installation(
     'warning',

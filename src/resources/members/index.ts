@@ -10,6 +10,7 @@ export {
   findMember,
   findMemberByEmail,
   findMemberByUser,
+  hasMembers,
   insertMember,
   leadsSuspended,
   lockAccount,

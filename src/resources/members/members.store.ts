@@ -67,8 +67,13 @@ export async function countOwners(tx: Executor, teamId: string): Promise<number>
 /** Those who can sign in with a password although single sign-on is enforced; right only while the team is locked. */
 export async function countExemptOwners(tx: Executor, teamId: string): Promise<number> {
   const sql = `select count(*) as n from team_members m join users u on u.id = m.user_id
-    where m.team_id = ? and m.role = 'owner' and m.sso_exempt = 1 and u.password_hash is not null`;
+    where m.team_id = ? and m.role = 'owner' and m.sso_exempt = 1 and u.password_hash is not null
+      and u.disabled_at is null`;
   return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
+}
+
+export async function hasMembers(db: Executor, teamId: string): Promise<boolean> {
+  return (await db.get('select 1 as found from team_members where team_id = ? limit 1', [teamId])) !== undefined;
 }
 
 export async function countOwned(tx: Executor, userId: string): Promise<number> {

@@ -3,19 +3,27 @@
  * what it was opened with there. Sessions begin in `sessions`; members and teams end and move them.
  */
 export {
+  copySession,
   endAllSessions,
   endOtherSessionsOf,
   endSession,
+  endSessionOf,
   endSessionOfToken,
   endSessionsInTeam,
   endSessionsOf,
   endSsoSessions,
   findLiveSession,
   insertSession,
+  kindOfSession,
   MAY_REACH,
   moveSession,
   noteSessionUsed,
+  ownerOfSession,
   removeSessionsBefore,
+  sessionPage,
   teamOfSession,
   type LiveSession,
+  type ProgramSession,
+  type SessionKind,
+  type SessionRow,
 } from './session-rows.store.ts';

@@ -1,5 +1,8 @@
-import type { Executor } from '../../platform/db/index.ts';
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import type { Role } from '../../contract/index.ts';
+
+/** What carries its token: a cookie, or the header of a program that its person has approved. */
+export type SessionKind = 'browser' | 'device';
 
 export interface NewSessionRow {
   id: string;
@@ -48,25 +51,87 @@ const FROM = `from sessions join users on users.id = sessions.user_id
     and team_members.team_id = sessions.current_team_id
   left join teams on teams.id = team_members.team_id and teams.risk_state = 'normal' and ${MAY_REACH}`;
 
-export const findLiveSession = (db: Executor, tokenHash: string, now: number): Promise<LiveSession | undefined> =>
+const IS_LIVE = 'sessions.expires_at > ? and users.disabled_at is null';
+
+/** A token that comes in another way than the one it was made for is none. */
+export const findLiveSession = (
+  db: Executor,
+  { tokenHash, kind }: { tokenHash: string; kind: SessionKind },
+  now: number,
+): Promise<LiveSession | undefined> =>
   db.get<LiveSession>(
     `select sessions.id, sessions.user_id, users.email, sessions.last_used_at, teams.id as team_id,
         case when teams.id is null then null else team_members.role end as role
-      ${FROM} where sessions.token_hash = ? and sessions.expires_at > ?`,
-    [tokenHash, now],
+      ${FROM} where sessions.token_hash = ? and sessions.kind = ? and ${IS_LIVE}`,
+    [tokenHash, kind, now],
   );
 
 /** The team in which a live session works; null or undefined where it works in none any more. */
 export async function teamOfSession(db: Executor, id: string, now: number): Promise<string | null | undefined> {
-  const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and sessions.expires_at > ?`;
+  const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and ${IS_LIVE}`;
   return (await db.get<Pick<LiveSession, 'team_id'>>(sql, [id, now]))?.team_id;
 }
+
+export async function kindOfSession(db: Executor, id: string): Promise<SessionKind | undefined> {
+  const sql = 'select kind from sessions where id = ?';
+  return (await db.get<{ kind: SessionKind }>(sql, [id]))?.kind;
+}
+
+export interface SessionRow extends NewSessionRow {
+  kind: SessionKind;
+  client_name: string | null;
+}
+
+/** Those of a person that have not ended. */
+export async function sessionPage(
+  db: Executor,
+  { userId, now }: { userId: string; now: number },
+  page: Page,
+): Promise<{ rows: SessionRow[]; hasMore: boolean }> {
+  const sql = pageSql('sessions', 'user_id = ? and expires_at > ?', page);
+  return pageOf(await db.all<SessionRow>(sql, [userId, now, ...pageValues(page)]), page);
+}
+
+export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id'> & { client_name: string };
+
+/**
+ * Begins a session of a program as a copy of the browser's session in which it was approved. Answers whether that one still
+ * lived.
+ */
+export async function copySession(tx: Executor, from: string, row: ProgramSession): Promise<boolean> {
+  const count = await tx.run(
+    `insert into sessions (id, token_hash, kind, client_name, user_id, current_team_id, sso_team_id, created_at, last_used_at, expires_at,
+        address, user_agent)
+      select ?, ?, 'device', ?, user_id, current_team_id, sso_team_id, ?, ?, ?, ?, ? from sessions
+        where id = ? and kind = 'browser' and expires_at > ?`,
+    [
+      ...[row.id, row.token_hash, row.client_name, row.created_at, row.last_used_at, row.expires_at],
+      ...[row.address, row.user_agent, from, row.created_at],
+    ],
+  );
+  return count === 1;
+}
+
+/** Whose session it is. */
+export const ownerOfSession = (
+  db: Executor,
+  id: string,
+): Promise<{ user_id: string; email: string; team_id: string | null } | undefined> =>
+  db.get(
+    `select sessions.user_id, users.email, sessions.current_team_id as team_id
+      from sessions join users on users.id = sessions.user_id where sessions.id = ?`,
+    [id],
+  );
 
 export const noteSessionUsed = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update sessions set last_used_at = ? where id = ?', [now, id]);
 
 export const endSession = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sessions where id = ?', [id]);
+
+/** Of this person alone; answers whether there was such a one. */
+export const endSessionOf = async (tx: Executor, { id, userId }: { id: string; userId: string }): Promise<boolean> =>
+  (await tx.run('delete from sessions where id = ? and user_id = ?', [id, userId])) === 1;
 
 export const endSessionOfToken = (tx: Executor, tokenHash: string): Promise<number> =>
   tx.run('delete from sessions where token_hash = ?', [tokenHash]);

@@ -49,9 +49,9 @@ export async function forgetAttemptsAt(tx: Executor, emailKey: string, address: 
 function partiesOf(kind: string, emailKey: string, address: string): Record<Kind, string> {
   const from = clientKey(address);
   return {
-    both: hash(`${kind}both ${from} ${emailKey}`),
-    address: hash(`${kind}address ${from}`),
-    account: hash(`${kind}account ${emailKey}`),
+    both: hashOf(`${kind}both ${from} ${emailKey}`),
+    address: hashOf(`${kind}address ${from}`),
+    account: hashOf(`${kind}account ${emailKey}`),
   };
 }
 
@@ -86,4 +86,4 @@ export async function forgiveAttempt(tx: Executor, { parties }: Attempt): Promis
   for (const kind of KINDS) await uncountAttempt(tx, parties[kind]);
 }
 
-const hash = (party: string): string => createHash('sha256').update(party).digest('base64url');
+export const hashOf = (party: string): string => createHash('sha256').update(party).digest('base64url');

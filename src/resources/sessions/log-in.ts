@@ -1,14 +1,17 @@
-import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import { isPassword } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
-import { emailKeyOf, findUserByEmailKey, lockUser, type UserRow } from '../users/index.ts';
+import { emailKeyOf, findUserByEmailKey } from '../users/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt } from './attempts.ts';
+import { beginChallenge } from './begin-challenge.ts';
 import { beginSession } from './begin-session.ts';
 import { noteFailedSignIn } from './failed-sign-ins.ts';
 
-/** Answers alike, and works as hard, whether the address is unknown or the password wrong. */
+/**
+ * Begins a session, or a challenge for who has a second factor. Answers alike, and works as hard, whether the address is
+ * unknown or the password wrong.
+ */
 export async function logIn(
   { store, browser, requestId }: NobodyCtx,
   { email, password }: { email: string; password: string },
@@ -23,20 +26,13 @@ export async function logIn(
     await noteFailedSignIn(store, { emailKey, browser, requestId });
     throw wrong();
   }
-  return beginSession({ store, browser, requestId }, user, async (tx) => {
-    await mustHaveStill(tx, user);
-    await settleAttempt(tx, attempt);
-  });
+  const begin = user.mfa_enabled_at === null ? beginSession : beginChallenge;
+  return begin({ store, browser, requestId }, user, (tx) => settleAttempt(tx, attempt));
 }
 
 async function check(store: Store, emailKey: string, password: string) {
   const user = await findUserByEmailKey(store.db, emailKey);
   return { user, isRight: await isPassword(password, user?.password_hash ?? null) };
-}
-
-/** A password that was replaced while it was checked would leave a session behind the end of all of them. */
-async function mustHaveStill(tx: Executor, { id, password_hash: checked }: UserRow): Promise<void> {
-  if ((await lockUser(tx, id))?.password_hash !== checked) throw wrong();
 }
 
 const wrong = () => refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });

@@ -1,11 +1,12 @@
+import type { Role } from '../../contract/index.ts';
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 import { MAY_REACH } from '../session-rows/index.ts';
 import type { TeamRow } from '../teams/index.ts';
 
 /** In the order in which the person joined them. */
-export const allTeamsOf = (db: Executor, userId: string): Promise<TeamRow[]> =>
-  db.all<TeamRow>(
-    `select teams.* from team_members join teams on teams.id = team_members.team_id
+export const allTeamsOf = (db: Executor, userId: string): Promise<(TeamRow & { own_role: Role })[]> =>
+  db.all<TeamRow & { own_role: Role }>(
+    `select teams.*, team_members.role as own_role from team_members join teams on teams.id = team_members.team_id
       where team_members.user_id = ? order by team_members.id`,
     [userId],
   );

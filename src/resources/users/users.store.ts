@@ -8,12 +8,13 @@ export interface UserRow {
   password_hash: string | null;
   email_verified_at: number | null;
   mfa_enabled_at: number | null;
+  disabled_at: number | null;
   created_at: number;
 }
 
 const COLUMNS = ['id', 'email', 'email_key', 'name', 'password_hash', 'email_verified_at', 'created_at'] as const;
 
-export async function insertUser(tx: Executor, row: Omit<UserRow, 'mfa_enabled_at'>): Promise<void> {
+export async function insertUser(tx: Executor, row: Omit<UserRow, 'mfa_enabled_at' | 'disabled_at'>): Promise<void> {
   await tx.insertMany('users', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
@@ -45,5 +46,11 @@ export const noteVerified = (tx: Executor, id: string, at: number): Promise<numb
 export async function hasUsers(db: Executor): Promise<boolean> {
   return (await db.get('select 1 as found from users limit 1')) !== undefined;
 }
+
+export const setMfaEnabled = (tx: Executor, id: string, at: number | null): Promise<number> =>
+  tx.run('update users set mfa_enabled_at = ? where id = ?', [at, id]);
+
+export const setDisabled = (tx: Executor, id: string, at: number | null): Promise<number> =>
+  tx.run('update users set disabled_at = ? where id = ?', [at, id]);
 
 export const listUsers = (db: Executor): Promise<UserRow[]> => db.all<UserRow>('select * from users order by id');

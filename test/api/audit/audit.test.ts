@@ -182,6 +182,12 @@ const changes: Record<
 /** What the contract leaves out of the audit log, with the reason of each. */
 const unaudited: Record<string, string> = {
   logIn: 'entered by itself, because only the call finds out who acts: test/api/sessions/sign-in.test.ts',
+  verifyMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
+  recoverMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
+  enrolMfa: 'changes nothing until it is confirmed',
+  confirmMfa: 'entered by itself: a wrong code is counted, which is no change to tell of: test/api/mfa/own-mfa.test.ts',
+  disableMfa: 'as confirmMfa',
+  replaceRecoveryCodes: 'as confirmMfa',
   runBroadcastChecks: 'looks, and changes nothing',
   switchTeam: 'moves the session of its person, and changes nothing of a team',
   previewBroadcast: 'as runBroadcastChecks',

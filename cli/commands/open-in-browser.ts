@@ -1,0 +1,20 @@
+import { spawn } from 'node:child_process';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Shows an address or a file in the browser of the desktop; answers whether there is one. Without a desktop xdg-open takes a
+ * browser in the terminal, or asks for minutes in vain.
+ */
+export function openInBrowser(env: Environment, what: string): Promise<boolean> {
+  const isMac = process.platform === 'darwin';
+  if (!isMac && !env['DISPLAY'] && !env['WAYLAND_DISPLAY']) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const opener = spawn(isMac ? 'open' : 'xdg-open', [what], { detached: true, stdio: 'ignore', env: { ...env } });
+    opener.once('error', () => resolve(false));
+    opener.once('spawn', () => {
+      opener.unref();
+      resolve(true);
+    });
+  });
+}

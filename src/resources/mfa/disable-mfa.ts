@@ -1,0 +1,39 @@
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { UserCtx } from '../access/index.ts';
+import { endSessionsOf } from '../session-rows/index.ts';
+import { findNamedUser, lockUser, setMfaEnabled, type UserRow } from '../users/index.ts';
+import { countEntry, mustSpend, readEitherCode } from './entries.ts';
+import { removeFactors } from './mfa.store.ts';
+import { auditedAs, ownSecret } from './own-mfa.ts';
+
+export async function disableMfa(ctx: UserCtx, { code }: { code: string }) {
+  const { store, actor } = ctx;
+  const entry = readEitherCode(code);
+  const secret = await ownSecret(ctx);
+  await store.db.tx((tx) => countEntry(tx, actor.userId, entry.kind, store.clock.now()));
+  const audit = await auditedAs(ctx, 'mfa.disabled');
+  await audit.store.db.tx(async (tx) => {
+    await lockUser(tx, actor.userId);
+    await mustSpend(store, tx, secret, entry);
+    await removeFactors(tx, actor.userId);
+    await setMfaEnabled(tx, actor.userId, null);
+  });
+  return { object: 'mfa' as const, enabled: false as const, enabled_at: null };
+}
+
+/** By the operator, for a person who has lost everything. Whoever is signed in as that person is signed out. */
+export async function resetMfa({ db }: Store, email: string): Promise<UserRow> {
+  const { id } = await findNamedUser(db, email);
+  return db.tx(async (tx) => {
+    const user = await lockUser(tx, id);
+    if (!user) throw notFound('User');
+    if (user.mfa_enabled_at === null) {
+      throw refuse('resource_locked', { say: `The second factor of ${user.email} is off already.` });
+    }
+    await removeFactors(tx, id);
+    await setMfaEnabled(tx, id, null);
+    await endSessionsOf(tx, id);
+    return { ...user, mfa_enabled_at: null };
+  });
+}

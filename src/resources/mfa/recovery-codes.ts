@@ -1,0 +1,22 @@
+import type { UserCtx } from '../access/index.ts';
+import { lockUser } from '../users/index.ts';
+import { countEntry, mustSpend, readAppCode, settleEntries } from './entries.ts';
+import { replaceRecoveryHashes } from './mfa.store.ts';
+import { auditedAs, ownSecret } from './own-mfa.ts';
+import { hashOfRecoveryCode, newRecoveryCodes } from './recovery-code.ts';
+
+export async function replaceRecoveryCodes(ctx: UserCtx, { code }: { code: string }) {
+  const { store, actor } = ctx;
+  const entry = readAppCode(code);
+  const secret = await ownSecret(ctx);
+  await store.db.tx((tx) => countEntry(tx, actor.userId, 'code', store.clock.now()));
+  const codes = newRecoveryCodes();
+  const audit = await auditedAs(ctx, 'mfa.recovery_codes_replaced');
+  await audit.store.db.tx(async (tx) => {
+    await lockUser(tx, actor.userId);
+    await mustSpend(store, tx, secret, entry);
+    await replaceRecoveryHashes(tx, actor.userId, codes.map(hashOfRecoveryCode));
+    await settleEntries(tx, actor.userId, 'code');
+  });
+  return { object: 'mfa_recovery_codes' as const, recovery_codes: codes };
+}

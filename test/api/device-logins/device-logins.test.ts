@@ -1,0 +1,251 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let people: People;
+let ada: Person;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team();
+  people = peopleOf(scene);
+  ada = await people.person({ email: 'ada@people.example', team, role: 'admin' });
+});
+// The limits of one test are not those of the next.
+afterEach(() => scene.clock.advance(16 * 60_000));
+afterAll(() => scene.close());
+
+const begin = (clientName = 'rasket on ada-laptop') =>
+  scene.api('POST', '/auth/device', { body: { client_name: clientName }, headers: { 'user-agent': 'rasket-cli/9' } });
+const poll = (deviceCode: string) => scene.api('POST', '/auth/device/token', { body: { device_code: deviceCode } });
+const approve = (person: Person, userCode: string) =>
+  person.call('POST', '/auth/device/approve', { user_code: userCode });
+const as = (token: string) => ({ key: token });
+const NOT_FOUND = { status: 404, body: { name: 'not_found', message: 'Code not found.' } };
+
+/** The token of a session that a person has approved. */
+async function tokenOf(person: Person): Promise<string> {
+  const { body } = await begin();
+  expect((await approve(person, body.user_code)).status).toBe(200);
+  const answer = await poll(body.device_code);
+  expect(answer).toMatchObject({ status: 200, body: { status: 'approved' } });
+  return answer.body.token as string;
+}
+
+describe('a program is signed in', () => {
+  it('once its person has approved the code in a browser, and works in the same team as the same person', async () => {
+    const begun = await begin();
+    expect(begun).toMatchObject({ status: 201, body: { object: 'device_login', interval: 5 } });
+    const { device_code: deviceCode, user_code: userCode, verification_url: url } = begun.body;
+    expect(userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+    expect(url).toBe(`${scene.app.world.origin()}/device`);
+    expect(begun.body.verification_url_complete).toBe(`${url}?code=${userCode}`);
+    expect(await poll(deviceCode)).toMatchObject({ status: 200, body: { status: 'pending', token: null } });
+
+    const asked = await ada.call('GET', `/auth/device?user_code=${userCode}`);
+    const asks = { client_name: 'rasket on ada-laptop', address: '127.0.0.1', user_agent: 'rasket-cli/9' };
+    expect(asked).toMatchObject({ status: 200, body: { status: 'pending', ...asks } });
+    // As people type it.
+    const typed = ` ${userCode.toLowerCase().replace('-', ' ')} `;
+    expect(await approve(ada, typed)).toMatchObject({ status: 200, body: { status: 'approved', ...asks } });
+
+    scene.clock.advance(5000);
+    const { body } = await poll(deviceCode);
+    expect(body).toMatchObject({ status: 'approved', token: expect.stringMatching(/^rks_[\w-]{32}$/) });
+    expect(Date.parse(body.expires_at) - scene.clock.now()).toBe(30 * 86_400_000);
+    expect(await scene.api('GET', '/auth/session', as(body.token))).toMatchObject({
+      status: 200,
+      body: { user: { id: ada.userId }, current_team: { id: team.id } },
+    });
+    const made = await scene.api('POST', '/segments', { ...as(body.token), body: { name: 'By a person' } });
+    expect(made.status).toBe(201);
+
+    const { data } = (await scene.api('GET', '/audit?limit=3', { key: team.key })).body;
+    const actor = { kind: 'user', id: ada.userId, name: 'ada@people.example' };
+    expect(data).toMatchObject([
+      { action: 'segment.created', actor },
+      { action: 'session.begun', actor, details: { kind: 'device', client_name: 'rasket on ada-laptop' } },
+      { action: 'device_login.approved', actor },
+    ]);
+    expect(JSON.stringify(await scene.app.world.db.all('select * from sessions'))).not.toContain(body.token.slice(4));
+  });
+
+  it('as the team of its session is switched and its person loses their role, like any other session', async () => {
+    const token = await tokenOf(ada);
+    const other = await scene.team();
+    await peopleOf(scene).person({ team: other });
+    expect((await scene.api('POST', `/teams/${other.id}/switch`, as(token))).status).toBe(404);
+    const { db } = scene.app.world;
+    await db.run("update team_members set role = 'viewer' where id = ?", [ada.memberId]);
+    expect((await scene.api('POST', '/segments', { ...as(token), body: { name: 'x' } })).status).toBe(403);
+    await db.run("update team_members set role = 'admin' where id = ?", [ada.memberId]);
+  });
+
+  it('never, where its person denies it, and says so', async () => {
+    const { body } = await begin();
+    expect(await ada.call('POST', '/auth/device/deny', { user_code: body.user_code })).toMatchObject({
+      status: 200,
+      body: { status: 'denied' },
+    });
+    expect((await poll(body.device_code)).body).toMatchObject({ status: 'denied', token: null });
+    expect(await approve(ada, body.user_code)).toMatchObject({ status: 409, body: { name: 'resource_locked' } });
+  });
+
+  it('never after ten minutes, and what has expired is removed', async () => {
+    const { body } = await begin();
+    scene.clock.advance(10 * 60_000);
+    expect(await approve(ada, body.user_code)).toMatchObject(NOT_FOUND);
+    expect((await poll(body.device_code)).body.status).toBe('expired');
+    await scene.app.jobs.find(({ name }) => name === 'remove-device-logins')?.run();
+    expect(await scene.app.world.db.all('select id from device_logins')).toEqual([]);
+  });
+});
+
+describe('a device code', () => {
+  it('asked for by two at once begins one session, and nothing afterwards', async () => {
+    const { body } = await begin();
+    await approve(ada, body.user_code);
+    const before = (await ada.call('GET', '/auth/sessions?limit=100')).body.data.length;
+    const answers = await Promise.all(Array.from({ length: 8 }, () => poll(body.device_code)));
+    expect(answers.filter((answer) => answer.body.status === 'approved')).toHaveLength(1);
+    expect((await ada.call('GET', '/auth/sessions?limit=100')).body.data).toHaveLength(before + 1);
+    scene.clock.advance(5000);
+    expect((await poll(body.device_code)).body).toMatchObject({ status: 'expired', token: null });
+  });
+
+  it('may be asked for every five seconds, and is told to wait where it is asked sooner', async () => {
+    const { body } = await begin();
+    expect((await poll(body.device_code)).status).toBe(200);
+    scene.clock.advance(3000);
+    const early = await poll(body.device_code);
+    expect(early).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+    expect(early.headers.get('retry-after')).toBe('5');
+    scene.clock.advance(2000);
+    expect((await poll(body.device_code)).status).toBe(200);
+  });
+
+  it('that does not exist, is a user code, or is empty is nobody’s', async () => {
+    const { body } = await begin();
+    for (const code of ['rkd_nobody', body.user_code]) expect((await poll(code)).body.status).toBe('expired');
+    expect(await poll('')).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+  });
+});
+
+describe('what was approved begins no session', () => {
+  const approved = async (person: Person): Promise<string> => {
+    const { body } = await begin();
+    expect((await approve(person, body.user_code)).status).toBe(200);
+    return body.device_code as string;
+  };
+  const statusOf = async (code: string): Promise<string> => (await poll(code)).body.status as string;
+
+  it('where the session it was approved in has ended since: by signing out of all', async () => {
+    const grace = await people.person({ team });
+    const code = await approved(grace);
+    await grace.call('POST', '/auth/logout', { all: true });
+    expect(await statusOf(code)).toBe('denied');
+  });
+
+  it('or because the person was removed from the team', async () => {
+    const grace = await people.person({ team });
+    const code = await approved(grace);
+    expect((await ada.call('DELETE', `/teams/${team.id}/members/${grace.memberId}`)).status).toBe(200);
+    expect(await statusOf(code)).toBe('denied');
+    const { data } = (await scene.api('GET', '/audit?limit=1', { key: team.key })).body;
+    expect(data).toMatchObject([{ action: 'team_member.removed' }]);
+  });
+
+  it('and signing out of all ends what has begun', async () => {
+    const grace = await people.person({ team });
+    const token = await tokenOf(grace);
+    expect((await scene.api('GET', '/team', as(token))).status).toBe(200);
+    await grace.call('POST', '/auth/logout', { all: true });
+    expect((await scene.api('GET', '/team', as(token))).status).toBe(401);
+  });
+});
+
+describe('attacks', () => {
+  it('a token that a cookie carries is worth nothing as a header, and the other way round', async () => {
+    const cookie = ada.headers['cookie'] ?? '';
+    const value = cookie.slice(cookie.indexOf('=') + 1);
+    expect(await scene.api('GET', '/team', as(value))).toMatchObject({ status: 401 });
+    const token = await tokenOf(ada);
+    const { origin } = new URL(scene.url);
+    const planted = { headers: { cookie: `rasket_session=${token}`, origin } };
+    expect(await scene.api('GET', '/auth/session', planted)).toMatchObject({ status: 401 });
+  });
+
+  it('with a token no Origin is asked for, whatever page the request says to be from', async () => {
+    const token = await tokenOf(ada);
+    const headers = { origin: 'https://evil.example' };
+    const made = await scene.api('POST', '/segments', { key: token, headers, body: { name: 'Elsewhere' } });
+    expect(made.status).toBe(201);
+  });
+
+  it('a page of another site approves nothing with the cookie of a person', async () => {
+    const { body } = await begin();
+    for (const origin of [null, 'https://evil.example', 'null']) {
+      const headers = { ...ada.headers, origin };
+      const asked = await scene.api('POST', '/auth/device/approve', { headers, body: { user_code: body.user_code } });
+      expect(asked).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
+    }
+    expect((await poll(body.device_code)).body.status).toBe('pending');
+  });
+
+  it('a program that is signed in approves no other one, nor does a key', async () => {
+    const token = await tokenOf(ada);
+    const { body } = await begin();
+    const given = { body: { user_code: body.user_code } };
+    for (const verb of ['approve', 'deny'])
+      for (const key of [token, team.key])
+        expect(await scene.api('POST', `/auth/device/${verb}`, { key, ...given })).toMatchObject({ status: 403 });
+    expect((await poll(body.device_code)).body.status).toBe('pending');
+  });
+
+  it('user codes are guessed ten times by a person, from wherever, and the right one is refused then', async () => {
+    const { body } = await begin();
+    const eve = await people.person({ email: 'eve@people.example' });
+    const guesses = await Promise.all(Array.from({ length: 30 }, () => approve(eve, 'BBBB-BBBB')));
+    expect(guesses.filter((answer: ApiAnswer) => answer.status === 404)).toHaveLength(10);
+    expect(guesses.filter((answer: ApiAnswer) => answer.status === 429)).toHaveLength(20);
+    const late = await approve(eve, body.user_code);
+    expect(late).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+    expect(late.headers.get('retry-after')).toBe('900');
+    // The address is the same, so that another account helps nobody.
+    expect((await approve(ada, body.user_code)).status).toBe(429);
+    scene.clock.advance(15 * 60_000);
+    const again = await begin();
+    for (let i = 0; i < 15; i++)
+      expect((await ada.call('GET', `/auth/device?user_code=${again.body.user_code}`)).status).toBe(200);
+    expect((await approve(ada, again.body.user_code)).status).toBe(200);
+  });
+
+  it.each([
+    ['a line break', 'rasket\nApproved by your administrator'],
+    ['an escape sequence', 'rasket \u001b[2J'],
+    ['a change of direction', 'rasket \u202egnp.exe'],
+    ['an invisible character', 'ras\u200bket'],
+    ['nothing to see', '   '],
+    ['101 characters', 'x'.repeat(101)],
+    ['nothing', ''],
+  ])('a client name with %s is refused', async (_, name) => {
+    expect(await begin(name)).toMatchObject({
+      status: 400,
+      body: { name: 'validation_error', errors: [{ path: 'client_name' }] },
+    });
+  });
+
+  it('markup in a client name is answered as text', async () => {
+    const { body } = await begin('<b>rasket</b> & „Söhne“');
+    const asked = await ada.call('GET', `/auth/device?user_code=${body.user_code}`);
+    expect(asked.body.client_name).toBe('<b>rasket</b> & „Söhne“');
+  });
+
+  it('an address begins thirty in a quarter of an hour', async () => {
+    const answers = await Promise.all(Array.from({ length: 35 }, () => begin()));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(30);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
+  });
+});
