@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Browser } from '../../resources/access/index.ts';
 
@@ -17,9 +17,9 @@ export interface Attempt {
 const ATTEMPT_SECONDS = 600;
 const PURPOSE = 'sso attempt';
 const ROW = 'cookie';
-const RANDOM_BYTES = 32;
 
-const random = (): string => randomBytes(RANDOM_BYTES).toString('base64url');
+/** RFC 7636 §4.1: a verifier has 43 to 128 characters. */
+const random = (): string => newToken(newToken(''));
 
 /** The prefix makes browsers refuse it from a host beside ours, which could plant an attempt of its own. */
 const cookieName = ({ config }: Store): string => `${config.sessions.secure_cookie ? '__Host-' : ''}rasket_sso`;

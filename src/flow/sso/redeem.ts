@@ -1,4 +1,5 @@
 import type { Configuration, ServerMetadata } from 'openid-client';
+import { systemClock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { ProviderClaims } from '../../resources/sso/index.ts';
 import { SEALED_SSO_SECRETS, type ConnectionRow } from '../../resources/sso-rows/index.ts';
@@ -96,7 +97,7 @@ function giveKeys(
   const keys = keysOf(world, connection);
   if (!keys) return;
   const mayAskAgain = world.clock.now() - keys.at >= KEYS_AGAIN_MS;
-  const uat = Math.floor(Date.now() / 1000) - (mayAskAgain ? KEYS_AGAIN_MS / 1000 : 0);
+  const uat = Math.floor(systemClock.now() / 1000) - (mayAskAgain ? KEYS_AGAIN_MS / 1000 : 0);
   oidc.setJwksCache(config, { jwks: keys.jwks, uat });
 }
 
@@ -139,7 +140,7 @@ function configurationFor(
   const secret = world.secrets.open(connection.client_secret, SEALED_SSO_SECRETS.purpose, connection.id);
   const by = auth === 'client_secret_post' ? oidc.ClientSecretPost : oidc.ClientSecretBasic;
   const client = {
-    [oidc.clockSkew]: Math.round((world.clock.now() - Date.now()) / 1000),
+    [oidc.clockSkew]: Math.round((world.clock.now() - systemClock.now()) / 1000),
     [oidc.clockTolerance]: TOLERANCE_SECONDS,
   };
   const config = new oidc.Configuration(metadata, connection.client_id, client, by(secret));

@@ -92,7 +92,9 @@ export async function sessionPage(
   return pageOf(await db.all<SessionRow>(sql, [userId, now, ...pageValues(page)]), page);
 }
 
-export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id'> & { client_name: string };
+export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id'> & {
+  client_name: string;
+};
 
 /**
  * Begins a session of a program as a copy of the browser's session in which it was approved. Answers whether that one still

@@ -1,9 +1,11 @@
-import { isIP } from 'node:net';
 import { createAddressGuard, createRangeCheck } from '../../platform/network/index.ts';
 import { invalidField } from '../../platform/refusal/index.ts';
 import { readHttpsUrl } from '../../protocol/https-url/index.ts';
 
 const isLoopback = createRangeCheck(['127.0.0.0/8', '::1/128']);
+
+/** The parser of URLs has already written every spelling of an IPv4 address as four decimal numbers. */
+const isAddress = (host: string): boolean => host.includes(':') || /^\d+(\.\d+){3}$/.test(host);
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
@@ -12,7 +14,7 @@ export function readProviderUrl(text: string): URL | string {
   const url = URL.parse(text);
   if (url?.protocol !== 'http:') return readHttpsUrl(text);
   const host = hostOf(url);
-  if (isIP(host) === 0 || !isLoopback(host)) return 'must be an https URL; http is for 127.0.0.1 and [::1] alone.';
+  if (!isAddress(host) || !isLoopback(host)) return 'must be an https URL; http is for 127.0.0.1 and [::1] alone.';
   const asHttps = readHttpsUrl(text.replace(/^http:/i, 'https:'));
   return typeof asHttps === 'string' ? asHttps : url;
 }
@@ -25,7 +27,7 @@ export function readIssuer(text: string, allowPrivate: readonly string[]): strin
     throw invalidField('issuer', 'issuer must be a URL without a query and without a fragment.');
   }
   const host = hostOf(url);
-  if (isIP(host) !== 0 && !createAddressGuard([...allowPrivate])(host)) {
+  if (isAddress(host) && !createAddressGuard([...allowPrivate])(host)) {
     throw invalidField(
       'issuer',
       `issuer stands at ${host}, a private address, which the configuration (sso.allow_private) does not allow.`,
