@@ -49,11 +49,21 @@ interface Key {
 const newKey = (): Key => ({ id: randomUUID(), ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
+const json = (response: ServerResponse, value: unknown, status = 200): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+};
+
+interface State {
+  provider: StandInProvider;
+  codes: Map<string, Record<string, string>>;
+  now: () => number;
+  key: Key;
+  foreign: Key;
+}
+
 /** An OpenID Connect provider that lies as it is told to; time is the scene's. */
 export async function startStandInProvider(now: () => number): Promise<StandInProvider> {
-  let key = newKey();
-  const foreign = newKey();
-  const codes = new Map<string, Record<string, string>>();
+  const codes: State['codes'] = new Map();
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -71,14 +81,12 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
       wrong: {},
       asked: [],
     },
-    rotate: () => void (key = newKey()),
+    rotate: () => void (state.key = newKey()),
     close,
     [Symbol.asyncDispose]: close,
   };
 
-  const json = (response: ServerResponse, value: unknown, status = 200): void => {
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-  };
+  const state: State = { provider, codes, now, key: newKey(), foreign: newKey() };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', issuer);
@@ -89,12 +97,12 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     if (serve?.path === url.pathname) return serve.answer(response);
     if (url.pathname === '/.well-known/openid-configuration') return json(response, discovery());
     if (url.pathname === '/jwks') {
-      const jwk = { ...key.publicKey.export({ format: 'jwk' }), kid: key.id, use: 'sig', alg: 'ES256' };
+      const jwk = { ...state.key.publicKey.export({ format: 'jwk' }), kid: state.key.id, use: 'sig', alg: 'ES256' };
       return json(response, { keys: [jwk] });
     }
     if (url.pathname === '/authorize') return authorize(url, response);
     if (url.pathname === '/token')
-      return redeem(request, new URLSearchParams(Buffer.concat(chunks).toString()), response);
+      return redeem(state, request, new URLSearchParams(Buffer.concat(chunks).toString()), response);
     return json(response, { error: 'not_found' }, 404);
   }
 
@@ -119,47 +127,47 @@ export async function startStandInProvider(now: () => number): Promise<StandInPr
     response.writeHead(303, { location: to.href }).end();
   }
 
-  function redeem({ headers }: IncomingMessage, form: URLSearchParams, response: ServerResponse): void {
-    if (!isClient(headers.authorization, form)) return json(response, { error: 'invalid_client' }, 401);
-    const asked = codes.get(form.get('code') ?? '');
-    codes.delete(form.get('code') ?? '');
-    if (!asked) return json(response, { error: 'invalid_grant' }, 400);
-    const seconds = Math.floor(now() / 1000);
-    const claims: Record<string, unknown> = {
-      ...{ iss: issuer, aud: provider.clientId, iat: seconds, exp: seconds + 300, nonce: asked.nonce },
-      ...provider.person,
-      ...provider.wrong.claims,
-    };
-    for (const name of provider.wrong.without ?? []) delete claims[name];
-    const tokens = { access_token: randomUUID(), token_type: 'Bearer', expires_in: 300, id_token: signed(claims) };
-    json(response, tokens);
-  }
-
-  /** RFC 6749 §2.3.1: both are form-encoded in the header. */
-  function isClient(header: string | undefined, form: URLSearchParams): boolean {
-    const { clientId, secret, auth } = provider;
-    if (auth === 'client_secret_post')
-      return form.get('client_id') === clientId && form.get('client_secret') === secret;
-    const [id, given] = Buffer.from(header?.slice('Basic '.length) ?? '', 'base64')
-      .toString()
-      .split(':');
-    const decoded = (text = ''): string => decodeURIComponent(text.replaceAll('+', ' '));
-    return decoded(id) === clientId && decoded(given) === secret;
-  }
-
-  function signed(claims: object): string {
-    const by = provider.wrong.signing ?? 'right';
-    const alg = by === 'none' ? 'none' : by.startsWith('HS256') ? 'HS256' : by.startsWith('RS256') ? 'RS256' : 'ES256';
-    const text = `${part({ alg, kid: key.id, typ: 'JWT' })}.${part(claims)}`;
-    const hmac = (secret: string | Buffer) => createHmac('sha256', secret).update(text).digest('base64url');
-    if (by === 'none') return `${text}.`;
-    if (by === 'HS256 by the secret') return `${text}.${hmac(provider.secret)}`;
-    if (by === 'HS256 by the public key') {
-      return `${text}.${hmac(key.publicKey.export({ type: 'spki', format: 'pem' }))}`;
-    }
-    const { privateKey } = by === 'by a foreign key' ? foreign : key;
-    return `${text}.${sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
-  }
-
   return provider;
+}
+
+function redeem(state: State, { headers }: IncomingMessage, form: URLSearchParams, response: ServerResponse): void {
+  const { provider, codes, now } = state;
+  if (!isClient(provider, headers.authorization, form)) return json(response, { error: 'invalid_client' }, 401);
+  const asked = codes.get(form.get('code') ?? '');
+  codes.delete(form.get('code') ?? '');
+  if (!asked) return json(response, { error: 'invalid_grant' }, 400);
+  const seconds = Math.floor(now() / 1000);
+  const claims: Record<string, unknown> = {
+    ...{ iss: provider.issuer, aud: provider.clientId, iat: seconds, exp: seconds + 300, nonce: asked.nonce },
+    ...provider.person,
+    ...provider.wrong.claims,
+  };
+  for (const name of provider.wrong.without ?? []) delete claims[name];
+  const tokens = { access_token: randomUUID(), token_type: 'Bearer', expires_in: 300, id_token: signed(state, claims) };
+  json(response, tokens);
+}
+
+/** RFC 6749 §2.3.1: both are form-encoded in the header. */
+function isClient(provider: StandInProvider, header: string | undefined, form: URLSearchParams): boolean {
+  const { clientId, secret, auth } = provider;
+  if (auth === 'client_secret_post') return form.get('client_id') === clientId && form.get('client_secret') === secret;
+  const [id, given] = Buffer.from(header?.slice('Basic '.length) ?? '', 'base64')
+    .toString()
+    .split(':');
+  const decoded = (text = ''): string => decodeURIComponent(text.replaceAll('+', ' '));
+  return decoded(id) === clientId && decoded(given) === secret;
+}
+
+function signed({ provider, key, foreign }: State, claims: object): string {
+  const by = provider.wrong.signing ?? 'right';
+  const alg = by === 'none' ? 'none' : by.startsWith('HS256') ? 'HS256' : by.startsWith('RS256') ? 'RS256' : 'ES256';
+  const text = `${part({ alg, kid: key.id, typ: 'JWT' })}.${part(claims)}`;
+  const hmac = (secret: string | Buffer) => createHmac('sha256', secret).update(text).digest('base64url');
+  if (by === 'none') return `${text}.`;
+  if (by === 'HS256 by the secret') return `${text}.${hmac(provider.secret)}`;
+  if (by === 'HS256 by the public key') {
+    return `${text}.${hmac(key.publicKey.export({ type: 'spki', format: 'pem' }))}`;
+  }
+  const { privateKey } = by === 'by a foreign key' ? foreign : key;
+  return `${text}.${sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
 }

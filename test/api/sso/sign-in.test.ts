@@ -1,3 +1,4 @@
+// Over 400 lines because each lie of a provider is told beside the sign-in that it must not spoil, by one stand-in.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../src/platform/secrets/index.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
