@@ -86,6 +86,7 @@ const onBoth = [
   'test/api/segments/{filter-model,segments}.test.ts',
   'test/api/sessions/*.test.ts',
   'test/api/shares/{create-share,link-ends}.test.ts',
+  'test/api/sso/*.test.ts',
   'test/api/suppressions/{search-suppressions,suppressed-mail,suppressions}.test.ts',
   'test/api/teams/{own-teams,team}.test.ts',
   'test/api/templates/{publish-template,send-with-template}.test.ts',

@@ -95,6 +95,8 @@ export type WebhookEventListItem = Schemas['WebhookEventListItem'];
 export type WebhookPayload = Schemas['WebhookPayload'];
 
 export type TeamObject = Schemas['Team'];
+export type PutSsoRequest = Schemas['PutSsoRequest'];
+export type UpdateTeamMemberRequest = Schemas['UpdateTeamMemberRequest'];
 export type UpdateTeamRequest = Schemas['UpdateTeamRequest'];
 export type PostalAddress = Schemas['PostalAddress'];
 export type UsageObject = Schemas['Usage'];

@@ -31,6 +31,7 @@ import { receivedEmails } from './received-emails.ts';
 import { segments } from './segments.ts';
 import { sessions } from './sessions.ts';
 import { shares } from './shares.ts';
+import { sso } from './sso.ts';
 import { suppressions } from './suppressions.ts';
 import { system } from './system.ts';
 import { teams } from './teams.ts';
@@ -71,6 +72,7 @@ export const operations: Operations = {
   ...segments,
   ...sessions,
   ...shares,
+  ...sso,
   ...suppressions,
   ...system,
   ...teams,

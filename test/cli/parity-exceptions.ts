@@ -137,7 +137,9 @@ export const exceptions: Record<string, Exception> = {
     without: { team_id: 'one of three at a time', email_id: 'one of three at a time' },
     beside: { '--team': 'in place of --destination', '--email': 'in place of --destination' },
   },
-  updateTeamMember: { without: ownTeam },
+  updateTeamMember: {
+    without: { ...ownTeam, sso_exempt: 'said with the single sign-on of the team, which has no command' },
+  },
   removeTeamMember: { without: ownTeam },
   listInvitations: { without: ownTeam },
   createInvitation: { without: ownTeam },
@@ -150,6 +152,11 @@ const ofPeople = 'of the account of a person, who looks after it in a browser';
 
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
+  ...Object.fromEntries(
+    ['getSso', 'putSso', 'deleteSso', 'addSsoDomain', 'removeSsoDomain', 'verifySsoDomain', 'unlinkTeamMember'].map(
+      (id) => [id, 'owners set single sign-on up, signed in; on the machine teams sso-off ends its enforcing'],
+    ),
+  ),
   downloadAttachment: 'a link that attachments get shows, and attachments download follows',
   downloadReceivedAttachment: 'a link that received attachment shows, and received download follows',
   downloadReceivedRaw: 'a link that received raw follows',

@@ -7,10 +7,12 @@ import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.
 import { codePage, recoveryCodePage, signInPage } from './sign-in.ts';
 import { signOutPage } from './sign-out.ts';
 import { signUpPage, verifyEmailPage } from './sign-up.ts';
+import { ssoCallbackPage, ssoStartPage } from './sso.ts';
 
 /** Every page, each by its path. */
 export const peoplePages: readonly PeoplePage[] = [
   ...[signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
+  ...[ssoStartPage, ssoCallbackPage],
   ...[forgotPasswordPage, resetPasswordPage, invitationPage],
   ...[accountPage, teamPage, passwordPage, sessionsPage, devicePage],
   ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],

@@ -200,6 +200,10 @@ export const sections = {
     days: integer({ min: 1, max: 365, unit: 'days' }),
     secure_cookie: flag(),
   },
+  sso: {
+    allow_private: cidrs,
+    answer_seconds: integer({ min: 1, max: 60, ...seconds }),
+  },
   accounts: {
     sign_up: oneOf(['invitation', 'open', 'closed']),
     mail_from: textOrEmpty('a bare address, such as accounts@example.com', isBareAddress),
