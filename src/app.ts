@@ -65,6 +65,7 @@ import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
+import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
@@ -353,6 +354,8 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
+    { name: 'remove-expired-oauth', schedule: '33 * * * *', run: () => removeExpiredOauth(world) },
+    { name: 'remove-unused-oauth', schedule: '47 4 * * *', run: () => removeUnusedOauth(world) },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },

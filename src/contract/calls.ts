@@ -15,6 +15,7 @@ export type PageId =
   | 'getOpenapiYaml'
   | 'getOpenapiJson'
   | 'getSharePage'
+  | 'authorize'
   | 'downloadAttachment'
   | 'downloadReceivedAttachment'
   | 'downloadReceivedRaw'

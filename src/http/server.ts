@@ -7,6 +7,7 @@ import type { World } from '../platform/world/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
 import { mustReach } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
+import { OauthRefusal } from '../resources/oauth/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
 import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
@@ -22,6 +23,8 @@ import {
   unwrapped,
   type ParsedBody,
 } from './check-request.ts';
+import { allowOtherOrigins, challengeOf, readOauthFields, scopeChallengeOf, sendOauthError } from './oauth/index.ts';
+import { refusedPage } from './oauth/refused-page.ts';
 import type { HttpServices } from './page.ts';
 import { readForms } from './import-upload.ts';
 import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
@@ -97,6 +100,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
+    if (allowOtherOrigins(request, reply)) return void answerPreflight(request, reply);
     const agent = request.headers['user-agent'];
     const isProgram = !request.routeOptions.config.isForPeople;
     if (isProgram && (agent === undefined || agent.trim() === '')) done(missingUserAgent());
@@ -143,13 +147,24 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     });
   }
 
+  function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
+    setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
+    reply.send();
+  }
+
   function answerRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
-    const refusal = refusalFor(error, request, world.log);
+    const refusal = error instanceof OauthRefusal ? error : refusalFor(error, request, world.log);
     if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     // The unread rest of a refused body would be taken for the next request.
     if ([400, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
+    const { oauthFlow } = request.routeOptions?.config ?? {};
+    if (refusal instanceof OauthRefusal || (oauthFlow === 'json' && refusal.code === undefined)) {
+      return sendOauthError(reply, refusal);
+    }
+    if (oauthFlow === 'page' && refusal.code === undefined) return void refusedPage(reply, refusal.message, refusal.status);
+    if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin()));
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
   }
 
@@ -170,7 +185,10 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       method: operation.method.toUpperCase(),
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       bodyLimit,
-      ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
+      config: {
+        ...(takesBytes(operation) && { limitedBy: 'images.max_bytes' }),
+        ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorize' ? 'page' : 'json' }),
+      },
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
         const caller = await findCaller(request, operation.operation);
@@ -178,6 +196,9 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
+        if (isOfOauth(operation)) return void reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+        const challenge = caller && scopeChallengeOf(caller.actor, access, world.origin());
+        if (challenge !== undefined) reply.header('www-authenticate', challenge);
         if (caller) mustReach(caller.actor, access);
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
@@ -248,18 +269,26 @@ async function addAll(
   });
 }
 
+/** Its parameters and its body are checked by the rules of OAuth, where they are read. */
+const isOfOauth = ({ operation }: OperationValidators): boolean => operation['x-oauth-flow'] === true;
+
 const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };
 
-const bodyOf = (operation: OperationValidators, request: FastifyRequest): ParsedBody =>
-  takesJson(operation)
-    ? unwrapped(operation, parseBody(request.body as Buffer | undefined, request.headers['content-type']))
-    : NO_BODY;
+function bodyOf(operation: OperationValidators, request: FastifyRequest): ParsedBody {
+  if (!takesJson(operation)) return NO_BODY;
+  const sent = [request.body as Buffer | undefined, request.headers['content-type']] as const;
+  if (!isOfOauth(operation)) return unwrapped(operation, parseBody(...sent));
+  const { requestBody } = operation.operation;
+  if (!requestBody) return NO_BODY;
+  const takesFields = requestBody.content['application/x-www-form-urlencoded'] !== undefined;
+  return { value: readOauthFields(...sent, { takesForm: takesFields }), hasEscapes: false };
+}
 
 function readBody(operation: OperationValidators, request: FastifyRequest, caller: Caller | undefined): ParsedBody {
   const body = bodyOf(operation, request);
   if (caller) caller.body = body.value;
   const isJson = operation.method !== 'get' && takesJson(operation);
-  if (isJson && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
+  if (isJson && !isOfOauth(operation) && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
   return body;
 }
 

@@ -22,6 +22,7 @@ import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
 import { members } from './members.ts';
 import { metrics } from './metrics.ts';
+import { oauth } from './oauth.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
@@ -60,6 +61,7 @@ export const operations: Operations = {
   ...logs,
   ...members,
   ...metrics,
+  ...oauth,
   ...queue,
   ...receivedEmails,
   ...segments,

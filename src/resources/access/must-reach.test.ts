@@ -4,7 +4,7 @@ import { Refusal } from '../../platform/refusal/index.ts';
 import { mustReach, type Actor } from './index.ts';
 
 const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;
-const grant = { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com' } as const;
+const grant = { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com', role: 'viewer' } as const;
 
 const actors = {
   'full key': { kind: 'api_key', keyId: 'k', permission: 'full_access', domainId: null },
