@@ -10,7 +10,7 @@ let oauth: ReturnType<typeof oauthOf>;
 let app: OauthApp;
 let owner: Person;
 beforeAll(async () => {
-  scene = await startScene();
+  scene = await startScene({ roles: ['http'] });
   team = await scene.team();
   people = peopleOf(scene);
   oauth = oauthOf(scene);
