@@ -15,7 +15,7 @@ export type PageId =
   | 'getOpenapiYaml'
   | 'getOpenapiJson'
   | 'getSharePage'
-  | 'authorize'
+  | 'authorizeClient'
   | 'downloadAttachment'
   | 'downloadReceivedAttachment'
   | 'downloadReceivedRaw'

@@ -187,7 +187,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       bodyLimit,
       config: {
         ...(takesBytes(operation) && { limitedBy: 'images.max_bytes' }),
-        ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorize' ? 'page' : 'json' }),
+        ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorizeClient' ? 'page' : 'json' }),
       },
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {

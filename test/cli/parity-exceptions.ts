@@ -139,6 +139,7 @@ export const exceptions: Record<string, Exception> = {
 };
 
 const ofPeople = 'a route of people who are signed in; commands and console come with a key';
+const ofApps = 'a step of OAuth, which apps of others take; what they were let in to do is oauth-grants';
 
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
@@ -174,5 +175,15 @@ export const commandless: Record<string, string> = {
   createInvitation: ofPeople,
   revokeInvitation: ofPeople,
   acceptInvitation: ofPeople,
+  getAuthorizationServer: ofApps,
+  getProtectedResource: ofApps,
+  getMcpResource: ofApps,
+  registerClient: ofApps,
+  getClient: ofApps,
+  replaceClient: ofApps,
+  deleteClient: ofApps,
+  authorizeClient: ofApps,
+  exchangeToken: ofApps,
+  revokeToken: ofApps,
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

@@ -9,7 +9,7 @@ const ASKED = [
 ];
 
 /** Leads to the page of consent, which reads the same once more, or back to the app with what is wrong. */
-export const authorize: Page<'authorize'> = async ({ store }, { query }, { reply }) => {
+export const authorizeClient: Page<'authorizeClient'> = async ({ store }, { query }, { reply }) => {
   const asked = query as Readonly<Record<string, unknown>>;
   const read = await readAuthorization(store, asked);
   if (read.kind === 'unknown') return refusedPage(reply, read.say);
