@@ -71,8 +71,9 @@ function addServer(program: Command, version: string): void {
     .option(...DATA)
     .option(...CONFIG)
     .option('--team <name>', 'the name of the team')
+    .option('--owner <address>', 'a person who owns it and signs in with this address; the password is shown once')
     .option(...JSON_OUTPUT)
-    .addHelpText('after', '\nExample:\n  rasket init --data /var/lib/rasket')
+    .addHelpText('after', '\nExample:\n  rasket init --data /var/lib/rasket --owner ada@example.com')
     .action(async (options) => (await import('./commands/init.ts')).init(options));
 
   program
@@ -184,12 +185,48 @@ function addUsers(users: Command): void {
   )
     .argument('<address>', 'the address that the person signs in with')
     .requiredOption('--team <team>', 'the slug or the id of the team')
-    .option('--role <role>', 'viewer, member, admin or owner (default owner)')
+    .option(
+      '--role <role>',
+      'viewer, member, admin or owner (default: owner for the first person of the team, then member)',
+    )
     .option('--name <name>', 'what the person is called')
     .action(async (email, options) => (await import('./commands/users.ts')).createNamedUser(email, options));
-  declare('list', 'list the people who can sign in', 'list').action(async (options) =>
+  declare(
+    'invite',
+    'make a link by which a person comes into a team, shown once',
+    'invite ada@example.com --team my-team --role admin',
+  )
+    .argument('<address>', 'the address that is invited: nobody else comes in by the link')
+    .requiredOption('--team <team>', 'the slug or the id of the team')
+    .option('--role <role>', 'viewer, member, admin or owner (default member)')
+    .option('--mail', 'mail the link from the team’s verified domain instead of showing it')
+    .action(async (email, options) => (await import('./commands/users.ts')).inviteNamedUser(email, options));
+  declare(
+    'reset',
+    'make a link by which a person chooses a new password, shown once',
+    "reset ada@example.com --reason 'Called us, lost the mailbox'",
+  )
+    .argument('<address>', 'the address that the person signs in with')
+    .requiredOption('--reason <text>', 'why, for the audit log')
+    .action(async (email, options) => (await import('./commands/users.ts')).resetNamedUser(email, options));
+  declare('list', 'list people: who may sign in, and who with a second factor', 'list').action(async (options) =>
     (await import('./commands/users.ts')).printUsers(options),
   );
+  const change = (verb: string, summary: string, reason: string): Command =>
+    declare(verb, summary, `${verb} ada@example.com --reason '${reason}'`)
+      .argument('<address>', 'the address that the person signs in with')
+      .requiredOption('--reason <text>', 'why, on one line; the audit log keeps it');
+  change('disable', 'sign a person out everywhere, and let them sign in nowhere', 'left the company').action(
+    async (email, options) => (await import('./commands/users.ts')).disableNamedUser(email, options),
+  );
+  change('enable', 'let a disabled person sign in again', 'came back').action(async (email, options) =>
+    (await import('./commands/users.ts')).enableNamedUser(email, options),
+  );
+  change(
+    'disable-mfa',
+    'switch the second factor of a person off, who has lost it, and sign them out everywhere',
+    'lost the phone, seen in person',
+  ).action(async (email, options) => (await import('./commands/users.ts')).disableMfaOfUser(email, options));
 }
 
 function addOperators(operators: Command): void {

@@ -41,7 +41,7 @@ import {
   removeOldAudit,
   type Node,
 } from './flow/upkeep/index.ts';
-import { createInvitationMails } from './flow/people/index.ts';
+import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import {
   createListeners,
@@ -64,6 +64,7 @@ import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
+import { forgetAccountRequests } from './resources/accounts/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
 import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
@@ -91,7 +92,7 @@ export interface App {
   automations: Automations | undefined;
   broadcasts: Broadcasts | undefined;
   confirmations: ReturnType<typeof createConfirmations> | undefined;
-  invitations: ReturnType<typeof createInvitationMails> | undefined;
+  people: People | undefined;
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
@@ -175,7 +176,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       webhooks,
       imports: audience?.imports,
       ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
-      ...{ confirmations: audience?.confirmations, invitations: audience?.invitations },
+      ...{ confirmations: audience?.confirmations, people: audience?.people },
       tracking,
       jobs,
       reload: () => tls?.reload(),
@@ -219,23 +220,23 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
   const broadcasts = createBroadcastLoop(world, wakeQueue);
   const automations = createAutomationLoop(world, wakeQueue);
   const confirmations = createConfirmations(world, accept);
-  const invitations = createInvitationMails(world, accept);
+  const people = createPeople(world, accept);
   return {
-    ...{ imports, broadcasts, automations, confirmations, invitations },
+    ...{ imports, broadcasts, automations, confirmations, people },
     // Batches, pages and steps are short, and the next start goes on behind them: they get no grace.
     stops: [
       () => imports.stop(0),
       () => broadcasts.stop(0),
       () => automations.stop(0),
       confirmations.stop,
-      invitations.stop,
+      people.stop,
     ] satisfies Stop[],
     async start() {
       await imports.start();
       await broadcasts.start();
       await automations.start();
       confirmations.start();
-      invitations.start();
+      people.start();
     },
   };
 }
@@ -354,8 +355,9 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
-    { name: 'remove-expired-oauth', schedule: '33 * * * *', run: () => removeExpiredOauth(world) },
-    { name: 'remove-unused-oauth', schedule: '47 4 * * *', run: () => removeUnusedOauth(world) },
+    { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },
+    { name: 'remove-unused-oauth', schedule: '17 5 * * *', run: () => removeUnusedOauth(world) },
+    { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },

@@ -2,15 +2,18 @@ import { isoTime } from './platform/clock/index.ts';
 import { readCopyMark, removeCopyMark } from './platform/installation-mark/index.ts';
 import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store/index.ts';
+import { removeAllAccountRequests } from './resources/accounts/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllTokens } from './resources/oauth/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
+import { endAllChallenges } from './resources/sessions/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
  * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. Nobody is signed in there, and no app is let in. Answers whether this is a copy that was not recognised before.
+ * sends no more. Nobody is signed in there, no app is let in, and no link of a mail about an account works. Answers whether this is
+ * a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;
@@ -25,6 +28,9 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     // One that has ended since the copy was made would live again.
     await endAllSessions(tx);
     await endAllTokens(tx);
+    // So would a link to a new password, and a mail about it would be sent twice.
+    await removeAllAccountRequests(tx);
+    await endAllChallenges(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

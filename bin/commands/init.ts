@@ -2,10 +2,12 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 
 import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
 import { hasTable } from '../../src/platform/db/index.ts';
-import { createInstanceKey, instanceKeyPath } from '../../src/platform/secrets/index.ts';
+import { createInstanceKey, instanceKeyPath, newToken } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { InstallationMismatch } from '../../src/resources/instance/index.ts';
+import { insertMember } from '../../src/resources/members/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
+import { createUser, emailKeyOf, findUserByEmailKey, readUserEmail } from '../../src/resources/users/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation } from '../installation.ts';
 import {
@@ -23,6 +25,8 @@ const FIRST_TEAM = 'My team';
 
 export interface InitOptions extends DataOptions {
   team?: string;
+  /** The address of its first person. */
+  owner?: string;
   json?: boolean;
 }
 
@@ -30,6 +34,8 @@ export async function init(options: InitOptions): Promise<void> {
   const dataDir = newDataFolder(options);
   const config = readConfig({ ...options, data: dataDir });
   becomeOwnerOf(dataDir);
+  // Before anything is made.
+  const owner = options.owner === undefined ? undefined : readUserEmail(options.owner);
   const isNew = makeDataFolder(dataDir);
   const open = isNew ? withFreshStore : withOwnStore;
   const made = await open(
@@ -42,11 +48,28 @@ export async function init(options: InitOptions): Promise<void> {
           `${dataDir} has a team already; add another one with: rasket init --data ${dataDir} --team NAME`,
         );
       }
-      return createTeam(store, { name: options.team ?? FIRST_TEAM });
+      const team = await createTeam(store, { name: options.team ?? FIRST_TEAM });
+      return { ...team, owner: owner === undefined ? undefined : await makeOwner(store, team.teamId, owner) };
     },
-    { action: 'team.created' },
+    { action: 'team.created', ...(owner === undefined ? {} : { details: { owner } }) },
   );
   printTeam({ ...made, dataDir, config }, options);
+}
+
+/** Of somebody who has an account already, the password stays and is not known. */
+async function makeOwner(store: Store, teamId: string, email: string): Promise<Owner> {
+  const memberOf = (userId: string) => ({
+    ...{ id: store.ids.uuid(), team_id: teamId, user_id: userId, role: 'owner' as const, sso_exempt: 0 },
+    created_at: store.clock.now(),
+  });
+  const known = await findUserByEmailKey(store.db, emailKeyOf(email));
+  if (known) {
+    await store.db.tx((tx) => insertMember(tx, memberOf(known.id)));
+    return { email: known.email, password: null };
+  }
+  const password = newToken('');
+  await createUser(store, { email, password, isVerified: true }, (tx, user) => insertMember(tx, memberOf(user.id)));
+  return { email, password };
 }
 
 /** Safe to repeat: what is there already is kept, so an attempt that failed half-way can be made again. Answers whether the folder is new. */
@@ -97,10 +120,16 @@ const LEFT_BY_AN_ATTEMPT = ['run', path.basename(instanceKeyPath(''))];
 const isInitialised = (dataDir: string): boolean =>
   (statSync(instanceKeyPath(dataDir), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
+interface Owner {
+  email: string;
+  password: string | null;
+}
+
 export interface PrintedTeam {
   teamId: string;
   slug: string;
   apiKey: string;
+  owner?: Owner | undefined;
   dataDir: string;
   config: Config;
 }
@@ -110,7 +139,8 @@ export function printTeam(made: PrintedTeam, options: DataOptions & { json?: boo
   const running = runningUrl(made.dataDir);
   const url = addressOf(made.dataDir, made.config);
   if (options.json) {
-    const answer = { team_id: made.teamId, team: made.slug, api_key: made.apiKey, url, data: made.dataDir };
+    const owner = made.owner && { owner: made.owner.email, password: made.owner.password };
+    const answer = { team_id: made.teamId, team: made.slug, api_key: made.apiKey, url, data: made.dataDir, ...owner };
     process.stdout.write(`${JSON.stringify(answer)}\n`);
     return;
   }
@@ -120,9 +150,15 @@ export function printTeam(made: PrintedTeam, options: DataOptions & { json?: boo
   process.stdout.write(`Team     ${made.slug} (${made.teamId})
 API key  ${made.apiKey}
          This is the only time it is shown; keep it safe.
-Data     ${made.dataDir}
+${ownerLines(made.owner)}Data     ${made.dataDir}
 
 Next: ${running === undefined ? `start the server with    ${start}\n      ` : ''}keep the key with        rasket login --url ${url}
       and add a domain with    rasket domains create mail.example.com
-`);
+${made.owner ? '' : `      and a person with        rasket users create ADDRESS --team ${made.slug} --data ${made.dataDir}${config}\n`}`);
+}
+
+function ownerLines(owner: Owner | undefined): string {
+  if (!owner) return '';
+  if (owner.password === null) return `Owner    ${owner.email}, with the password of before\n`;
+  return `Owner    ${owner.email}\nPassword ${owner.password}\n         This is the only time it is shown, too.\n`;
 }

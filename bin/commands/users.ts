@@ -1,43 +1,122 @@
-import { ROLES } from '../../src/contract/index.ts';
+import { ROLES, type Role } from '../../src/contract/index.ts';
 import { newToken } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { notFound } from '../../src/platform/refusal/index.ts';
-import { insertMember } from '../../src/resources/members/index.ts';
+import { makePasswordReset, tell as tellPerson } from '../../src/resources/accounts/index.ts';
+import { inviteByOperator } from '../../src/resources/invitations/index.ts';
+import { hasMembers, insertMember } from '../../src/resources/members/index.ts';
+import { resetMfa } from '../../src/resources/mfa/index.ts';
 import { findNamedTeam } from '../../src/resources/teams/index.ts';
-import { createUser, listUsers, type UserRow } from '../../src/resources/users/index.ts';
+import {
+  createUser,
+  disableUser,
+  emailKeyOf,
+  enableUser,
+  findUserByEmailKey,
+  listUsers,
+  type UserRow,
+} from '../../src/resources/users/index.ts';
 import { formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
+import { addressOf } from './ready-file.ts';
+
+const REASON_CHARS_MAX = 200;
 
 type Options = DataOptions & { json?: boolean };
 
 /** The password is made here, so that it stands in no list of processes and is none that somebody else has guessed before. */
 export async function createNamedUser(
   email: string,
-  { name, team, role: wanted = 'owner', ...options }: Options & { name?: string; team: string; role?: string },
+  { name, team, role: wanted, ...options }: Options & { name?: string; team: string; role?: string },
 ): Promise<void> {
-  const role = ROLES.find((one) => one === wanted);
-  if (!role) throw new OperatorFault(`--role must be ${ROLES.join(', ')}; got ${wanted}`, 'usage');
   const password = newToken('');
+  // Completed below, before the entry is written.
+  const details = { email, role: wanted === undefined ? undefined : readRole(wanted) };
   const about = async ({ db }: Store) => {
     const id = (await findNamedTeam(db, team))?.id;
-    return id === undefined ? {} : { teamId: id };
+    if (id === undefined) return {};
+    // Somebody has to let the others in.
+    details.role ??= (await hasMembers(db, id)) ? 'member' : 'owner';
+    return { teamId: id };
   };
   const make = async (store: Store): Promise<UserRow> => {
     const into = await findNamedTeam(store.db, team);
-    if (!into) throw notFound('Team');
+    if (!into || !details.role) throw notFound('Team');
+    const role = details.role;
     return createUser(store, { email, name, password, isVerified: true }, (tx, user) => {
       const row = { id: store.ids.uuid(), team_id: into.id, user_id: user.id, created_at: user.created_at };
       return insertMember(tx, { ...row, role, sso_exempt: 0 });
     });
   };
-  const audit = { action: 'user.created', details: { email, role }, about };
+  const audit = { action: 'user.created', details, about };
   const user = await whereListed('rasket teams list', options, () =>
     withStore(readConfig(options), dataFolder(options), make, { audit }),
   );
+  const { role } = details;
   if (options.json) return console.log(JSON.stringify({ ...shown(user), team, role, password }));
   console.log(`${user.email} is ${role} of ${team}. The password is shown this once:\n\n  ${password}\n`);
+}
+
+function readRole(wanted: string): Role {
+  const role = ROLES.find((one) => one === wanted);
+  if (role) return role;
+  throw new OperatorFault(`--role must be ${ROLES.join(', ')}; got ${wanted}`, 'usage');
+}
+
+/** For whoever gets no mail, or cannot be sent one: the link is handed over by other means. */
+export async function resetNamedUser(
+  email: string,
+  { reason, ...options }: Options & { reason: string },
+): Promise<void> {
+  const [config, folder] = [readConfig(options), dataFolder(options)];
+  const about = async ({ db }: Store) => {
+    const id = (await findUserByEmailKey(db, emailKeyOf(email)))?.id;
+    return id === undefined ? {} : { subjectId: id };
+  };
+  const audit = { action: 'password.reset_requested', details: { email, reason }, about };
+  const made = await whereListed('rasket users list', options, () =>
+    withStore(config, folder, (store) => makePasswordReset(store, email), { audit }),
+  );
+  const url = `${addressOf(folder, config)}/reset-password?token=${made.token}`;
+  if (options.json) return console.log(JSON.stringify({ email: made.user.email, url, expires_at: made.expiresAt }));
+  console.log(
+    `With this link ${made.user.email} chooses a new password, once, until ${made.expiresAt}. It is shown this once:\n\n  ${url}\n`,
+  );
+}
+
+export async function inviteNamedUser(
+  email: string,
+  {
+    team,
+    role: wanted = 'member',
+    mail = false,
+    ...options
+  }: Options & { team: string; role?: string; mail?: boolean },
+): Promise<void> {
+  const role = readRole(wanted);
+  const [config, folder] = [readConfig(options), dataFolder(options)];
+  const about = async ({ db }: Store) => {
+    const id = (await findNamedTeam(db, team))?.id;
+    return id === undefined ? {} : { teamId: id };
+  };
+  const invite = async (store: Store) => {
+    const into = await findNamedTeam(store.db, team);
+    if (!into) throw notFound('Team');
+    return inviteByOperator(store, { teamId: into.id, email, role, isMailed: mail });
+  };
+  const audit = { action: 'invitation.created', details: { email, role }, about };
+  const { row, token } = await whereListed('rasket teams list', options, () =>
+    withStore(config, folder, invite, { audit }),
+  );
+  const url = mail ? null : `${addressOf(folder, config)}/invitation?token=${token}`;
+  const expires_at = new Date(row.expires_at).toISOString();
+  if (options.json) return console.log(JSON.stringify({ id: row.id, email: row.email, team, role, url, expires_at }));
+  if (url === null) return console.log(`The server mails ${row.email} an invitation to ${team} as ${role}.`);
+  console.log(
+    `With this link ${row.email} comes into ${team} as ${role}, once, until ${expires_at}. It is shown this once:\n\n  ${url}\n`,
+  );
 }
 
 export async function printUsers(options: Options): Promise<void> {
@@ -46,14 +125,68 @@ export async function printUsers(options: Options): Promise<void> {
   printRows(rows.map(shown), columnsFor, { json: options.json, none });
 }
 
+/** The person is signed out everywhere, and signs in nowhere. */
+export const disableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
+  change(email, options, {
+    ...{ action: 'user.disabled', change: disableUser },
+    tell: (address) => `${address} is disabled: every session has ended, and none begins.`,
+  });
+
+export const enableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
+  change(email, options, {
+    ...{ action: 'user.enabled', change: enableUser },
+    tell: (address) => `${address} is enabled, and may sign in again.`,
+  });
+
+export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise<void> =>
+  change(email, options, {
+    ...{ action: 'user.mfa_disabled', change: (store, address) => resetMfa(store, address, tellPerson) },
+    tell: (address) => `${address} signs in with the password alone now; every session has ended.`,
+  });
+
+type ChangeOptions = Options & { reason: string };
+
+interface Change {
+  action: string;
+  change: (store: Store, email: string) => Promise<UserRow>;
+  tell: (address: string) => string;
+}
+
+async function change(email: string, { reason, ...options }: ChangeOptions, wanted: Change): Promise<void> {
+  const why = reason.trim();
+  if (why === '' || why.length > REASON_CHARS_MAX || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(why)) {
+    throw new OperatorFault(`--reason must be one line of 1 to ${REASON_CHARS_MAX} characters`, 'usage');
+  }
+  const about = async ({ db }: Store) => {
+    const id = (await findUserByEmailKey(db, emailKeyOf(email)))?.id;
+    return id === undefined ? {} : { subjectId: id };
+  };
+  const audit = { action: wanted.action, details: { email, reason: why }, about };
+  const user = await whereListed('rasket users list', options, () =>
+    withStore(readConfig(options), dataFolder(options), (store) => wanted.change(store, email), { audit }),
+  );
+  console.log(options.json ? JSON.stringify(shown(user)) : wanted.tell(user.email));
+}
+
 const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
   { title: 'ID', value: ({ id }) => id, fit: 'whole' },
   { title: 'EMAIL', value: ({ email }) => email, fit: 'name' },
   { title: 'NAME', value: ({ name }) => name ?? '' },
+  {
+    title: 'STATE',
+    value: ({ state }) => state,
+    style: ({ state }) => (state === 'active' ? 'plain' : 'red'),
+    fit: 'whole',
+  },
+  { title: 'MFA', value: ({ mfa_enabled_at: at }) => (at === null ? 'off' : 'on'), fit: 'whole' },
   { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
 ];
 
-const shown = ({ id, email, name, created_at: created }: UserRow) => ({
-  ...{ id, email, name },
-  created_at: new Date(created).toISOString(),
+const shown = (row: UserRow) => ({
+  ...{ id: row.id, email: row.email, name: row.name, state: row.disabled_at === null ? 'active' : 'disabled' },
+  disabled_at: timeOrNull(row.disabled_at),
+  mfa_enabled_at: timeOrNull(row.mfa_enabled_at),
+  created_at: new Date(row.created_at).toISOString(),
 });
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());

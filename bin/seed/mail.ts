@@ -125,6 +125,7 @@ function emailOf(store: World, domain: DomainRow, address: string, dice: ReturnT
         mail_from: null,
         broadcast_id: null,
         run_depth: null,
+        is_account_mail: 0,
         asked: null,
       },
       created_at: store.clock.now(),

@@ -13,13 +13,15 @@ export function noteOf(
 ): AuditNote {
   if (!caller) throw new Error('an audited operation is never run without a caller');
   // Where a path begins with the team, what the entry is about stands behind it.
-  const { team_id: _, ...below } = parameters.path;
+  const { team_id: inPath, ...below } = parameters.path;
   const [named] = Object.values(below);
-  const { teamId } = caller;
+  // A switch is known to the team that is entered.
+  const teamId = operation.operationId === 'switchTeam' ? String(inPath) : caller.teamId;
+  const isOfTeam = operation.operationId === 'updateTeam' || operation.operationId === 'switchTeam';
   return {
     team_id: teamId,
     action: operation['x-service-audit'] ?? '',
-    subject_id: typeof named === 'string' ? named : operation.operationId === 'updateTeam' ? teamId : null,
+    subject_id: typeof named === 'string' ? named : isOfTeam ? teamId : null,
     ...whoActed(caller.actor),
     address: request.ip,
     user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),

@@ -2,6 +2,7 @@
  * The verbs of the API as typed functions that know no transport: a caller who was let in, a call that keeps the
  * contract, an answer. HTTP is one adapter over them. The compiler asks for every operation of the contract.
  */
+import { accounts } from './accounts.ts';
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit } from './audit.ts';
@@ -22,6 +23,7 @@ import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
 import { members } from './members.ts';
 import { metrics } from './metrics.ts';
+import { mfa } from './mfa.ts';
 import { oauth } from './oauth.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
@@ -41,6 +43,7 @@ export { checksItsOwnBody } from './emails.ts';
 export { Answered, type OperationCtx, type OperationCtxFor, type Operations, type Services } from './operation.ts';
 
 export const operations: Operations = {
+  ...accounts,
   ...apiKeys,
   ...attachments,
   ...audit,
@@ -61,6 +64,7 @@ export const operations: Operations = {
   ...logs,
   ...members,
   ...metrics,
+  ...mfa,
   ...oauth,
   ...queue,
   ...receivedEmails,

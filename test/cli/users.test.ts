@@ -26,7 +26,8 @@ it('the first person is made on the machine, and signs in with the password that
   const badRole = await desk.rasket([...create, '--role', 'king'], { env });
   expect(badRole).toMatchObject({ code: 64, stderr: expect.stringContaining('viewer, member, admin, owner') });
   const listed = await desk.rasket(['users', 'list', ...data, '--json'], { env });
-  expect(JSON.parse(listed.stdout)).toMatchObject([{ id, email: 'ada@example.com', name: 'Ada' }]);
+  const state = { state: 'active', disabled_at: null, mfa_enabled_at: null };
+  expect(JSON.parse(listed.stdout)).toMatchObject([{ id, email: 'ada@example.com', name: 'Ada', ...state }]);
   expect(listed.stdout).not.toContain('argon2');
 
   const server = await desk.serve(['serve', ...data], { env });
@@ -37,4 +38,127 @@ it('the first person is made on the machine, and signs in with the password that
   });
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ user: { id }, current_team: { slug: 'my-team' } });
+});
+
+it('a person is disabled and enabled on the machine, with a reason that the audit log keeps', async () => {
+  const data = ['--data', 'data'];
+  expect(await desk.rasket(['init', ...data], { env })).toMatchObject({ code: 0 });
+  const create = ['users', 'create', 'ada@example.com', '--team', 'my-team', ...data, '--json'];
+  const { password } = JSON.parse((await desk.rasket(create, { env })).stdout) as { password: string };
+  const server = await desk.serve(['serve', ...data], { env });
+  const logIn = async () => {
+    const headers = { 'content-type': 'application/json', origin: server.url };
+    const body = JSON.stringify({ email: 'ada@example.com', password });
+    return (await fetch(`${server.url}/auth/login`, { method: 'POST', headers, body })).status;
+  };
+  const users = (verb: string, ...more: string[]) =>
+    desk.rasket(['users', verb, 'Ada@Example.com', ...more, ...data], { env });
+  expect(await logIn()).toBe(200);
+  expect(await users('disable')).toMatchObject({ code: 64, stderr: expect.stringContaining('--reason') });
+  expect(await users('disable', '--reason', 'two\nlines')).toMatchObject({
+    code: 64,
+    stderr: expect.stringContaining('--reason must be one line of 1 to 200 characters'),
+  });
+  expect(await users('disable', '--reason', 'left the company')).toMatchObject({
+    code: 0,
+    stdout: 'ada@example.com is disabled: every session has ended, and none begins.\n',
+  });
+  expect(await logIn()).toBe(403);
+  const again = await users('disable', '--reason', 'left the company');
+  expect(again.code).not.toBe(0);
+  expect(again.stderr).toContain('ada@example.com is disabled already.');
+  expect((await desk.rasket(['users', 'list', ...data], { env })).stdout).toMatch(/ada@example.com.*\tdisabled\toff\t/);
+  expect(await users('disable-mfa', '--reason', 'lost')).toMatchObject({
+    stderr: expect.stringContaining('The second factor of ada@example.com is off already.'),
+  });
+  expect(await users('enable', '--reason', 'came back', '--json')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('"state":"active"'),
+  });
+  expect(await logIn()).toBe(200);
+  const nobody = await desk.rasket(['users', 'disable', 'bob@example.com', '--reason', 'x', ...data], { env });
+  expect(nobody).toMatchObject({ code: 66, stderr: expect.stringContaining('User not found.') });
+
+  const operator = await desk.rasket(['operators', 'create', 'Grace', ...data, '--json'], { env });
+  const { token } = JSON.parse(operator.stdout) as { token: string };
+  const headers = { authorization: `Bearer ${token}`, 'user-agent': 'test' };
+  const { data: entries } = (await (await fetch(`${server.url}/operator/audit?limit=100`, { headers })).json()) as {
+    data: { action: string; actor: { kind: string }; details: object }[];
+  };
+  const ofUsers = entries.filter(({ action }) => /^user\.(dis|en)abled$/.test(action));
+  expect(ofUsers).toMatchObject([
+    { action: 'user.enabled', actor: { kind: 'command' }, details: { email: 'Ada@Example.com', reason: 'came back' } },
+    { action: 'user.disabled', details: { email: 'Ada@Example.com', reason: 'left the company' } },
+  ]);
+});
+
+it('the first person of a team owns it, and later ones are members, unless it is said', async () => {
+  const data = ['--data', 'data'];
+  const init = await desk.rasket(['init', ...data, '--owner', 'Grace@example.com', '--json'], { env });
+  const { team, password } = JSON.parse(init.stdout) as { team: string; password: string };
+  const made = async (email: string, more: string[] = []) => {
+    const create = ['users', 'create', email, '--team', team, ...more, ...data, '--json'];
+    return (JSON.parse((await desk.rasket(create, { env })).stdout) as { role: string }).role;
+  };
+  expect(await made('ada@example.com')).toBe('member');
+  expect(await made('bob@example.com', ['--role', 'viewer'])).toBe('viewer');
+  const second = await desk.rasket(['init', ...data, '--team', 'Second', '--owner', 'grace@example.com'], { env });
+  expect(second.stdout).toContain('Owner    Grace@example.com, with the password of before');
+  await desk.rasket(['init', ...data, '--team', 'Third'], { env });
+  const third = ['users', 'create', 'carl@example.com', '--team', 'third', ...data, '--json'];
+  expect(JSON.parse((await desk.rasket(third, { env })).stdout)).toMatchObject({ role: 'owner' });
+  const bad = await desk.rasket(['init', ...data, '--team', 'Fourth', '--owner', 'nobody'], { env });
+  expect([bad.code === 0, bad.stderr]).toEqual([false, expect.stringContaining('email must be an address')]);
+
+  const server = await desk.serve(['serve', ...data], { env });
+  const post = (path: string, body: object) =>
+    fetch(`${server.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: server.url },
+      body: JSON.stringify(body),
+    });
+  const signedIn = await post('/auth/login', { email: 'grace@example.com', password });
+  expect(await signedIn.json()).toMatchObject({ current_team: { slug: team } });
+});
+
+it('the operator hands over links: to a new password, with a reason, and into a team', async () => {
+  const data = ['--data', 'data'];
+  await desk.rasket(['init', ...data, '--owner', 'ada@example.com'], { env });
+  const server = await desk.serve(['serve', ...data], { env });
+  const post = (path: string, body: object) =>
+    fetch(`${server.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: server.url },
+      body: JSON.stringify(body),
+    });
+  const reset = ['users', 'reset', 'ada@example.com', ...data];
+  expect((await desk.rasket(reset, { env })).stderr).toContain('--reason');
+  const made = await desk.rasket([...reset, '--reason', 'Lost the mailbox', '--json'], { env });
+  expect(made, made.stderr).toMatchObject({ code: 0 });
+  const { url } = JSON.parse(made.stdout) as { url: string };
+  expect(url).toMatch(new RegExp(`^${server.url}/reset-password\\?token=rp_`));
+  const token = new URL(url).searchParams.get('token');
+  const password = 'chosen by its owner';
+  expect((await post('/auth/password-reset/confirm', { token, password })).status).toBe(200);
+  expect((await post('/auth/password-reset/confirm', { token, password })).status).toBe(404);
+  expect((await post('/auth/login', { email: 'ada@example.com', password })).status).toBe(200);
+  const nobody = await desk.rasket(['users', 'reset', 'nobody@example.com', '--reason', 'x', ...data], { env });
+  expect(nobody.stderr).toContain('User not found.');
+
+  const invite = ['users', 'invite', 'bob@example.com', '--team', 'my-team', '--role', 'admin', ...data];
+  const invited = await desk.rasket([...invite, '--json'], { env });
+  const link = new URL((JSON.parse(invited.stdout) as { url: string }).url);
+  expect(`${link.origin}${link.pathname}`).toBe(`${server.url}/invitation`);
+  const joined = await post('/invitations/signup', { token: link.searchParams.get('token'), password });
+  expect(await joined.json()).toMatchObject({ user: { email: 'bob@example.com' }, current_team: { slug: 'my-team' } });
+  const unmailed = await desk.rasket([...invite.slice(0, 2), 'eve@example.com', ...invite.slice(3), '--mail'], { env });
+  expect(unmailed.stderr).toContain('no verified domain');
+  const operator = await desk.rasket(['operators', 'create', 'Grace', ...data, '--json'], { env });
+  const { token: key } = JSON.parse(operator.stdout) as { token: string };
+  const audit = await fetch(`${server.url}/operator/audit`, {
+    headers: { authorization: `Bearer ${key}`, 'user-agent': 'rasket-tests/1' },
+  });
+  const text = await audit.text();
+  expect(text).toContain('Lost the mailbox');
+  expect(text).not.toMatch(/r[pi]_[\w-]{20}/);
 });

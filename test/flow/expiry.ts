@@ -65,6 +65,7 @@ export async function writeSent(
       asked: null,
       broadcast_id: null,
       run_depth: null,
+      is_account_mail: 0,
     };
   }
   function bodyOf(id: string) {

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { newInstanceKey, readInstanceKeys, writeInstanceKeys } from '../../src/platform/secrets/index.ts';
 import { sealAnew } from '../../src/resources/instance/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
+import { Browser, enrolled } from '../api/mfa/authenticator.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 async function teamWithSecrets(scene: Scene) {
@@ -36,6 +37,22 @@ it('a new instance key seals each secret once, and everything sealed is read and
   });
   await scene.settled();
   expect((await scene.account(team, sent.body.id as string)).state).toBe('delivered');
+});
+
+it('the app of a person shows the same codes after it, and a code that was used stays used', async () => {
+  await using scene = await startScene();
+  const person = await enrolled(scene);
+  const { current } = readInstanceKeys(scene.dataDir);
+  writeInstanceKeys(scene.dataDir, { current: newInstanceKey(), former: [current] });
+  await scene.restart();
+  expect(await sealAnew(scene.app.world, SEALED_COLUMNS)).toMatchObject({ unreadable: 0 });
+  writeInstanceKeys(scene.dataDir, { current: readInstanceKeys(scene.dataDir).current, former: [] });
+  await scene.restart();
+  const browser = new Browser(scene);
+  const { challenge_token } = (await browser.logIn(person.email)).body;
+  const verify = (code: string) => browser.call('POST', '/auth/mfa/verify', { challenge_token, code });
+  expect((await verify(person.code())).status).toBe(422);
+  expect((await verify(person.code(1))).status).toBe(200);
 });
 
 it('a database of before installations had ids is adopted when its key opens what is sealed in it', async () => {

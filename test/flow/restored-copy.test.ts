@@ -9,10 +9,13 @@ import { createSendSwitch, setSending } from '../../src/resources/instance/index
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
 import { createDatabase, dropDatabase } from '../rig/database-server.ts';
+import { createUser } from '../../src/resources/users/index.ts';
+import { tokenTo } from '../rig/mailbox.ts';
 import { peopleOf } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { Desk } from '../cli/desk.ts';
+import { Browser, enrolled } from '../api/mfa/authenticator.ts';
 import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { campaignIn } from './campaign.ts';
 import { HOUR, mailIn } from './mail.ts';
@@ -187,9 +190,39 @@ it('nobody is signed in in a restored copy: a session that has ended since would
   const team = await scene.team();
   const owner = await peopleOf(scene).person({ team, role: 'owner' });
   expect((await owner.call('GET', '/auth/session')).status).toBe(200);
+  const person = await enrolled(scene, team);
+  expect((await new Browser(scene).logIn(person.email)).body.object).toBe('mfa_challenge');
   const copy = await restore(scene);
   const app = await copy.start();
   const read = createApi(app.http?.url ?? '');
   expect((await read('GET', '/auth/session', { headers: owner.headers })).status).toBe(401);
+  expect(await app.world.db.all('select id from mfa_challenges')).toEqual([]);
   await app.close(0);
+});
+
+it('no link of a mail about an account works in a copy, and none of its mails is sent there', async () => {
+  await using scene = await startScene({ config: { accounts: { sign_up: 'open' } } });
+  await (await scene.team()).domain();
+  const [known, unknown] = ['known@people.example', 'new@people.example'];
+  await createUser(scene.app.world, { email: known, password: 'correct horse', isVerified: true });
+  const ask = (api: Scene['api'], origin: string, path: string, body: object) =>
+    api('POST', path, { body, headers: { origin } });
+  await ask(scene.api, scene.url, '/auth/password-reset', { email: known });
+  await ask(scene.api, scene.url, '/auth/signup', { email: unknown, password: 'correct horse' });
+  await scene.settled();
+  const [reset, verification] = [tokenTo(scene, known), tokenTo(scene, unknown)];
+  const sent = arrived(scene).length;
+  await scene.app.people?.stop(0);
+  await ask(scene.api, scene.url, '/auth/password-reset', { email: known });
+  const copy = await restore(scene);
+  const app = await copy.start();
+  const [api, origin] = [createApi(app.http?.url ?? ''), app.http?.url ?? ''];
+  const again = { token: reset, password: 'another horse' };
+  expect((await ask(api, origin, '/auth/password-reset/confirm', again)).status).toBe(404);
+  expect((await ask(api, origin, '/auth/verify-email', { token: verification })).status).toBe(404);
+  await copy.confirm(app);
+  scene.clock.advance(60_000);
+  await app.people?.idle();
+  await settle(app);
+  expect(arrived(scene)).toHaveLength(sent);
 });

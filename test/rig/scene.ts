@@ -156,7 +156,7 @@ async function settled(app: App, waitFor: (what: string, work: Promise<void>) =>
       'automations',
       'broadcasts',
       'confirmations',
-      'invitations',
+      'people',
       'queue',
       'webhooks',
       'imports',

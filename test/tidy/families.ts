@@ -53,6 +53,8 @@ export const trees: Tree[] = [
     familyOf: fileName,
     without: {
       sessions: 'a cookie is a browser’s: the command line comes with a token',
+      mfa: 'it is set up and shown by the person whose it is, in a browser',
+      accounts: 'whoever asks for an account has no token yet; the operator’s part of it is rasket users',
       invitations: 'its routes are of people who are signed in, and commands come with a key',
     },
     besides: {

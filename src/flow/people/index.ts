@@ -1,2 +1,27 @@
-/** People: the mail that asks a person into a team. It promises one mail an invitation, and never follows what a request says of our own address. */
-export { createInvitationMails } from './invitation-mails.ts';
+/**
+ * People: the mails that ask a person into a team and those about their account, and what is found out of an address behind the
+ * back of whoever named it. It promises one mail for an occasion, and never follows what a request says of our own address.
+ */
+import type { World } from '../../platform/world/index.ts';
+import type { Accept } from '../mail/accept/index.ts';
+import { createAccountMails } from './account-mails.ts';
+import { createFailedSignIns } from './failed-sign-ins.ts';
+import { createInvitationMails } from './invitation-mails.ts';
+
+export { sendAccountMail, type OutgoingAccountMail } from './send-account-mail.ts';
+
+export interface People {
+  start(): void;
+  stop(graceMs: number): Promise<void>;
+  idle(): Promise<void>;
+}
+
+/** All of it that works in the background. */
+export function createPeople(world: World, accept: Pick<Accept, 'acceptEmail'>): People {
+  const loops = [createInvitationMails(world, accept), createAccountMails(world, accept), createFailedSignIns(world)];
+  return {
+    start: () => loops.forEach((loop) => loop.start()),
+    stop: async (graceMs) => void (await Promise.all(loops.map((loop) => loop.stop(graceMs)))),
+    idle: async () => void (await Promise.all(loops.map((loop) => loop.idle()))),
+  };
+}

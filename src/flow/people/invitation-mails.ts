@@ -3,6 +3,7 @@ import { createUnleasedLoop, type WorkLoop } from '../../platform/work-loop/inde
 import type { World } from '../../platform/world/index.ts';
 import { noticeDomain } from '../../resources/domains/index.ts';
 import {
+  BY_OPERATOR,
   noteInvitationMailed,
   tokenOf,
   unmailedInvitations,
@@ -11,6 +12,7 @@ import {
 import { findAccount } from '../../resources/members/index.ts';
 import { findTeam } from '../../resources/teams/index.ts';
 import { mailOnce, type Accept } from '../mail/accept/index.ts';
+import { UNANSWERED } from './send-account-mail.ts';
 
 /** Another process's requests do not wake us. */
 const POLL_MS = 10_000;
@@ -52,18 +54,19 @@ async function send(
     await noticeDomain(world.db, teamId),
   ];
   if (!team || domain === undefined) return 'the team has no verified domain to send from';
+  const by = invitation.invited_by === BY_OPERATOR ? 'The operator of this service' : (inviter?.email ?? 'Somebody');
   const text = [
-    `${inviter?.email ?? 'Somebody'} invites ${email} to the team "${team.name}", with the role ${invitation.role}.`,
+    `${by} invites ${email} to the team "${team.name}", with the role ${invitation.role}.`,
     '',
-    // There is no page for it: the answer is given by the API.
-    `To accept, sign in with this address (POST ${world.origin()}/auth/login) and send`,
-    'this token in the field "token":',
+    'To accept, with an account that you have or a new one, open this link:',
     '',
-    `POST ${world.origin()}/invitations/accept`,
-    token,
+    `${world.origin()}/invitation?token=${token}`,
     '',
-    `The token works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
+    `It works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
   ].join('\n');
   const input = { from: `rasket <notifications@${domain}>`, to: email, subject: `Invitation to ${team.name}`, text };
-  return mailOnce(world, accept, { teamId, job: 'invitations', kind: 'invitation', occasion: id, input });
+  // Whoever has the token is taken for the owner of the address: the team that invites does not read it.
+  const as = { kind: 'transactional' as const, isAccountMail: true };
+  const mail = { ...input, headers: UNANSWERED };
+  return mailOnce(world, accept, { teamId, job: 'invitations', kind: 'invitation', occasion: id, input: mail, as });
 }

@@ -207,6 +207,10 @@ export const sections = {
     ),
     refresh_days: integer({ min: 1, max: 3650, unit: 'days' }),
   },
+  accounts: {
+    sign_up: oneOf(['invitation', 'open', 'closed']),
+    mail_from: textOrEmpty('a bare address, such as accounts@example.com', isBareAddress),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),
@@ -306,6 +310,11 @@ function isPrivateScheme(value: string): boolean {
 
 function isApiUrl(value: string): boolean {
   return /^https:\/\/[^\\?#@\s]+[^/\\?#@\s]$/.test(value) && URL.canParse(value);
+}
+
+/** One that an email may be from. */
+function isBareAddress(value: string): boolean {
+  return /^[a-z0-9._+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) && value.length <= 254;
 }
 
 function isSpf(value: string): boolean {

@@ -13,5 +13,6 @@ export {
 } from './instance-key.ts';
 export { keyIdIn, openSecrets, secretsFrom, type SealedColumn, type Secrets } from './secrets.ts';
 export { hashPassword, isPassword } from './passwords.ts';
-export { hashToken, newToken } from './tokens.ts';
+export { hashToken, newToken, randomSecret } from './tokens.ts';
+export { mailedTokens, type MailedTokens } from './mailed-tokens.ts';
 export { makeRsaKey } from './rsa-key.ts';

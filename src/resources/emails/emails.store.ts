@@ -45,6 +45,8 @@ export interface EmailRow {
   broadcast_id: string | null;
   /** Of an email that a run of an automation sent: the depth of that run. */
   run_depth: number | null;
+  /** It holds a token of a person: the team whose domain it is sent from does not read it. */
+  is_account_mail: number;
 }
 
 export interface BodyRow {
@@ -107,6 +109,7 @@ const EMAIL_COLUMNS = [
   'asked',
   'broadcast_id',
   'run_depth',
+  'is_account_mail',
 ] as const;
 const BODY_COLUMNS = [
   'email_id',

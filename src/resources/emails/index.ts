@@ -10,6 +10,7 @@ export {
   type TriedRecipient,
 } from './attempts.store.ts';
 export { listEmailAttempts, listEmailEvents } from './read-history.ts';
+export { isWithheld } from './present.ts';
 export { getEmail, listEmails } from './read-emails.ts';
 export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDraft } from './read-email-input.ts';
 export { openAttachment } from './attachment-content.ts';

@@ -1,8 +1,15 @@
 import { isoTime } from '../../platform/clock/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import type { EmailBody } from './email-bodies.ts';
 import type { EmailRow } from './emails.store.ts';
 
-export function presentEmail(row: EmailRow, body: EmailBody | undefined) {
+/** In the development profile all mail is that of whoever reads it. */
+export const isWithheld = ({ config }: Pick<Store, 'config'>, row: Pick<EmailRow, 'is_account_mail'>): boolean =>
+  row.is_account_mail === 1 && !config.delivery.capture;
+
+export function presentEmail(store: Pick<Store, 'config'>, row: EmailRow, stored: EmailBody | undefined) {
+  const isHidden = isWithheld(store, row);
+  const body = isHidden ? undefined : stored;
   return {
     object: 'email' as const,
     id: row.id,
@@ -20,6 +27,7 @@ export function presentEmail(row: EmailRow, body: EmailBody | undefined) {
     scheduled_at: row.scheduled_at === null ? null : isoTime(row.scheduled_at),
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as { name: string; value: string }[]),
     topic_id: row.topic_id,
+    ...(isHidden ? { content_withheld: 'account_mail' as const } : {}),
   };
 }
 

@@ -15,7 +15,7 @@ export async function getEmail(ctx: Ctx, id: string) {
   if (!row) throw notFound('Email');
   await mustBeWithinQuota(ctx);
   const bodies = await loadBodies(ctx.store, ctx.store.db, [id]);
-  return presentEmail(row, bodies.get(id));
+  return presentEmail(ctx.store, row, bodies.get(id));
 }
 
 export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
@@ -33,7 +33,7 @@ export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: 
   return {
     object: 'list' as const,
     has_more: hasMore || kept.length < rows.length,
-    data: kept.map((row) => presentEmail(row, bodies.get(row.id))),
+    data: kept.map((row) => presentEmail(ctx.store, row, bodies.get(row.id))),
   };
 }
 

@@ -116,6 +116,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
   ),
+  account_mail: installation(
+    'warning',
+    'Nobody can be mailed about an account: to sign up, or to choose a new password.',
+    'Verify a domain of any team, or correct accounts.mail_from; until then, give out links with',
+    'rasket users reset ADDRESS',
+  ),
   certificate_expiring: installation(
     'warning',
     'The certificate of the SMTP ports expires soon.',

@@ -1,6 +1,8 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { accountSender } from '../accounts/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
+import { hasUsers } from '../users/index.ts';
 import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
 import { oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
@@ -41,7 +43,10 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Pick<Look
   const reported = nodes.flatMap(({ name, findings }) =>
     findings.map((finding) => (isApart ? { ...finding, node: name } : finding)),
   );
-  return { nodes, findings: [...reported, ...ofNodes(nodes), ...(await ofSending(store))] };
+  return {
+    nodes,
+    findings: [...reported, ...ofNodes(nodes), ...(await ofSending(store)), ...(await ofAccounts(store))],
+  };
 }
 
 function ofNodes(nodes: readonly NodeReport[]): Finding[] {
@@ -74,6 +79,20 @@ async function ofSending(store: Store): Promise<Finding[]> {
   const subjects = late.map(({ lane }) => (lane === null ? 'claimed' : (LANES[lane] ?? String(lane))));
   const summary = `Mail that is due is not being delivered (${subjects.join(', ')}).`;
   return [findingOf('queue_overdue', { summary, since, subjects })];
+}
+
+/** Where nobody signs in, nobody needs such mail. */
+async function ofAccounts(store: Store): Promise<Finding[]> {
+  if (!(await hasUsers(store.db)) || (await accountSender(store)) !== undefined) return [];
+  const { mail_from: from } = store.config.accounts;
+  const why =
+    from === '' ? 'no team has a verified domain' : `accounts.mail_from is ${from}, which is on no verified domain`;
+  return [
+    findingOf('account_mail', {
+      summary: `Nobody can be mailed about an account: ${why}.`,
+      subjects: from === '' ? [] : [from],
+    }),
+  ];
 }
 
 const presentFinding = (finding: Finding) => ({

@@ -43,6 +43,25 @@ async function mustBeInvited(tx: Executor, invitation: InvitationRow, userId: st
   }
 }
 
+/** The invitation that a token opens: neither accepted nor expired. */
+export async function openInvitationOf(db: Executor, token: string, now: number): Promise<InvitationRow> {
+  const found = await findInvitationByToken(db, hashToken(token));
+  if (!found || found.accepted_at !== null || found.expires_at <= now) throw gone();
+  return found;
+}
+
+/** For an account that is made in the same transaction, of the address that was invited. */
+export async function joinAsNewUser(
+  tx: Executor,
+  invitation: InvitationRow,
+  who: { userId: string; memberId: string; now: number },
+): Promise<void> {
+  await lockTeam(tx, invitation.team_id);
+  const behindLock = await findInvitationByToken(tx, invitation.token_hash);
+  if (!behindLock) throw gone();
+  await join(tx, behindLock, who);
+}
+
 /** Answers the role that the person has in the team: the one that was there before, if any. */
 async function join(
   tx: Executor,

@@ -2,6 +2,9 @@ import type { Role } from '../../contract/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 
+/** In the place of the person who invited: no user has this id. */
+export const BY_OPERATOR = '00000000-0000-0000-0000-000000000000';
+
 export interface InvitationRow {
   id: string;
   team_id: string;
@@ -9,6 +12,7 @@ export interface InvitationRow {
   email_key: string;
   role: Role;
   token_hash: string;
+  /** A person, or `BY_OPERATOR`. */
   invited_by: string;
   created_at: number;
   expires_at: number;
@@ -74,8 +78,7 @@ export const removeInvitation = (tx: Executor, id: string): Promise<number> =>
 export const noteAccepted = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update team_invitations set accepted_at = ? where id = ? and accepted_at is null', [at, id]);
 
-/** The oldest whose mail is still to be handed over. */
-/** An invitation that has expired in the meantime is not mailed any more. */
+/** The oldest whose mail is still to be handed over; one that has expired in the meantime is not mailed any more. */
 export const unmailedInvitations = (db: Executor, now: number, limit: number): Promise<InvitationRow[]> =>
   db.all<InvitationRow>(
     'select * from team_invitations where mailed_at is null and expires_at > ? order by id limit ?',

@@ -1,15 +1,17 @@
 import type { Role } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
 import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
-import type { Ctx } from '../access/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { lockTeam, type Ctx } from '../access/index.ts';
 import { noticeDomain } from '../domains/index.ts';
 import { findMemberByEmail, lockPeople, mustBeOwnTeam, mustRule } from '../members/index.ts';
 import { emailKeyOf } from '../users/index.ts';
 import { invitationToken } from './invitation-token.ts';
 import {
+  BY_OPERATOR,
   countOpenInvitations,
   findOpenInvitation,
   findOpenInvitationTo,
@@ -25,34 +27,64 @@ const OPEN_MAX = 100;
 
 export async function createInvitation(ctx: Ctx, named: string, input: { email: string; role: Role }) {
   mustBeOwnTeam(ctx, named);
-  const email = readAddress(input.email);
-  const { db, clock, ids } = ctx.store;
-  const now = clock.now();
-  const id = ids.uuid();
-  const row: InvitationRow = {
-    ...{ id, team_id: ctx.teamId, email, email_key: emailKeyOf(email), role: input.role },
-    ...{ token_hash: hashToken(invitationToken(ctx.store, id)), created_at: now, expires_at: now + LIFE_MS },
-    ...{ invited_by: '', mailed_at: null, fault: null, accepted_at: null },
-  };
-  return db.tx(async (tx) => {
+  const row = newInvitation(ctx.store, { teamId: ctx.teamId, ...input });
+  return ctx.store.db.tx(async (tx) => {
     const caller = await lockPeople(tx, ctx);
     mustRule(caller.role, 'invite', [row.role]);
-    if (await findMemberByEmail(tx, ctx.teamId, row.email_key)) throw locked(`${email} is in this team already.`);
-    const open = await findOpenInvitationTo(tx, ctx.teamId, row.email_key);
-    if (open && open.expires_at > now) {
-      throw locked(`${email} has an open invitation to this team; withdraw it to send another one.`);
-    }
-    if ((await countOpenInvitations(tx, ctx.teamId, now)) >= OPEN_MAX) {
-      throw unable(`A team has at most ${OPEN_MAX} open invitations; withdraw one first.`);
-    }
-    if ((await noticeDomain(tx, ctx.teamId)) === undefined) {
-      throw unable('This team has no verified domain from which the invitation could be mailed; verify one first.');
-    }
-    if (open) await removeInvitation(tx, open.id);
-    await insertInvitation(tx, { ...row, invited_by: caller.userId });
+    await mustHaveDomain(tx, row.team_id);
+    await insertOpen(tx, { ...row, invited_by: caller.userId });
     const inviter = ctx.actor.kind === 'session' ? ctx.actor.name : null;
-    return present({ ...row, inviter }, now);
+    return present({ ...row, inviter }, row.created_at);
   });
+}
+
+/** By whoever runs the installation, who is above every role. Without a mail, the token is handed over. */
+export async function inviteByOperator(
+  store: Store,
+  { isMailed, ...input }: { teamId: string; email: string; role: Role; isMailed: boolean },
+): Promise<{ row: InvitationRow; token: string }> {
+  const made = newInvitation(store, input);
+  const row = { ...made, invited_by: BY_OPERATOR, mailed_at: isMailed ? null : made.created_at };
+  await store.db.tx(async (tx) => {
+    await lockTeam(tx, row.team_id);
+    if (isMailed) await mustHaveDomain(tx, row.team_id);
+    await insertOpen(tx, row);
+  });
+  return { row, token: invitationToken(store, row.id) };
+}
+
+function newInvitation(
+  store: Store,
+  { teamId, email: written, role }: { teamId: string; email: string; role: Role },
+): InvitationRow {
+  const email = readAddress(written);
+  const now = store.clock.now();
+  const id = store.ids.uuid();
+  return {
+    ...{ id, team_id: teamId, email, email_key: emailKeyOf(email), role, invited_by: '' },
+    ...{ token_hash: hashToken(invitationToken(store, id)), created_at: now, expires_at: now + LIFE_MS },
+    ...{ mailed_at: null, fault: null, accepted_at: null },
+  };
+}
+
+async function mustHaveDomain(tx: Executor, teamId: string): Promise<void> {
+  if ((await noticeDomain(tx, teamId)) !== undefined) return;
+  throw unable('This team has no verified domain from which the invitation could be mailed; verify one first.');
+}
+
+/** Right only while the team is locked. */
+async function insertOpen(tx: Executor, row: InvitationRow): Promise<void> {
+  const { team_id: teamId, email, email_key: key, created_at: now } = row;
+  if (await findMemberByEmail(tx, teamId, key)) throw locked(`${email} is in this team already.`);
+  const open = await findOpenInvitationTo(tx, teamId, key);
+  if (open && open.expires_at > now) {
+    throw locked(`${email} has an open invitation to this team; withdraw it to send another one.`);
+  }
+  if ((await countOpenInvitations(tx, teamId, now)) >= OPEN_MAX) {
+    throw unable(`A team has at most ${OPEN_MAX} open invitations; withdraw one first.`);
+  }
+  if (open) await removeInvitation(tx, open.id);
+  await insertInvitation(tx, row);
 }
 
 export async function listInvitations(ctx: Ctx, named: string, page: Page) {

@@ -8,6 +8,7 @@ export {
   findAccount,
   findMemberByEmail,
   findMemberByUser,
+  hasMembers,
   insertMember,
   leadsSuspended,
   lockAccount,

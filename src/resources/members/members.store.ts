@@ -64,6 +64,10 @@ export async function countOwners(tx: Executor, teamId: string): Promise<number>
   return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
 }
 
+export async function hasMembers(db: Executor, teamId: string): Promise<boolean> {
+  return (await db.get('select 1 as found from team_members where team_id = ? limit 1', [teamId])) !== undefined;
+}
+
 export async function countOwned(tx: Executor, userId: string): Promise<number> {
   const sql = "select count(*) as n from team_members where user_id = ? and role = 'owner'";
   return Number((await tx.get<{ n: number }>(sql, [userId]))?.n);

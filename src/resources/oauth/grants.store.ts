@@ -75,13 +75,14 @@ export interface Standing {
   risk_state: 'normal' | 'suspended';
 }
 
-/** How it stands with the person for whom an app would act, in the team; undefined where they are in it no more. */
+/** How it stands with the person for whom an app would act, in the team; undefined where they are in it no more, or disabled. */
 export const findStanding = (
   db: Executor,
   { member_id: memberId, user_id: userId, team_id: teamId }: Pick<GrantRow, 'member_id' | 'user_id' | 'team_id'>,
 ): Promise<Standing | undefined> =>
   db.get<Standing>(
     `select team_members.role, teams.risk_state from team_members join teams on teams.id = team_members.team_id
+      join users on users.id = team_members.user_id and users.disabled_at is null
       where team_members.id = ? and team_members.user_id = ? and team_members.team_id = ?`,
     [memberId, userId, teamId],
   );

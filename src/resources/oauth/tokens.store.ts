@@ -57,7 +57,7 @@ export const findLiveAccess = (db: Executor, tokenHash: string, now: number): Pr
       from oauth_tokens t
       join oauth_grants g on g.id = t.grant_id and g.revoked_at is null
       join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null
-      join users on users.id = g.user_id
+      join users on users.id = g.user_id and users.disabled_at is null
       join team_members m on m.id = g.member_id and m.user_id = g.user_id and m.team_id = g.team_id
       join teams on teams.id = g.team_id
       where t.token_hash = ? and t.kind = 'access' and t.expires_at > ?`,

@@ -4,6 +4,7 @@
  */
 export {
   endAllSessions,
+  endOtherSessionsOf,
   endSession,
   endSessionOfToken,
   endSessionsInTeam,

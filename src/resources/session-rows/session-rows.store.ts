@@ -37,17 +37,19 @@ const FROM = `from sessions join users on users.id = sessions.user_id
     and team_members.team_id = sessions.current_team_id
   left join teams on teams.id = team_members.team_id and teams.risk_state = 'normal'`;
 
+const IS_LIVE = 'sessions.expires_at > ? and users.disabled_at is null';
+
 export const findLiveSession = (db: Executor, tokenHash: string, now: number): Promise<LiveSession | undefined> =>
   db.get<LiveSession>(
     `select sessions.id, sessions.user_id, users.email, sessions.last_used_at, teams.id as team_id,
         case when teams.id is null then null else team_members.role end as role
-      ${FROM} where sessions.token_hash = ? and sessions.expires_at > ?`,
+      ${FROM} where sessions.token_hash = ? and ${IS_LIVE}`,
     [tokenHash, now],
   );
 
 /** The team in which a live session works; null or undefined where it works in none any more. */
 export async function teamOfSession(db: Executor, id: string, now: number): Promise<string | null | undefined> {
-  const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and sessions.expires_at > ?`;
+  const sql = `select teams.id as team_id ${FROM} where sessions.id = ? and ${IS_LIVE}`;
   return (await db.get<Pick<LiveSession, 'team_id'>>(sql, [id, now]))?.team_id;
 }
 
@@ -65,6 +67,12 @@ export const endAllSessions = (tx: Executor): Promise<number> => tx.run('delete 
 /** Wherever the person is signed in. */
 export const endSessionsOf = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from sessions where user_id = ?', [userId]);
+
+/** All but the one in which the person is at the moment. */
+export const endOtherSessionsOf = (
+  tx: Executor,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<number> => tx.run('delete from sessions where user_id = ? and id <> ?', [userId, sessionId]);
 
 /** Those that work in this team at the moment. */
 export const endSessionsInTeam = (

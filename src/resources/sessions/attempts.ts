@@ -20,28 +20,58 @@ export interface Attempt {
 }
 
 /** Counts an attempt as failed before it is looked at: of many at once none comes past the limits. Throws when one is reached. */
-export async function beginAttempt({ db, clock }: Store, emailKey: string, address: string): Promise<Attempt> {
+export async function beginAttempt(store: Store, emailKey: string, address: string): Promise<Attempt> {
+  const parties = partiesOf('', emailKey, address);
+  await countWithin(store, parties, { limits: LIMITS, what: 'Too many attempts to sign in have failed' });
+  return { parties };
+}
+
+/** What a stranger asks for in the name of an address: each request counts, whether or not there is an account. */
+const REQUEST_LIMITS = { both: 10, address: 50, account: 50 };
+
+export const countRequest = (
+  store: Store,
+  kind: 'sign_up' | 'password_reset',
+  { emailKey, address }: { emailKey: string; address: string },
+): Promise<void> =>
+  countWithin(store, partiesOf(`${kind} `, emailKey, address), {
+    limits: REQUEST_LIMITS,
+    what: 'Too many requests were made for this address, or from yours',
+  });
+
+/** Of an account whose password is a new one; `address` is from where that was done. */
+export async function forgetAttemptsAt(tx: Executor, emailKey: string, address: string): Promise<void> {
+  const { both, account } = partiesOf('', emailKey, address);
+  await forgetAttempts(tx, both);
+  await forgetAttempts(tx, account);
+}
+
+function partiesOf(kind: string, emailKey: string, address: string): Record<Kind, string> {
   const from = clientKey(address);
-  const parties = {
-    both: hash(`both ${from} ${emailKey}`),
-    address: hash(`address ${from}`),
-    account: hash(`account ${emailKey}`),
+  return {
+    both: hash(`${kind}both ${from} ${emailKey}`),
+    address: hash(`${kind}address ${from}`),
+    account: hash(`${kind}account ${emailKey}`),
   };
+}
+
+async function countWithin(
+  { db, clock }: Store,
+  parties: Record<Kind, string>,
+  { limits, what }: { limits: Record<Kind, number>; what: string },
+): Promise<void> {
   const now = clock.now();
   // The same order everywhere, so that no two transactions wait for each other.
   const over = await db.txUnsynced(async (tx) => {
     for (const kind of KINDS) {
       const { failures, since } = await countAttempt(tx, parties[kind], { now, from: now - ATTEMPTS_MS });
-      if (failures > LIMITS[kind]) return since;
+      if (failures > limits[kind]) return since;
     }
     return undefined;
   });
-  if (over === undefined) return { parties };
+  if (over === undefined) return;
   const retryAfterSeconds = Math.max(1, Math.ceil((over + ATTEMPTS_MS - now) / 1000));
-  throw refuse('rate_limit_exceeded', {
-    say: `Too many attempts to sign in have failed. Try again in ${retryAfterSeconds} s.`,
-    retryAfterSeconds,
-  });
+  throw refuse('rate_limit_exceeded', { say: `${what}. Try again in ${retryAfterSeconds} s.`, retryAfterSeconds });
 }
 
 /** The attempt succeeded. */

@@ -1,10 +1,11 @@
 import type { Executor } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
 import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
-import { presentTeam } from '../teams/index.ts';
-import { presentUser, type UserRow } from '../users/index.ts';
+import { presentTeam, type TeamRow } from '../teams/index.ts';
+import { lockUser, mustNotBeDisabled, presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
 import { allTeamsOf } from './own-teams.store.ts';
 
@@ -13,15 +14,17 @@ const USER_AGENT_CHARS_MAX = 500;
 
 /**
  * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
- * part of the same transaction. The session that the browser had before ends: a token that somebody else has planted is
- * worth nothing afterwards.
+ * part of the same transaction, and comes before the session. The session that the browser had before ends: a token that somebody
+ * else has planted is worth nothing afterwards. `joined` is the team that a person who is made within joins; `details` stand in the
+ * audit log.
  */
 export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
   user: UserRow,
   within: (tx: Executor) => Promise<unknown>,
+  { joined, details }: { joined?: TeamRow; details?: object } = {},
 ) {
-  const teams = await allTeamsOf(store.db, user.id);
+  const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
   const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
   const token = newToken('rks_');
   const now = store.clock.now();
@@ -36,12 +39,13 @@ export async function beginSession(
   const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
   const audit = audited(store, {
     ...{ action: 'session.begun', team_id: team?.id ?? null, subject_id: session.id, ...whoActed(actor) },
-    ...{ address, user_agent: userAgent, request_id: requestId, details: null },
+    ...{ address, user_agent: userAgent, request_id: requestId, details: details ? JSON.stringify(details) : null },
   });
   await audit.store.db.tx(async (tx) => {
+    if (!joined) mustBeUnchanged(await lockUser(tx, user.id), user);
+    await within(tx);
     if (before !== undefined) await endSessionOfToken(tx, hashToken(before));
     await insertSession(tx, session);
-    await within(tx);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
   return {
@@ -49,4 +53,11 @@ export async function beginSession(
     user: presentUser(user),
     current_team: team ? presentTeam(store.config, team) : null,
   };
+}
+
+/** What ends the sessions of a person ends the one that is about to begin with what was before it. */
+export function mustBeUnchanged(now: UserRow | undefined, shown: UserRow): asserts now is UserRow {
+  if (now) mustNotBeDisabled(now);
+  if (now?.password_hash === shown.password_hash && now.mfa_enabled_at === shown.mfa_enabled_at) return;
+  throw refuse('validation_error', { status: 422, say: 'Your account was changed at this moment; sign in again.' });
 }

@@ -1,10 +1,17 @@
 /**
  * Sessions: a person who is signed in, in one of their teams at a time. Of the token in the cookie only the hash is kept. The
  * role is read with every request, so that what a member has lost is gone at once. Attempts to sign in are counted before
- * the password is looked at.
+ * the password is looked at. Who has a second factor is challenged for a code first, which the same browser has to answer.
  */
+export { recoverMfa, verifyMfa } from './answer-challenge.ts';
 export { createSessionAuthentication, SESSION_COOKIE } from './authenticate-session.ts';
+export { beginAttempt, countRequest, forgetAttemptsAt, forgiveAttempt, settleAttempt } from './attempts.ts';
+export { beginSession } from './begin-session.ts';
+export { settleFailedSignIn } from './failed-sign-ins.ts';
+export { failedSignIns, type FailedSignInRow } from './failed-sign-ins.store.ts';
+export { endAllChallenges } from './challenges.store.ts';
 export { logIn } from './log-in.ts';
 export { logOut } from './log-out.ts';
 export { getMe, getSession } from './read-session.ts';
+export { allTeamsOf } from './own-teams.store.ts';
 export { removeExpiredSessions } from './remove-expired-sessions.ts';

@@ -4,9 +4,14 @@ import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { emailKeyOf, findUserByEmailKey } from '../users/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt } from './attempts.ts';
+import { beginChallenge } from './begin-challenge.ts';
 import { beginSession } from './begin-session.ts';
+import { noteFailedSignIn } from './failed-sign-ins.ts';
 
-/** Answers alike, and works as hard, whether the address is unknown or the password wrong. */
+/**
+ * Begins a session, or a challenge for who has a second factor. Answers alike, and works as hard, whether the address is
+ * unknown or the password wrong.
+ */
 export async function logIn(
   { store, browser, requestId }: NobodyCtx,
   { email, password }: { email: string; password: string },
@@ -17,11 +22,17 @@ export async function logIn(
     await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));
     throw error;
   });
-  if (!user || !isRight) throw refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });
-  return beginSession({ store, browser, requestId }, user, (tx) => settleAttempt(tx, attempt));
+  if (!user || !isRight) {
+    await noteFailedSignIn(store, { emailKey, browser, requestId });
+    throw wrong();
+  }
+  const begin = user.mfa_enabled_at === null ? beginSession : beginChallenge;
+  return begin({ store, browser, requestId }, user, (tx) => settleAttempt(tx, attempt));
 }
 
 async function check(store: Store, emailKey: string, password: string) {
   const user = await findUserByEmailKey(store.db, emailKey);
   return { user, isRight: await isPassword(password, user?.password_hash ?? null) };
 }
+
+const wrong = () => refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });

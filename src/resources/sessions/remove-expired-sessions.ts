@@ -1,10 +1,15 @@
 import type { Store } from '../../platform/store/index.ts';
+import { removeOldEnrolments } from '../mfa/index.ts';
 import { removeAttemptsBefore } from './attempts.store.ts';
 import { ATTEMPTS_MS } from './attempts.ts';
+import { removeChallengesBefore } from './challenges.store.ts';
 import { removeSessionsBefore } from '../session-rows/index.ts';
 
-/** What is not accepted any more, and attempts that limit nothing any more; answers how many sessions. */
-export async function removeExpiredSessions({ db, clock }: Store): Promise<number> {
+/** What is not accepted any more, of second factors too, and attempts that limit nothing any more; answers how many sessions. */
+export async function removeExpiredSessions(store: Store): Promise<number> {
+  const { db, clock } = store;
   await removeAttemptsBefore(db, clock.now() - ATTEMPTS_MS);
+  await removeChallengesBefore(db, clock.now());
+  await removeOldEnrolments(store);
   return removeSessionsBefore(db, clock.now());
 }

@@ -1,8 +1,8 @@
 import type { BodyOf } from '../../contract/index.ts';
-import { notFound } from '../../platform/refusal/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { findEmail } from '../emails/index.ts';
+import { findEmail, isWithheld } from '../emails/index.ts';
 import { mustBeWithinQuota } from '../usage/index.ts';
 import { readExpiresIn } from './read-expires-in.ts';
 import { insertShare } from './shares.store.ts';
@@ -16,10 +16,15 @@ export async function createShare(ctx: Ctx, emailId: string, input: BodyOf<'crea
   const token = newToken(PREFIX);
   const now = clock.now();
   await db.tx(async (tx) => {
-    if (!(await findEmail(tx, ctx.teamId, emailId))) throw notFound('Email');
+    const email = await findEmail(tx, ctx.teamId, emailId);
+    if (!email) throw notFound('Email');
+    if (isWithheld(ctx.store, email)) throw withheld();
     await mustBeWithinQuota(ctx, tx);
     const row = { token_hash: hashToken(token), email_id: emailId, created_at: now, expires_at: now + lifeMs };
     await insertShare(tx, row);
   });
   return { object: 'email' as const, id: emailId, url: `${origin()}/share/${token}` };
 }
+
+const withheld = () =>
+  refuse('invalid_permission', { say: 'This email holds a link that is its recipient’s alone; it cannot be shared.' });

@@ -1,6 +1,13 @@
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { attachmentsOf, emailRowsByIds, isLargeBody, loadBodies, type AttachmentRow } from '../emails/index.ts';
+import {
+  attachmentsOf,
+  emailRowsByIds,
+  isLargeBody,
+  isWithheld,
+  loadBodies,
+  type AttachmentRow,
+} from '../emails/index.ts';
 import { mayShowContent } from '../usage/index.ts';
 import { readInlineImages } from './read-inline-images.ts';
 import { findLiveShare } from './shares.store.ts';
@@ -40,7 +47,7 @@ export async function readSharedEmail(store: Store, token: string): Promise<Shar
   if (!share) return undefined;
   const ids = [share.email_id];
   const [row] = await emailRowsByIds(db, ids);
-  if (!row || !(await mayShowContent(store, row.team_id))) return undefined;
+  if (!row || isWithheld(store, row) || !(await mayShowContent(store, row.team_id))) return undefined;
   return {
     id: row.id,
     from: row.sender,

@@ -1,5 +1,5 @@
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
-import { invalidField } from '../../platform/refusal/index.ts';
+import { invalidField, invalidFields } from '../../platform/refusal/index.ts';
 import { hashPassword } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
@@ -25,7 +25,7 @@ export async function createUser(
   { email, name = null, password, isVerified }: NewUser,
   also?: (tx: Executor, user: UserRow) => Promise<unknown>,
 ): Promise<UserRow> {
-  const address = readEmail(email);
+  const address = readUserEmail(email);
   const chars = [...password].length;
   if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
     throw invalidField('password', `password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
@@ -39,6 +39,7 @@ export async function createUser(
     password_hash: await hashPassword(password),
     email_verified_at: isVerified ? created_at : null,
     mfa_enabled_at: null,
+    disabled_at: null,
   };
   try {
     await store.db.tx(async (tx) => {
@@ -53,10 +54,13 @@ export async function createUser(
   return row;
 }
 
-function readEmail(email: string): string {
-  if ([...email].length > EMAIL_CHARS_MAX) throw invalidField('email', `email may have ${EMAIL_CHARS_MAX} characters.`);
+/** The address as its owner writes it. */
+export function readUserEmail(email: string): string {
   const parsed = parseMailbox(email);
-  if (!parsed.ok) throw invalidField('email', parsed.fault);
-  if (parsed.mailbox.name !== '') throw invalidField('email', 'email must be an address without a name.');
-  return parsed.mailbox.address;
+  const tooLong = [...email].length > EMAIL_CHARS_MAX;
+  if (parsed.ok && parsed.mailbox.name === '' && !tooLong) return parsed.mailbox.address;
+  const fault = parsed.ok
+    ? `email must be an address without a name, of at most ${EMAIL_CHARS_MAX} characters`
+    : `email must be an address: ${parsed.fault}`;
+  throw invalidFields([{ path: 'email', message: fault }]);
 }

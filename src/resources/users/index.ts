@@ -1,8 +1,20 @@
 /**
  * Users: the people who sign in, each known by one address. Two spellings that a reader takes for one address are one
- * user. Of a password only the hash is kept.
+ * user. Of a password only the hash is kept. The operator disables a person, who then signs in nowhere.
  */
-export { createUser } from './create-user.ts';
+export { createUser, readUserEmail } from './create-user.ts';
+export { disableUser, enableUser, findNamedUser, mustNotBeDisabled } from './disable-user.ts';
 export { emailKeyOf } from './email-key.ts';
 export { presentUser } from './present.ts';
-export { findUser, findUserByEmailKey, listUsers, type UserRow } from './users.store.ts';
+export {
+  findUser,
+  findUserByEmailKey,
+  hasUsers,
+  insertUser,
+  listUsers,
+  lockUser,
+  noteVerified,
+  setMfaEnabled,
+  setPassword,
+  type UserRow,
+} from './users.store.ts';

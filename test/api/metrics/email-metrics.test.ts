@@ -44,6 +44,7 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
     asked: null,
     broadcast_id: null,
     run_depth: null,
+    is_account_mail: 0,
   };
   const emails = Array.from({ length: count }, () => {
     const id = ids.uuid();

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { endAllTokens } from '../../../src/resources/oauth/index.ts';
+import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
 import { answerIn, newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -210,6 +212,30 @@ describe('what a token reaches', () => {
     expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
     expect(await oauth.refresh(app, tokens.refresh_token)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     expect(await oauth.exchange(app, code, verifier)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  });
+
+  it('ends when its person is disabled, and does not come back with them', async () => {
+    const person = await people.person({ team, role: 'owner' });
+    const tokens = await oauth.letIn(person, app);
+    const [pending, verifier] = [newVerifier(), newVerifier()];
+    const code = await oauth.codeFor(person, app, pending);
+    await disableUser(scene.app.world, person.email);
+    expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
+    await enableUser(scene.app.world, person.email);
+    expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
+    expect((await oauth.refresh(app, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await oauth.exchange(app, code, pending)).body.error).toBe('invalid_grant');
+    expect((await newestGrant()).revoked_reason).toBe('operator');
+    const again = await people.session(person, team.id);
+    expect((await oauth.exchange(app, await oauth.codeFor(again, app, verifier), verifier)).status).toBe(200);
+  });
+
+  it('of a restored copy is nothing, and its app asks again', async () => {
+    const tokens = await oauth.letIn(owner, app);
+    await scene.app.world.db.tx((tx) => endAllTokens(tx));
+    expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
+    expect((await oauth.refresh(app, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await oauth.letIn(owner, app)).scope).toBe('team:read');
   });
 
   it('stays in its team whatever team the session goes to', async () => {

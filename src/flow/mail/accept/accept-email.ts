@@ -15,7 +15,7 @@ import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts
 import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
-import type { AcceptedRows } from './rows.ts';
+import type { AcceptedAs, AcceptedRows } from './rows.ts';
 import type { Spooled } from './spool-message.ts';
 import { createKeyedLimiter } from './keyed-limiter.ts';
 
@@ -26,7 +26,7 @@ export interface BatchOptions {
 }
 
 export interface Accept {
-  acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency): Promise<SentEmail>;
+  acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency, as?: AcceptedAs): Promise<SentEmail>;
   /** Accepts all of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
   /** Accepts drafts that no caller wrote as they are, all of them or none, as transactional mail; answers their ids. */
@@ -68,7 +68,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
 
   return {
     isContended,
-    acceptEmail: (ctx, input, idempotency) =>
+    acceptEmail: (ctx, input, idempotency, as = TRANSACTIONAL.as) =>
       once(ctx, idempotency, () =>
         admit(ctx, [input], async () => {
           const prepared = await prepare(ctx)(input);
@@ -76,7 +76,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           // Files are written before the commit that would refuse them.
           if (attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
           await fetchAttachments(world, [prepared.draft], ctx.whenGone);
-          return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, once: idempotency, answerOf: idOf });
+          return acceptPrepared(ctx, [prepared], { as, once: idempotency, answerOf: idOf });
         }),
       ),
     async acceptDrafts(ctx, drafts) {

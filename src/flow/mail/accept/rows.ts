@@ -37,6 +37,8 @@ export interface AcceptedAs {
   broadcastId?: string;
   /** The run of an automation that sends it, to its contact alone. */
   run?: Pick<RunRow, 'contact_id' | 'depth'>;
+  /** It holds a token of a person, which is no business of the team whose domain it is sent from. */
+  isAccountMail?: boolean;
 }
 
 /** The rows of all sends that are written in one commit. */
@@ -114,6 +116,7 @@ function rowsOf(
     asked: message?.asked ? JSON.stringify(message.asked) : null,
     broadcast_id: as.broadcastId ?? null,
     run_depth: as.run?.depth ?? null,
+    is_account_mail: as.isAccountMail ? 1 : 0,
   } satisfies AcceptedRows['email'];
   const isFileAlready = message?.spooled.blobOwner !== undefined;
   const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];

@@ -1,0 +1,131 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { AccountNoticeKind } from '../../resources/accounts/index.ts';
+
+/** From where and when it was asked for, or done. */
+interface Occasion {
+  address: string | null;
+  at: number;
+}
+
+export type AccountMail = Occasion &
+  ({ kind: 'verify' | 'reset'; token: string } | { kind: 'exists' | AccountNoticeKind; token?: string });
+
+/** Text alone: nothing in it is tracked, and no link is rewritten. `origin` is the configured address of this service. */
+export function composeAccountMail(origin: string, mail: AccountMail): { subject: string; text: string } {
+  const { subject, lines } = partsOf(origin, mail);
+  return { subject, text: lines.join('\n') };
+}
+
+function partsOf(origin: string, mail: AccountMail): { subject: string; lines: string[] } {
+  const { address, at } = mail;
+  const occasion = `${isoTime(at)}${address === null ? '' : `, from the network address ${address}`}`;
+  switch (mail.kind) {
+    case 'verify':
+      return {
+        subject: 'Verify your address',
+        lines: [
+          `An account at ${origin} was asked for with this address, on ${occasion}.`,
+          '',
+          'If that was you, begin it within three days by this link:',
+          '',
+          `${origin}/verify-email?token=${mail.token}`,
+          '',
+          'The account gets the password that was chosen with that request. If it was not yours, do not open the link;',
+          'without it there is no account.',
+        ],
+      };
+    case 'exists':
+      return {
+        subject: 'You have an account already',
+        lines: [
+          `An account at ${origin} was asked for with this address, on ${occasion}.`,
+          '',
+          'You have one already, and nothing about it has changed. If that was you, sign in with the password you have, or',
+          'choose a new one:',
+          '',
+          `${origin}/reset-password`,
+          '',
+          'If it was not you, ignore this mail.',
+        ],
+      };
+    case 'reset':
+      return {
+        subject: 'Choose a new password',
+        lines: [
+          `A new password for your account at ${origin} was asked for, on ${occasion}.`,
+          '',
+          'If that was you, choose it within an hour by this link, which works once:',
+          '',
+          `${origin}/reset-password?token=${mail.token}`,
+          '',
+          'If it was not you, ignore this mail: your password stays as it is.',
+        ],
+      };
+    case 'password_reset':
+      return {
+        subject: 'Your password was replaced',
+        lines: changed(origin, occasion, 'You are signed out everywhere.'),
+      };
+    case 'password_changed':
+      return {
+        subject: 'Your password was changed',
+        lines: changed(origin, occasion, 'You are signed out everywhere but where you did it.'),
+      };
+    default:
+      return secondFactor(mail.kind, origin, occasion);
+  }
+}
+
+type FactorNotice = Exclude<AccountNoticeKind, 'password_changed' | 'password_reset'>;
+
+const FACTOR_NOTICES: Record<FactorNotice, { subject: string; what: string; more: string[] }> = {
+  mfa_enabled: {
+    subject: 'Signing in asks for a code now',
+    what: 'The second factor was switched on',
+    more: [
+      'You are signed out everywhere but where you did it. Keep the recovery codes where you find them without the app.',
+    ],
+  },
+  mfa_disabled: {
+    subject: 'Signing in asks for no code any more',
+    what: 'The second factor was switched off',
+    more: ['The password alone signs in now.'],
+  },
+  mfa_reset: {
+    subject: 'Signing in asks for no code any more',
+    what: 'Whoever runs this service has switched the second factor off',
+    more: ['You are signed out everywhere, and the password alone signs in now.'],
+  },
+  recovery_codes_replaced: {
+    subject: 'You have new recovery codes',
+    what: 'New recovery codes were made',
+    more: ['Those of before are worth nothing any more.'],
+  },
+  recovery_code_used: {
+    subject: 'A recovery code was used to sign in',
+    what: 'Somebody has signed in with the password and a recovery code',
+    more: ['That code is used up.'],
+  },
+};
+
+function secondFactor(kind: FactorNotice, origin: string, occasion: string): { subject: string; lines: string[] } {
+  const { subject, what, more } = FACTOR_NOTICES[kind];
+  const lines = [
+    `${what}, for your account at ${origin}, on ${occasion}.`,
+    ...more,
+    '',
+    'If you know nothing of it, choose a new password at once, and tell whoever runs this service:',
+    '',
+    `${origin}/reset-password`,
+  ];
+  return { subject, lines };
+}
+
+const changed = (origin: string, occasion: string, ended: string): string[] => [
+  `The password of your account at ${origin} was changed, on ${occasion}.`,
+  ended,
+  '',
+  'If it was not you, choose a new one at once, and look at who has access to your mailbox:',
+  '',
+  `${origin}/reset-password`,
+];

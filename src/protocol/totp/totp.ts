@@ -1,0 +1,46 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { base32 } from './base32.ts';
+
+export const STEP_MS = 30_000;
+const DIGITS = 6;
+
+export const stepAt = (now: number): number => Math.floor(now / STEP_MS);
+
+/** RFC 4226 §5.3, with the step as the counter. */
+export function codeOf(secret: Uint8Array, step: number): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(step));
+  const mac = createHmac('sha1', secret).update(counter).digest();
+  const offset = (mac.at(-1) ?? 0) & 15;
+  const number = mac.readUInt32BE(offset) & 0x7fff_ffff;
+  return `${number % 10 ** DIGITS}`.padStart(DIGITS, '0');
+}
+
+/** The step that a code is of: that of `now`, or its neighbours, whose clock is a little off. None that is at most `after`. */
+export function matchingStep(
+  secret: Uint8Array,
+  code: string,
+  { now, after }: { now: number; after: number | null },
+): number | undefined {
+  const given = Buffer.from(code);
+  if (given.length !== DIGITS) return undefined;
+  const current = stepAt(now);
+  return [current - 1, current, current + 1].find(
+    (step) => step > (after ?? -1) && timingSafeEqual(Buffer.from(codeOf(secret, step)), given),
+  );
+}
+
+/** What apps read from a QR code: the form that Google Authenticator has made the usual one. */
+export function otpauthUrl({
+  issuer,
+  account,
+  secret,
+}: {
+  issuer: string;
+  account: string;
+  secret: Uint8Array;
+}): string {
+  const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`;
+  const issued = encodeURIComponent(issuer);
+  return `otpauth://totp/${label}?secret=${base32(secret)}&issuer=${issued}&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
+}

@@ -1,0 +1,14 @@
+/**
+ * The second factor of a person: an authenticator app, and recovery codes for when it is lost. Its secret is sealed with the
+ * instance key, and of recovery codes only hashes are kept. A code is taken once, whoever asks at the same time on whichever
+ * node. What is entered wrong is counted before it is looked at. Signing in with it stands in `sessions`.
+ */
+export { confirmMfa } from './confirm-mfa.ts';
+export { disableMfa, resetMfa } from './disable-mfa.ts';
+export { enrolMfa } from './enrol-mfa.ts';
+export { countEntry, mustSpend, readAppCode, readRecoveryCode, settleEntries, type Entry } from './entries.ts';
+export { SEALED_MFA_SECRETS, secretOf, type SecretRow } from './mfa.store.ts';
+export type { Tell } from './own-mfa.ts';
+export { getMfa } from './read-mfa.ts';
+export { replaceRecoveryCodes } from './recovery-codes.ts';
+export { removeOldEnrolments } from './remove-old-enrolments.ts';

@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createUser } from '../../../src/resources/users/index.ts';
+import { mailsTo, subjectsTo, tokenTo } from '../../rig/mailbox.ts';
+import { peopleOf } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { plantWebhook } from '../../rig/webhooks.ts';
+
+const PASSWORD = 'correct horse battery staple';
+const TOKEN = /\b(?:rv|rp|ri)_[\w-]{20,}/;
+let scene: Scene;
+let team: Team;
+let domain: { id: string; name: string };
+beforeAll(async () => {
+  scene = await startScene({ config: { accounts: { sign_up: 'open' } } });
+  team = await scene.team();
+  domain = await team.domain();
+});
+afterEach(() => scene.clock.advance(61 * 60_000));
+afterAll(() => scene.close());
+
+const post = (path: string, body: unknown, headers: Record<string, string | null> = {}, at: Scene = scene) =>
+  at.api('POST', path, { body, headers: { origin: at.url, ...headers } });
+
+let people = 0;
+async function person(at: Scene = scene): Promise<string> {
+  const email = `person${++people}@mailed.example`;
+  await createUser(at.app.world, { email, password: PASSWORD, isVerified: true });
+  return email;
+}
+
+/** One mail of each kind that holds a token; answers to whom. */
+async function mailed(at: Scene, host: Team): Promise<string[]> {
+  const [known, unknown, guest] = [
+    await person(at),
+    `new${++people}@mailed.example`,
+    `guest${++people}@mailed.example`,
+  ];
+  const owner = await peopleOf(at).person({ team: host, role: 'owner' });
+  await owner.call('POST', `/teams/${host.id}/invitations`, { email: guest, role: 'admin' });
+  await post('/auth/password-reset', { email: known }, {}, at);
+  await post('/auth/signup', { email: unknown, password: PASSWORD }, {}, at);
+  await at.settled();
+  return [known, unknown, guest];
+}
+
+describe('the team whose domain it is sent from', () => {
+  it('reads no token: not in emails, shares, webhooks, logs, nor in what tracking knows', async () => {
+    const tracked = { open_tracking: true, click_tracking: true, tracking_subdomain: 'links' };
+    await scene.api('PATCH', `/domains/${domain.id}`, { key: team.key, body: tracked });
+    await plantWebhook(scene, team, { events: ['email.sent', 'email.delivered'] });
+    const recipients = await mailed(scene, team);
+    for (const email of recipients) {
+      expect(mailsTo(scene, email)).toHaveLength(1);
+      // What is not rewritten is not tracked.
+      expect(mailsTo(scene, email)[0]).toContain(`${scene.url}/`);
+      expect(tokenTo(scene, email)).toMatch(TOKEN);
+    }
+    const read = async (path: string) => (await scene.api('GET', path, { key: team.key })).text;
+    const { data } = (await scene.api('GET', '/emails?limit=100', { key: team.key })).body;
+    const own = data.filter(({ to }: { to: string[] }) => recipients.includes(to[0] ?? ''));
+    expect(own).toHaveLength(3);
+    for (const { id } of own) {
+      const { body } = await scene.api('GET', `/emails/${id}`, { key: team.key });
+      expect(body).toMatchObject({ html: null, text: null, content_withheld: 'account_mail', last_event: 'delivered' });
+      const shared = await scene.api('POST', `/emails/${id}/share`, { key: team.key, body: {} });
+      expect(shared).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
+      for (const more of ['events', 'attempts', 'attachments'])
+        expect(await read(`/emails/${id}/${more}`)).not.toMatch(TOKEN);
+    }
+    for (const path of ['/emails?search=token', '/logs?limit=100', '/webhooks', '/contacts', '/audit'])
+      expect(await read(path)).not.toMatch(TOKEN);
+    const payloads = await scene.app.world.db.all<{ payload: string }>('select payload from webhook_payloads');
+    expect(payloads.length).toBeGreaterThan(0);
+    expect(payloads.filter(({ payload }) => TOKEN.test(payload))).toEqual([]);
+    expect((await scene.api('GET', '/playground')).status).toBe(404);
+  });
+
+  it('reads its other mail as before', async () => {
+    const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Hello', text: 'It works.' };
+    const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
+    const read = (await scene.api('GET', `/emails/${id}`, { key: team.key })).body;
+    expect(read.text).toBe('It works.');
+    expect(read).not.toHaveProperty('content_withheld');
+  });
+
+  it('reads it in the development profile, where all mail is that of whoever runs it', async () => {
+    await using one = await startScene({
+      config: { accounts: { sign_up: 'open' }, delivery: { capture: true }, instance: { host: 'localhost' } },
+    });
+    const host = await one.team();
+    await host.domain();
+    const email = await person(one);
+    await post('/auth/password-reset', { email }, {}, one);
+    await one.settled();
+    const { data } = (await one.api('GET', '/emails', { key: host.key })).body;
+    expect(data[0].text).toMatch(TOKEN);
+    expect(data[0]).not.toHaveProperty('content_withheld');
+  });
+
+  it('has no say in whether it is sent: no quota of its counts it, and no idempotency key of its collides', async () => {
+    const email = await person();
+    await post('/auth/password-reset', { email });
+    const [{ id = '' } = {}] = await scene.app.world.db.all<{ id: string }>(
+      'select id from password_resets order by id desc',
+    );
+    const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: 'Mine', text: 'Mine.' };
+    const used = async () => (await scene.api('GET', '/usage', { key: team.key })).body.emails.monthly.sent;
+    await scene.settled();
+    const before = await used();
+    for (const key of [`reset ${id}`, `invitation ${id}`])
+      await scene.api('POST', '/emails', { key: team.key, body, headers: { 'idempotency-key': key } });
+    await post('/auth/password-reset', { email });
+    await scene.settled();
+    expect(subjectsTo(scene, email)).toEqual(['Choose a new password', 'Choose a new password']);
+    expect((await used()) - before).toBe(2);
+  });
+});
+
+it('names the configured address of this service, whatever the request says', async () => {
+  const email = await person();
+  const hostile = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher' };
+  await post('/auth/password-reset', { email }, hostile);
+  const unknown = `new${++people}@mailed.example`;
+  await post('/auth/signup', { email: unknown, password: PASSWORD }, hostile);
+  await scene.settled();
+  for (const to of [email, unknown]) {
+    expect(mailsTo(scene, to)).toHaveLength(1);
+    expect(mailsTo(scene, to)[0]).toContain(`${scene.url}/`);
+    expect(mailsTo(scene, to)[0]).not.toMatch(/evil|gopher/);
+  }
+});
+
+it('asks automatic answers to stay away, and is from notifications@ the domain verified longest', async () => {
+  const email = await person();
+  await post('/auth/password-reset', { email });
+  await scene.settled();
+  const [mail] = mailsTo(scene, email);
+  expect(mail).toContain('Auto-Submitted: auto-generated');
+  expect(mail).toContain(`From: rasket <notifications@${domain.name}>`);
+});
+
+describe('where it cannot be sent', () => {
+  const finding = async (at: Scene) => {
+    const { body } = await at.api('GET', '/operator/findings', { key: await at.operator() });
+    return body.findings.filter(({ code }: { code: string }) => code === 'account_mail');
+  };
+
+  it('the operator is told, as soon as there are people; and no longer once a domain is verified', async () => {
+    await using one = await startScene();
+    const host = await one.team();
+    expect(await finding(one)).toEqual([]);
+    const email = await person(one);
+    expect(await finding(one)).toMatchObject([
+      { severity: 'warning', summary: 'Nobody can be mailed about an account: no team has a verified domain.' },
+    ]);
+    await post('/auth/password-reset', { email }, {}, one);
+    await one.settled();
+    expect(await one.app.world.db.get('select fault from password_resets')).toEqual({
+      fault: 'there is no verified domain that such mail can be sent from',
+    });
+    await host.domain();
+    expect(await finding(one)).toEqual([]);
+    await post('/auth/password-reset', { email }, {}, one);
+    await one.settled();
+    expect(subjectsTo(one, email)).toEqual(['Choose a new password']);
+  });
+
+  it('as where accounts.mail_from is on a domain that is not verified; where it is, that address sends', async () => {
+    await using one = await startScene({ config: { accounts: { mail_from: 'help@accounts.example.com' } } });
+    const host = await one.team();
+    await host.domain();
+    const email = await person(one);
+    const [told] = await finding(one);
+    expect(told).toMatchObject({ subjects: ['help@accounts.example.com'] });
+    await (await one.team()).domain('accounts.example.com');
+    expect(await finding(one)).toEqual([]);
+    await post('/auth/password-reset', { email }, {}, one);
+    await one.settled();
+    expect(mailsTo(one, email)[0]).toContain('From: rasket <help@accounts.example.com>');
+  });
+
+  it('as from a team that is suspended', async () => {
+    await using one = await startScene();
+    const host = await one.team();
+    await host.domain();
+    await person(one);
+    await one.app.world.db.run("update teams set risk_state = 'suspended' where id = ?", [host.id]);
+    expect(await finding(one)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createUser } from '../../../src/resources/users/index.ts';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+
+const PASSWORD = 'correct horse battery staple';
+let scene: Scene;
+beforeAll(async () => {
+  scene = await startScene({ config: { accounts: { sign_up: 'open' } } });
+  await (await scene.team()).domain();
+});
+afterAll(() => scene.close());
+
+interface Route {
+  name: string;
+  call(email: string): Promise<ApiAnswer>;
+}
+
+const post = (path: string, body: unknown) => scene.api('POST', path, { body, headers: { origin: scene.url } });
+const routes: Route[] = [
+  { name: 'sign-up', call: (email) => post('/auth/signup', { email, password: PASSWORD }) },
+  { name: 'a new password', call: (email) => post('/auth/password-reset', { email }) },
+  { name: 'signing in', call: (email) => post('/auth/login', { email, password: 'a wrong one' }) },
+];
+
+let pairs = 0;
+/** Two addresses of one length, of which one has an account. */
+async function pair(): Promise<{ known: string; unknown: string }> {
+  const n = String(++pairs).padStart(5, '0');
+  const known = `known${n}@pairs.example`;
+  await createUser(scene.app.world, { email: known, password: PASSWORD, isVerified: true });
+  return { known, unknown: `other${n}@pairs.example` };
+}
+
+/** Everything that is answered, but for what is new in every answer to the same call. */
+function seen({ status, headers, text }: ApiAnswer, email: string): string {
+  const said = text
+    .replaceAll(email, '<email>')
+    .replaceAll(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, '<id>')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>');
+  const kept = [...headers].filter(([name]) => !['x-request-id', 'date'].includes(name)).sort();
+  return JSON.stringify({ status, kept, said });
+}
+
+describe.each(routes)('$name', ({ call }) => {
+  it('answers alike, byte for byte, whether or not the address has an account', async () => {
+    const { known, unknown } = await pair();
+    const asked = async (email: string) => {
+      // The general limit of calls is full again, and says the same.
+      scene.clock.advance(1000);
+      return call(email);
+    };
+    expect(seen(await asked(known), known)).toBe(seen(await asked(unknown), unknown));
+    // Also at the limit.
+    for (let asking = 0; asking < 9; asking++) await Promise.all([call(known), call(unknown)]);
+    const [one, other] = [await asked(known), await asked(unknown)];
+    expect(one.status).toBe(429);
+    expect(seen(one, known)).toBe(seen(other, unknown));
+    scene.clock.advance(16 * 60_000);
+  });
+
+  it('takes as long: of interleaved calls neither kind is the slower one', async () => {
+    const times: { isKnown: boolean; ms: number }[] = [];
+    for (let round = 0; round < 40; round++) {
+      const { known, unknown } = await pair();
+      const order = round % 2 === 0 ? [known, unknown] : [unknown, known];
+      for (const email of order) {
+        // What is done behind the answer is done, so that each call is measured alone.
+        await scene.settled();
+        const before = performance.now();
+        await call(email);
+        times.push({ isKnown: email === known, ms: performance.now() - before });
+      }
+      scene.clock.advance(16 * 60_000);
+    }
+    expect(Math.abs(superiority(times) - 0.5), 'how often a known one is slower, of all pairs').toBeLessThan(0.25);
+  });
+});
+
+/** The share of pairs, one of each kind, in which the known one took longer (Mann and Whitney’s U). */
+function superiority(times: readonly { isKnown: boolean; ms: number }[]): number {
+  const [known, unknown] = [true, false].map((kind) => times.filter(({ isKnown }) => isKnown === kind));
+  if (!known || !unknown) return 0;
+  const slower = known.flatMap((one) =>
+    unknown.map((other) => (one.ms > other.ms ? 1 : one.ms === other.ms ? 0.5 : 0)),
+  );
+  return slower.reduce((sum: number, value) => sum + value, 0) / slower.length;
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { tokenTo } from '../../rig/mailbox.ts';
+import { peopleOf, type Person } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const PASSWORD = 'correct horse battery staple';
+let scene: Scene;
+let team: Team;
+let owner: Person;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team();
+  await team.domain();
+  owner = await peopleOf(scene).person({ team, role: 'owner' });
+});
+afterAll(() => scene.close());
+
+let guests = 0;
+async function invited(role = 'admin'): Promise<{ email: string; token: string; id: string }> {
+  const email = `guest${++guests}@guests.example`;
+  const { id } = (await owner.call('POST', `/teams/${team.id}/invitations`, { email, role })).body;
+  await scene.settled();
+  return { id, email, token: tokenTo(scene, email) };
+}
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  scene.api('POST', path, { body, headers: { origin: scene.url, ...headers } });
+const signUp = (token: string, password = PASSWORD) => post('/invitations/signup', { token, password, name: 'Grace' });
+const refusal = ({ status, body }: ApiAnswer) => (status < 300 ? `${status}` : `${status} ${body.name}`);
+const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
+
+it('makes the account, takes it into the team and signs it in', async () => {
+  const { email, token } = await invited();
+  const answer = await signUp(token);
+  expect(answer).toMatchObject({
+    status: 200,
+    body: { object: 'session', user: { email, name: 'Grace' }, current_team: { id: team.id } },
+  });
+  expect(answer.body.user.email_verified_at).not.toBeNull();
+  const as = { headers: { cookie: cookieOf(answer), origin: scene.url } };
+  expect((await scene.api('GET', '/api-keys', as)).status).toBe(200);
+  expect((await post('/auth/login', { email, password: PASSWORD })).status).toBe(200);
+  const { data } = (await owner.call('GET', `/teams/${team.id}/members`)).body;
+  expect(data.filter((one: { email: string }) => one.email === email)).toMatchObject([{ role: 'admin' }]);
+  const entries = (await owner.call('GET', '/audit')).body.data.filter(
+    ({ actor }: { actor: { name: string } }) => actor.name === email,
+  );
+  const actions = entries.map(({ action }: { action: string }) => action);
+  for (const action of ['account.created', 'invitation.accepted', 'session.begun']) expect(actions).toContain(action);
+  expect(JSON.stringify(entries)).not.toContain(token);
+});
+
+it('happens once, also of two at once: one account, one membership, one answer', async () => {
+  for (let round = 0; round < 3; round++) {
+    const { email, token } = await invited('viewer');
+    const both = await Promise.all([signUp(token, 'password of one'), signUp(token, 'password of two')]);
+    const statuses = both.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.toSorted()[1]).toBeGreaterThanOrEqual(404);
+    const winner = statuses[0] === 200 ? 'password of one' : 'password of two';
+    expect((await post('/auth/login', { email, password: winner })).status).toBe(200);
+    const key = [email];
+    expect(await scene.app.world.db.all('select id from users where email = ?', key)).toHaveLength(1);
+    expect(refusal(await signUp(token))).toBe('404 not_found');
+  }
+});
+
+it('is refused for an address that has an account: its password decides, not the token', async () => {
+  const { email, token } = await invited();
+  await peopleOf(scene).person({ email: email.toUpperCase() });
+  const answer = await signUp(token);
+  expect(refusal(answer)).toBe('409 resource_locked');
+  expect(answer.body.message).toContain('sign in to accept');
+  expect(answer.headers.getSetCookie()).toEqual([]);
+});
+
+it('is refused with a token that was withdrawn, has expired or never was, and makes nobody', async () => {
+  const { email, token, id } = await invited();
+  await owner.call('DELETE', `/teams/${team.id}/invitations/${id}`);
+  const late = await invited();
+  scene.clock.advance(7 * 24 * 3_600_000);
+  for (const one of [token, late.token, 'ri_nothing']) expect(refusal(await signUp(one))).toBe('404 not_found');
+  for (const one of [email, late.email])
+    expect(await scene.app.world.db.all('select id from users where email = ?', [one])).toEqual([]);
+});
+
+it('ends the session that the browser had before', async () => {
+  const planted = await peopleOf(scene).person();
+  const { token } = await invited();
+  const answer = await post(
+    '/invitations/signup',
+    { token, password: PASSWORD },
+    { cookie: planted.headers['cookie'] ?? '' },
+  );
+  expect(answer.status).toBe(200);
+  expect((await planted.call('GET', '/auth/session')).status).toBe(401);
+});
+
+it('a switch to another team of theirs is entered in the audit log', async () => {
+  const people = peopleOf(scene);
+  const person = await people.person({ team, role: 'member' });
+  const other = (await person.call('POST', '/teams', { name: 'Elsewhere' })).body;
+  expect((await person.call('POST', `/teams/${other.id}/switch`)).status).toBe(200);
+  const key = await scene.operator();
+  const { data } = (await scene.api('GET', '/operator/audit?limit=20', { key })).body;
+  const [entry] = data.filter(({ action }: { action: string }) => action === 'session.switched');
+  expect(entry).toMatchObject({ subject_id: other.id, team_id: other.id, actor: { kind: 'user', name: person.email } });
+});

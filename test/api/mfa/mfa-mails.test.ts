@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { tell } from '../../../src/resources/accounts/index.ts';
+import { resetMfa } from '../../../src/resources/mfa/index.ts';
+import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
+import { startScene } from '../../rig/scene.ts';
+import { Browser, enrolled, STEP_MS } from './authenticator.ts';
+
+it('a person is told by mail of every change of the second factor, and of a recovery code that signed in', async () => {
+  await using scene = await startScene();
+  const team = await scene.team();
+  await team.domain();
+  const person = await enrolled(scene, team);
+  const subjects = async () => {
+    await scene.settled();
+    return subjectsTo(scene, person.email);
+  };
+  expect(await subjects()).toEqual(['Signing in asks for a code now']);
+  expect(mailsTo(scene, person.email)[0]).toContain('from the network address 127.0.0.1');
+
+  scene.clock.advance(STEP_MS);
+  const replaced = await person.browser.call('POST', '/auth/mfa/recovery-codes', { code: person.code() });
+  expect((await subjects()).at(-1)).toBe('You have new recovery codes');
+
+  const [first = '', second = ''] = replaced.body.recovery_codes as string[];
+  const browser = new Browser(scene);
+  const { challenge_token } = (await browser.logIn(person.email)).body;
+  await browser.call('POST', '/auth/mfa/recovery', { challenge_token, recovery_code: first });
+  expect((await subjects()).at(-1)).toBe('A recovery code was used to sign in');
+
+  // One that is wrong is no change.
+  expect((await browser.call('POST', '/auth/mfa/disable', { code: first })).status).toBe(422);
+  expect(await subjects()).toHaveLength(3);
+  expect((await browser.call('POST', '/auth/mfa/disable', { code: second })).status).toBe(200);
+  expect((await subjects()).at(-1)).toBe('Signing in asks for no code any more');
+
+  const other = await enrolled(scene, team);
+  await resetMfa(scene.app.world, other.email, tell);
+  await scene.settled();
+  const told = mailsTo(scene, other.email).at(-1);
+  expect(told).toContain('Whoever runs this service has switched the second factor off');
+  expect(told).not.toContain('network address');
+});
