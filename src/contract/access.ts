@@ -108,7 +108,9 @@ export function describeAccess(requirement: Requirement, other = ''): string {
   const ways = [
     key === undefined ? '' : `an API key with \`${key}\``,
     sessionInWords(reaches),
-    scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope], role: 'owner' }) ? `an access token with \`${scope}\`` : '',
+    scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope], role: 'owner' })
+      ? `an access token with \`${scope}\``
+      : '',
     reaches({ kind: 'operator' }) ? 'the token of an operator' : '',
     other,
   ].filter(Boolean);

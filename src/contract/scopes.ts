@@ -35,6 +35,8 @@ export const READING_SCOPES = SCOPE_NAMES.filter((name) => name.endsWith(':read'
 
 /** The scopes as a table of the introduction. */
 export const describeScopes = (): string =>
-  ['| Scope | What it allows |', '| --- | --- |', ...SCOPE_NAMES.map((name) => `| \`${name}\` | ${SCOPES[name]} |`)].join(
-    '\n',
-  );
+  [
+    '| Scope | What it allows |',
+    '| --- | --- |',
+    ...SCOPE_NAMES.map((name) => `| \`${name}\` | ${SCOPES[name]} |`),
+  ].join('\n');

@@ -163,7 +163,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     if (refusal instanceof OauthRefusal || (oauthFlow === 'json' && refusal.code === undefined)) {
       return sendOauthError(reply, refusal);
     }
-    if (oauthFlow === 'page' && refusal.code === undefined) return void refusedPage(reply, refusal.message, refusal.status);
+    if (oauthFlow === 'page' && refusal.code === undefined)
+      return void refusedPage(reply, refusal.message, refusal.status);
     if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin()));
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
   }

@@ -135,7 +135,13 @@ test('every scope that an operation names is in the catalogue, and consent says 
 
 test('a grant reaches no more than its person does at that moment', () => {
   const access: Requirement = { permission: 'full_access', scope: 'team:write', role: 'admin' };
-  const grant = { kind: 'oauth_grant' as const, grantId: 'g', userId: 'u', name: 'ada@example.com', scopes: ['team:write'] };
+  const grant = {
+    kind: 'oauth_grant' as const,
+    grantId: 'g',
+    userId: 'u',
+    name: 'ada@example.com',
+    scopes: ['team:write'],
+  };
   const reached = ROLES.filter((role) => isLetIn({ ...grant, role }, access));
   expect(reached).toEqual(['admin', 'owner']);
 });

@@ -77,7 +77,14 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
 
   test('declares the statuses it can answer', () => {
     const takesBody = operation.requestBody !== undefined || method !== 'get';
-    const expected = ['403', ...(isOfOauth ? ['400'] : ['422']), '429', '500', ...(isOpen ? [] : ['401', '503']), ...(takesBody ? ['400'] : [])];
+    const expected = [
+      '403',
+      ...(isOfOauth ? ['400'] : ['422']),
+      '429',
+      '500',
+      ...(isOpen ? [] : ['401', '503']),
+      ...(takesBody ? ['400'] : []),
+    ];
     expect(statuses).toEqual(expect.arrayContaining(expected));
     // An open claim asked for again is answered with 200, a new one with 201.
     const successes = operationId === 'claimDomain' ? 2 : operationId === 'authorizeClient' ? 0 : 1;

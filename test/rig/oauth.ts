@@ -64,7 +64,12 @@ export function oauthOf(scene: Scene) {
     return { visitor, page };
   }
 
-  async function codeFor(person: Person, app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}) {
+  async function codeFor(
+    person: Person,
+    app: OauthApp,
+    verifier: string,
+    more: Record<string, string | undefined> = {},
+  ) {
     const { visitor, page } = await asked(person, app, verifier, more);
     return answerIn(await visitor.send(page, 'Allow')).get('code') ?? '';
   }

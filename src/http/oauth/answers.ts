@@ -21,8 +21,7 @@ function nameOf(status: number): string {
   return status >= 500 ? 'server_error' : 'invalid_request';
 }
 
-const metadataOf = (origin: string): string =>
-  `resource_metadata="${origin}/.well-known/oauth-protected-resource"`;
+const metadataOf = (origin: string): string => `resource_metadata="${origin}/.well-known/oauth-protected-resource"`;
 
 /** RFC 9728 §5.1: where a token is to be had. Nobody is told that a token is wrong who has sent none (RFC 6750 §3.1). */
 export const challengeOf = ({ errorName }: Refusal, origin: string): string =>

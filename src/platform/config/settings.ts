@@ -304,7 +304,8 @@ function isKeyName(value: string): boolean {
 
 /** What a browser itself does something with is no app's scheme. */
 function isPrivateScheme(value: string): boolean {
-  const ofBrowsers = /^(?:about|blob|data|file|filesystem|ftp|https?|javascript|mailto|tel|vbscript|view-source|wss?):/i;
+  const ofBrowsers =
+    /^(?:about|blob|data|file|filesystem|ftp|https?|javascript|mailto|tel|vbscript|view-source|wss?):/i;
   return /^[a-z][a-z0-9+.-]*:[\x21-\x7e]{1,2000}$/i.test(value) && !/[#\\]/.test(value) && !ofBrowsers.test(value);
 }
 

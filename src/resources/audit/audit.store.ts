@@ -42,8 +42,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'segment.deleted': 'select name from segments where id = ?',
   'broadcast.deleted': 'select name from broadcasts where id = ?',
   'suppression.lifted': 'select email from suppressions where id = ?',
-  'oauth_grant.revoked':
-    'select client_id, scopes from oauth_grants where id = ?',
+  'oauth_grant.revoked': 'select client_id, scopes from oauth_grants where id = ?',
   'invitation.revoked': 'select email, role from team_invitations where id = ?',
   'team_member.removed': 'select email, role from team_members m join users u on u.id = m.user_id where m.id = ?',
   'team_member.updated':

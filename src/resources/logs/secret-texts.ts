@@ -3,7 +3,8 @@ export const REDACTED = '[redacted]';
 /** Shorter than every token of ours, longer than the prefix of a key that people are shown. */
 const TOKEN_CHARS_MIN = 19;
 /** Of keys, sessions, challenges, OAuth, webhooks, share links and of mails to people; many a word ends in a prefix of the last two. */
-const TOKENS = /(?:rk|rks|rmc|rko|rkop|rkor|rkoc|rkc|rkr|whsec|(?:(?<![A-Za-z0-9])|(?<=%2[Ff]))r[si])_[A-Za-z0-9_+/=-]{16,}/g;
+const TOKENS =
+  /(?:rk|rks|rmc|rko|rkop|rkor|rkoc|rkc|rkr|whsec|(?:(?<![A-Za-z0-9])|(?<=%2[Ff]))r[si])_[A-Za-z0-9_+/=-]{16,}/g;
 
 /** Tokens of ours wherever they stand in a text: one may be pasted into a subject as well as into a template. */
 export function redactTokens(text: string): string {

@@ -52,7 +52,9 @@ export async function insertCode(tx: Executor, row: CodeRow): Promise<void> {
 
 /** Locked to the end of the transaction. */
 export const lockCode = (tx: Executor, codeHash: string): Promise<CodeRow | undefined> =>
-  tx.get<CodeRow>(`select * from oauth_codes where code_hash = ? ${tx.dialect === 'pg' ? 'for update' : ''}`, [codeHash]);
+  tx.get<CodeRow>(`select * from oauth_codes where code_hash = ? ${tx.dialect === 'pg' ? 'for update' : ''}`, [
+    codeHash,
+  ]);
 
 export const removeCode = (tx: Executor, codeHash: string): Promise<number> =>
   tx.run('delete from oauth_codes where code_hash = ?', [codeHash]);

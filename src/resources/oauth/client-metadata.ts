@@ -54,7 +54,8 @@ function readRedirects(value: unknown, listed: readonly string[]): string[] {
  * What a stranger may have others call it: nothing that moves, hides or turns around the words around it. Bidirectional
  * controls, invisible signs and what breaks a line are refused, and not only taken out when it is shown.
  */
-const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+const HIDDEN =
+  /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 function readName(value: unknown): string {
   const name = typeof value === 'string' ? value.trim() : '';

@@ -64,7 +64,12 @@ export async function answerConsent(ctx: ConsentCtx, token: string, isAllowed: b
   return allowedTo(store, request, await allow(ctx, row.team_id, client, request));
 }
 
-async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request: AuthorizationRequest): Promise<string> {
+async function allow(
+  ctx: ConsentCtx,
+  teamId: string,
+  client: ClientRow,
+  request: AuthorizationRequest,
+): Promise<string> {
   const { store, actor } = ctx;
   const code = newToken('rkc_');
   const grantId = store.ids.uuid();

@@ -170,7 +170,10 @@ const isSame = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
 const noCode = (): OauthRefusal =>
-  oauthRefusal('invalid_grant', 'The code is not valid for this client, redirect_uri and code_verifier, or not any more.');
+  oauthRefusal(
+    'invalid_grant',
+    'The code is not valid for this client, redirect_uri and code_verifier, or not any more.',
+  );
 const noRefresh = (): OauthRefusal =>
   oauthRefusal('invalid_grant', 'The refresh token is not valid for this client, or not any more.');
 const noPerson = (): OauthRefusal =>

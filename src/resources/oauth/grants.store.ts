@@ -47,7 +47,11 @@ export interface ListedGrant extends GrantRow {
 const LISTED = `(select g.*, c.name as client_name, c.logo_uri as client_logo_uri
   from oauth_grants g join oauth_clients c on c.client_id = g.client_id where g.team_id = ?) as grants`;
 
-export async function grantPage(db: Executor, teamId: string, page: Page): Promise<{ rows: ListedGrant[]; hasMore: boolean }> {
+export async function grantPage(
+  db: Executor,
+  teamId: string,
+  page: Page,
+): Promise<{ rows: ListedGrant[]; hasMore: boolean }> {
   const sql = pageSql(LISTED, '1 = 1', page);
   return pageOf(await db.all<ListedGrant>(sql, [teamId, ...pageValues(page)]), page);
 }
@@ -94,4 +98,3 @@ export const removeGrantsBefore = (db: Executor, before: number): Promise<number
       and not exists (select 1 from oauth_tokens where oauth_tokens.grant_id = oauth_grants.id))`,
     [before, before],
   );
-

@@ -28,7 +28,9 @@ const origin = () => scene.app.world.origin();
 const bad = (error: string) => ({ status: 400, body: { error } });
 const statusWith = async (token: string) => (await scene.api('GET', '/team', { key: token })).status;
 const reasons = async () =>
-  (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data.map((grant: { revoked_reason: string }) => grant.revoked_reason);
+  (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data.map(
+    (grant: { revoked_reason: string }) => grant.revoked_reason,
+  );
 const visitor = () => new PageVisitor(scene);
 const authorize = (query: string) => visitor().open(`/oauth/authorize?${query}`);
 
@@ -51,7 +53,12 @@ describe('a code', () => {
       for (let round = 0; round < scaled(3); round++) {
         const verifier = newVerifier();
         const code = await oauth.codeFor(owner, app, verifier);
-        const fields = { grant_type: 'authorization_code', client_id: app.clientId, code, redirect_uri: app.redirectUri };
+        const fields = {
+          grant_type: 'authorization_code',
+          client_id: app.clientId,
+          code,
+          redirect_uri: app.redirectUri,
+        };
         const body = new URLSearchParams({ ...fields, code_verifier: verifier }).toString();
         const headers = { 'content-type': 'application/x-www-form-urlencoded' };
         const send = (api: typeof second) => api('POST', '/oauth/token', { body, headers });
@@ -102,10 +109,13 @@ describe('a code', () => {
     if (status !== 200) expect(answer.body.error).toBe('invalid_request');
   });
 
-  it.each(['code', 'redirect_uri', 'code_verifier', 'client_id', 'grant_type'])('without %s is invalid_request', async (name) => {
-    const verifier = newVerifier();
-    expect(await oauth.exchange(app, 'rkc_x', verifier, { [name]: '' })).toMatchObject(bad('invalid_request'));
-  });
+  it.each(['code', 'redirect_uri', 'code_verifier', 'client_id', 'grant_type'])(
+    'without %s is invalid_request',
+    async (name) => {
+      const verifier = newVerifier();
+      expect(await oauth.exchange(app, 'rkc_x', verifier, { [name]: '' })).toMatchObject(bad('invalid_request'));
+    },
+  );
 });
 
 describe('asking', () => {
@@ -147,13 +157,16 @@ describe('asking', () => {
     }
   });
 
-  it.each(['state', 'scope', 'resource', 'code_challenge', 'response_type'])('is invalid_request with two of %s', async (name) => {
-    const once = { resource: origin() };
-    const query = `${oauth.queryOf(app, newVerifier(), once)}&${name}=${encodeURIComponent(origin())}`;
-    const told = answerIn(await authorize(query));
-    expect(told.get('error')).toBe('invalid_request');
-    expect(told.getAll('state')).toEqual(name === 'state' ? [] : ['state-1']);
-  });
+  it.each(['state', 'scope', 'resource', 'code_challenge', 'response_type'])(
+    'is invalid_request with two of %s',
+    async (name) => {
+      const once = { resource: origin() };
+      const query = `${oauth.queryOf(app, newVerifier(), once)}&${name}=${encodeURIComponent(origin())}`;
+      const told = answerIn(await authorize(query));
+      expect(told.get('error')).toBe('invalid_request');
+      expect(told.getAll('state')).toEqual(name === 'state' ? [] : ['state-1']);
+    },
+  );
 
   it.each([
     'https://app.example.com/callback/',
@@ -177,16 +190,25 @@ describe('asking', () => {
     '',
   ])('leads nowhere for the address %s', async (uri) => {
     const answer = await authorize(oauth.queryOf(app, newVerifier(), { redirect_uri: uri }));
-    expect([answer.status, answer.leadsTo, answer.headers['content-type']]).toEqual([400, undefined, 'text/html; charset=utf-8']);
+    expect([answer.status, answer.leadsTo, answer.headers['content-type']]).toEqual([
+      400,
+      undefined,
+      'text/html; charset=utf-8',
+    ]);
     expect(answer.html).not.toContain('evil.example');
-    const consent = await oauth.visitorOf(owner).open(`/oauth/consent?${oauth.queryOf(app, newVerifier(), { redirect_uri: uri })}`);
+    const consent = await oauth
+      .visitorOf(owner)
+      .open(`/oauth/consent?${oauth.queryOf(app, newVerifier(), { redirect_uri: uri })}`);
     expect([consent.status, consent.leadsTo]).toEqual([400, undefined]);
   });
 
-  it.each(['rkoc_unknown', '', '\0', `rkoc_${'x'.repeat(4000)}`])('leads nowhere for the client %j', async (clientId) => {
-    const answer = await authorize(oauth.queryOf(app, newVerifier(), { client_id: clientId }));
-    expect([answer.status, answer.leadsTo]).toEqual([400, undefined]);
-  });
+  it.each(['rkoc_unknown', '', '\0', `rkoc_${'x'.repeat(4000)}`])(
+    'leads nowhere for the client %j',
+    async (clientId) => {
+      const answer = await authorize(oauth.queryOf(app, newVerifier(), { client_id: clientId }));
+      expect([answer.status, answer.leadsTo]).toEqual([400, undefined]);
+    },
+  );
 
   it('leads nowhere with two clients or two addresses', async () => {
     for (const more of [`client_id=${app.clientId}`, `redirect_uri=${encodeURIComponent(REDIRECT_URI)}`]) {
@@ -337,7 +359,9 @@ describe('tokens', () => {
     }
     const json = `{"grant_type":"refresh_token","client_id":"${app.clientId}","refresh_token":"a","refresh_\\u0074oken":"b"}`;
     expect(await scene.api('POST', '/oauth/token', { body: json })).toMatchObject(bad('invalid_request'));
-    expect(await oauth.form('/oauth/revoke', `token=a&token=b&client_id=${app.clientId}`)).toMatchObject(bad('invalid_request'));
+    expect(await oauth.form('/oauth/revoke', `token=a&token=b&client_id=${app.clientId}`)).toMatchObject(
+      bad('invalid_request'),
+    );
     // What nobody knows may be there as often as one likes.
     expect(await oauth.form('/oauth/token', `${one}&audience=a&audience=b`)).toMatchObject(bad('invalid_grant'));
   });

@@ -142,7 +142,9 @@ describe('what a token reaches', () => {
 
   it('is what the table of credentials says', async () => {
     const [read, write] = [await as('team:read'), await as('team:write')];
-    const every = await as('emails:send emails:read broadcasts:read broadcasts:write billing:read team:read team:write ai:use');
+    const every = await as(
+      'emails:send emails:read broadcasts:read broadcasts:write billing:read team:read team:write ai:use',
+    );
     const change = { ai_assist_enabled: true };
     const table = [];
     for (const token of [read, write, every]) {
@@ -159,7 +161,10 @@ describe('what a token reaches', () => {
       [403, 200, 403],
       [200, 200, 403],
     ]);
-    for (const [method, path] of [['GET', '/oauth/grants'], ['DELETE', `/oauth/grants/${(await newestGrant()).id}`]] as const) {
+    for (const [method, path] of [
+      ['GET', '/oauth/grants'],
+      ['DELETE', `/oauth/grants/${(await newestGrant()).id}`],
+    ] as const) {
       expect(await call(every, method, path)).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
     }
   });
@@ -174,7 +179,9 @@ describe('what a token reaches', () => {
   it('a token that is nobody’s is told apart from none at all', async () => {
     const wrong = await call('rko_nobody');
     expect(wrong).toMatchObject(NOT_VALID);
-    expect(wrong.headers.get('www-authenticate')).toBe(`Bearer error="invalid_token", ${metadata('oauth-protected-resource')}`);
+    expect(wrong.headers.get('www-authenticate')).toBe(
+      `Bearer error="invalid_token", ${metadata('oauth-protected-resource')}`,
+    );
     const none = await scene.api('GET', '/team');
     expect(none.headers.get('www-authenticate')).toBe(`Bearer ${metadata('oauth-protected-resource')}`);
   });
@@ -210,7 +217,10 @@ describe('what a token reaches', () => {
     const again = [scene.app.world.ids.uuid(), team.id, person.userId, 'owner', scene.clock.now()];
     await scene.app.world.db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, again);
     expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
-    expect(await oauth.refresh(app, tokens.refresh_token)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(await oauth.refresh(app, tokens.refresh_token)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
     expect(await oauth.exchange(app, code, verifier)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
   });
 
@@ -245,7 +255,10 @@ describe('what a token reaches', () => {
     const row = [scene.app.world.ids.uuid(), other.id, person.userId, 'owner', scene.clock.now()];
     await scene.app.world.db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, row);
     const { access_token: token } = await oauth.letIn(person, app);
-    await scene.app.world.db.run('update sessions set current_team_id = ? where user_id = ?', [other.id, person.userId]);
+    await scene.app.world.db.run('update sessions set current_team_id = ? where user_id = ?', [
+      other.id,
+      person.userId,
+    ]);
     expect((await call(token)).body.id).toBe(team.id);
   });
 
@@ -253,7 +266,8 @@ describe('what a token reaches', () => {
     const other = await scene.team();
     const person = await people.person({ team: other, role: 'owner' });
     const tokens = await oauth.letIn(person, app);
-    const set = (state: string) => scene.app.world.db.run('update teams set risk_state = ? where id = ?', [state, other.id]);
+    const set = (state: string) =>
+      scene.app.world.db.run('update teams set risk_state = ? where id = ?', [state, other.id]);
     await set('suspended');
     expect(await call(tokens.access_token)).toMatchObject({ status: 403, body: { name: 'suspended_api_key' } });
     expect((await oauth.refresh(app, tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -264,7 +278,10 @@ describe('what a token reaches', () => {
   it('for /mcp, reaches nothing else; for the service, may be narrowed to it', async () => {
     const mcp = `${origin()}/mcp`;
     const { access_token: token, refresh_token: refreshToken } = await oauth.letIn(owner, app, { resource: mcp });
-    expect(await call(token)).toMatchObject({ ...NOT_VALID, body: { message: `This access token is for ${mcp} alone.` } });
+    expect(await call(token)).toMatchObject({
+      ...NOT_VALID,
+      body: { message: `This access token is for ${mcp} alone.` },
+    });
     const wide = { resource: `${origin()}/` };
     expect((await oauth.refresh(app, refreshToken, wide)).body.error).toBe('invalid_target');
     const tokens = await oauth.letIn(owner, app, wide);
@@ -294,10 +311,14 @@ describe('refreshing', () => {
     const second = await oauth.refresh(app, first.refresh_token);
     const reused = await oauth.refresh(app, first.refresh_token);
     expect(reused).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-    for (const token of [first.access_token, second.body.access_token]) expect(await call(token)).toMatchObject(NOT_VALID);
+    for (const token of [first.access_token, second.body.access_token])
+      expect(await call(token)).toMatchObject(NOT_VALID);
     expect((await oauth.refresh(app, second.body.refresh_token)).body.error).toBe('invalid_grant');
     const grant = await newestGrant();
-    expect(grant).toMatchObject({ revoked_reason: 'refresh_reuse', client: { name: 'Newsletter Desk', logo_uri: null } });
+    expect(grant).toMatchObject({
+      revoked_reason: 'refresh_reuse',
+      client: { name: 'Newsletter Desk', logo_uri: null },
+    });
     expect(await newestAudit()).toMatchObject({
       action: 'oauth_grant.revoked',
       subject_id: grant.id,
@@ -371,4 +392,3 @@ describe('grants', () => {
     expect((await member.call('DELETE', `/oauth/grants/${(await newestGrant()).id}`)).status).toBe(200);
   });
 });
-

@@ -57,7 +57,10 @@ describe('registering', () => {
     'http://localhost:1/cb?x=1',
     CURSOR,
   ])('takes the redirect address %s', async (uri) => {
-    expect(await register({ ...APP, redirect_uris: [uri] })).toMatchObject({ status: 201, body: { redirect_uris: [uri] } });
+    expect(await register({ ...APP, redirect_uris: [uri] })).toMatchObject({
+      status: 201,
+      body: { redirect_uris: [uri] },
+    });
   });
 
   it.each([
@@ -169,7 +172,15 @@ describe('limits', () => {
     scene.clock.advance(DAY_MS);
     const { db } = scene.app.world;
     const now = scene.clock.now();
-    const columns = ['client_id', 'registration_hash', 'name', 'redirect_uris', 'grant_types', 'address_hash', 'created_at'];
+    const columns = [
+      'client_id',
+      'registration_hash',
+      'name',
+      'redirect_uris',
+      'grant_types',
+      'address_hash',
+      'created_at',
+    ];
     const rows = Array.from({ length: 999 }, (_, at) => [`rkoc_${at}`, `h${at}`, 'Many', '[]', '[]', `a${at}`, now]);
     await db.insertMany('oauth_clients', columns, rows);
     expect((await register(APP)).status).toBe(201);
@@ -199,7 +210,8 @@ describe('managing a registration', () => {
     const other = { client_name: 'Other', redirect_uris: ['http://127.0.0.1:9/cb'] };
     const replaced = await manage('PUT', path, token, { ...other, client_id: body.client_id });
     expect(replaced).toMatchObject({ status: 200, body: { client_id: body.client_id, ...other } });
-    for (const name of ['scope', 'logo_uri', 'registration_access_token']) expect(replaced.body).not.toHaveProperty(name);
+    for (const name of ['scope', 'logo_uri', 'registration_access_token'])
+      expect(replaced.body).not.toHaveProperty(name);
     expect((await manage('GET', path, token)).body).toEqual(replaced.body);
     for (const wrong of [{ registration_access_token: token }, { client_id: 'rkoc_other' }, { client_name: '' }]) {
       expect(await manage('PUT', path, token, { ...other, ...wrong })).toMatchObject({
@@ -225,7 +237,10 @@ describe('managing a registration', () => {
       const grants = await scene.api('GET', '/oauth/grants', { key: team.key });
       expect(grants.body.data).toMatchObject([{ client_id: body.client_id, revoked_reason: 'client' }]);
       const audit = await scene.api('GET', '/audit', { key: team.key });
-      expect(audit.body.data[0]).toMatchObject({ action: 'oauth_grant.revoked', details: { revoked_reason: 'client' } });
+      expect(audit.body.data[0]).toMatchObject({
+        action: 'oauth_grant.revoked',
+        details: { revoked_reason: 'client' },
+      });
     }
     expect((await manage('GET', path, token)).status).toBe(401);
     expect((await oauth.refresh(app, 'rkr_any')).body).toMatchObject({ error: 'invalid_client' });
