@@ -1,4 +1,10 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type onSendHookHandler } from 'fastify';
+import fastify, {
+  type FastifyContextConfig,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onSendHookHandler,
+} from 'fastify';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { accessOf, compileValidators, type OperationValidators, type RequestParameters } from '../contract/index.ts';
@@ -7,9 +13,9 @@ import type { World } from '../platform/world/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
 import { mustReach } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
-import { OauthRefusal } from '../resources/oauth/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
-import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
+import { answerPreflight, createRefusalAnswer } from './answer-refusal.ts';
+import { rateLimited, setRateHeaders } from './answers.ts';
 import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
@@ -23,11 +29,10 @@ import {
   unwrapped,
   type ParsedBody,
 } from './check-request.ts';
-import { allowOtherOrigins, challengeOf, readOauthFields, scopeChallengeOf, sendOauthError } from './oauth/index.ts';
-import { refusedPage } from './oauth/refused-page.ts';
+import { allowOtherOrigins, challengeForScope, readOauthFields } from './oauth/index.ts';
 import type { HttpServices } from './page.ts';
 import { readForms } from './import-upload.ts';
-import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
+import { addressBucket, bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
@@ -71,6 +76,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
+  const answerRefusal = createRefusalAnswer(world, rateLimit);
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
   const answersPublic = publicRoutesOf(world, parts.tracking);
@@ -100,7 +106,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
-    if (allowOtherOrigins(request, reply)) return void answerPreflight(request, reply);
+    if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
     const agent = request.headers['user-agent'];
     const isProgram = !request.routeOptions.config.isForPeople;
     if (isProgram && (agent === undefined || agent.trim() === '')) done(missingUserAgent());
@@ -147,28 +153,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     });
   }
 
-  function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
-    setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
-    reply.send();
-  }
-
-  function answerRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
-    const refusal = error instanceof OauthRefusal ? error : refusalFor(error, request, world.log);
-    if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
-    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
-    if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
-    // The unread rest of a refused body would be taken for the next request.
-    if ([400, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
-    const { oauthFlow } = request.routeOptions?.config ?? {};
-    if (refusal instanceof OauthRefusal || (oauthFlow === 'json' && refusal.code === undefined)) {
-      return sendOauthError(reply, refusal);
-    }
-    if (oauthFlow === 'page' && refusal.code === undefined)
-      return void refusedPage(reply, refusal.message, refusal.status);
-    if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin()));
-    reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
-  }
-
   function addOperation(router: FastifyInstance, operation: OperationValidators): void {
     const access = accessOf(operation.operation);
     const isCounted = operation.method !== 'get' && !takesForm(operation);
@@ -186,10 +170,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       method: operation.method.toUpperCase(),
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       bodyLimit,
-      config: {
-        ...(takesBytes(operation) && { limitedBy: 'images.max_bytes' }),
-        ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorizeClient' ? 'page' : 'json' }),
-      },
+      config: routeConfigOf(operation),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
         const caller = await findCaller(request, operation.operation);
@@ -198,8 +179,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
         setRateHeaders(reply, state);
         mustBeAllowed(state);
         if (isOfOauth(operation)) return void reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
-        const challenge = caller && scopeChallengeOf(caller.actor, access, world.origin());
-        if (challenge !== undefined) reply.header('www-authenticate', challenge);
+        if (caller) challengeForScope(reply, caller.actor, { access, origin: world.origin() });
         if (caller) mustReach(caller.actor, access);
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
@@ -219,6 +199,13 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       },
     });
   }
+}
+
+function routeConfigOf(operation: OperationValidators): FastifyContextConfig {
+  return {
+    ...(takesBytes(operation) && { limitedBy: 'images.max_bytes' }),
+    ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorizeClient' ? 'page' : 'json' }),
+  };
 }
 
 /** A picture is the whole body of its upload. */
@@ -296,8 +283,6 @@ function readBody(operation: OperationValidators, request: FastifyRequest, calle
 function mustBeAllowed(state: RateState): void {
   if (!state.allowed) throw rateLimited(state);
 }
-
-const addressBucket = (request: FastifyRequest): string => bucketOfAddress(request.ip);
 
 const callParameters = (request: FastifyRequest): RequestParameters => ({
   path: request.params as Record<string, unknown>,

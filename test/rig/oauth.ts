@@ -21,6 +21,16 @@ export const newVerifier = (): string => randomBytes(32).toString('base64url');
 
 export const REDIRECT_URI = 'https://app.example.com/callback';
 
+/** What the app asks, with a parameter changed or, as undefined, left out. */
+const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}): string => {
+  const all: Record<string, string | undefined> = {
+    ...{ response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, state: 'state-1' },
+    ...{ code_challenge: challengeOf(verifier), code_challenge_method: 'S256', scope: 'team:read', ...more },
+  };
+  const given = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
+  return new URLSearchParams(given).toString();
+};
+
 /** Another app, and what it and a browser do to let it in. */
 export function oauthOf(scene: Scene) {
   const form = (path: string, fields: Record<string, string> | string, more: ApiCall = {}): Promise<ApiAnswer> => {
@@ -42,15 +52,6 @@ export function oauthOf(scene: Scene) {
       redirectUri: answer.body.redirect_uris[0],
     };
   }
-
-  const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}): string => {
-    const all: Record<string, string | undefined> = {
-      ...{ response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, state: 'state-1' },
-      ...{ code_challenge: challengeOf(verifier), code_challenge_method: 'S256', scope: 'team:read', ...more },
-    };
-    const given = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
-    return new URLSearchParams(given).toString();
-  };
 
   const visitorOf = (person: Person): PageVisitor => {
     const [name = '', value = ''] = person.headers['cookie']?.split('=') ?? [];

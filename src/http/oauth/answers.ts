@@ -28,7 +28,12 @@ export const challengeOf = ({ errorName }: Refusal, origin: string): string =>
   `Bearer ${errorName === 'invalid_api_key' ? 'error="invalid_token", ' : ''}${metadataOf(origin)}`;
 
 /** RFC 6750 §3.1: the scope that an access token lacks, so that its app can ask the person for it. */
-export function scopeChallengeOf(actor: Actor, access: Requirement, origin: string): string | undefined {
-  if (actor.kind !== 'oauth_grant' || reachOf(actor, access) !== 'lacks_scope') return undefined;
-  return `Bearer error="insufficient_scope", scope="${access.scope}", ${metadataOf(origin)}`;
+export function challengeForScope(
+  reply: FastifyReply,
+  actor: Actor,
+  { access, origin }: { access: Requirement; origin: string },
+): void {
+  if (actor.kind !== 'oauth_grant' || reachOf(actor, access) !== 'lacks_scope') return;
+  const challenge = `Bearer error="insufficient_scope", scope="${access.scope}", ${metadataOf(origin)}`;
+  reply.header('www-authenticate', challenge);
 }
