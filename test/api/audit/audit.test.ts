@@ -194,7 +194,6 @@ const unaudited: Record<string, string> = {
   disableMfa: 'as confirmMfa',
   replaceRecoveryCodes: 'as confirmMfa',
   runBroadcastChecks: 'looks, and changes nothing',
-  switchTeam: 'moves the session of its person, and changes nothing of a team',
   previewBroadcast: 'as runBroadcastChecks',
   testBroadcast: 'as sendEmail',
   sendEmail: 'every email has its own record: GET /emails and its events',
