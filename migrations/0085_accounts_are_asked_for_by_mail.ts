@@ -16,6 +16,8 @@ export async function up(knex: Knex): Promise<void> {
     table.text('address');
     time(table, 'created_at').notNullable();
     time(table, 'expires_at').notNullable();
+    // When it was decided that it gets a mail: an address has few in an hour.
+    time(table, 'admitted_at');
     // Null while the mail is still to be handed over.
     time(table, 'mailed_at');
     // Why there was no mail.
@@ -23,7 +25,7 @@ export async function up(knex: Knex): Promise<void> {
     // When the account was made.
     time(table, 'verified_at');
     // How many mails an address had lately.
-    table.index(['email_key', 'mailed_at']);
+    table.index(['email_key', 'admitted_at']);
     // The hourly removal of what has ended.
     table.index(['expires_at']);
   });
@@ -39,13 +41,23 @@ export async function up(knex: Knex): Promise<void> {
     table.text('request_id');
     time(table, 'created_at').notNullable();
     time(table, 'expires_at').notNullable();
+    time(table, 'admitted_at');
     time(table, 'mailed_at');
     table.text('fault');
     time(table, 'used_at');
-    table.index(['email_key', 'mailed_at']);
+    table.index(['email_key', 'admitted_at']);
     table.index(['expires_at']);
   });
   await knex.raw('create index password_resets_unmailed on password_resets (id) where mailed_at is null');
+  await addNoticesAndFailures(knex);
+  await knex.schema.alterTable('emails', (table) => {
+    // Holds a token of a person: the team whose domain it is sent from does not read it.
+    table.integer('is_account_mail').notNullable().defaultTo(0);
+  });
+}
+
+async function addNoticesAndFailures(knex: Knex): Promise<void> {
+  const { id, time } = columnsFor(knex);
   // What a person is told by mail of a change of their account.
   await knex.schema.createTable('account_notices', (table) => {
     id(table, 'id').primary();
@@ -65,10 +77,6 @@ export async function up(knex: Knex): Promise<void> {
     table.text('address');
     table.text('user_agent');
     table.text('request_id');
-  });
-  await knex.schema.alterTable('emails', (table) => {
-    // Holds a token of a person: the team whose domain it is sent from does not read it.
-    table.integer('is_account_mail').notNullable().defaultTo(0);
   });
 }
 

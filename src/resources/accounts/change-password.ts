@@ -4,7 +4,7 @@ import type { UserCtx } from '../access/index.ts';
 import { endOtherSessionsOf } from '../session-rows/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt } from '../sessions/index.ts';
 import { findUser, lockUser, setPassword, type UserRow } from '../users/index.ts';
-import { endPasswordResetsOf } from './password-resets.store.ts';
+import { endPasswordResetsOf, lockPasswordResetsOf } from './password-resets.store.ts';
 import { tell } from './reset-password.ts';
 
 export async function changePassword(
@@ -21,6 +21,7 @@ export async function changePassword(
     if ((await lockUser(tx, user.id))?.password_hash !== user.password_hash) throw replaced();
     await setPassword(tx, user.id, passwordHash);
     await endOtherSessionsOf(tx, { userId: user.id, sessionId: actor.sessionId });
+    await lockPasswordResetsOf(tx, user.email_key);
     await endPasswordResetsOf(tx, user.email_key);
     await tell(tx, store, { userId: user.id, kind: 'password_changed', address: browser.address });
   });

@@ -24,6 +24,7 @@ import {
   endPasswordResetsOf,
   findPasswordResetByToken,
   insertPasswordReset,
+  lockPasswordResetsOf,
   usePasswordReset,
   type PasswordResetRow,
 } from './password-resets.store.ts';
@@ -67,7 +68,7 @@ function newReset({ ids, clock, secrets }: Store, emailKey: string): PasswordRes
   return {
     ...{ id, email_key: emailKey, user_id: null, token_hash: hashToken(resetTokens.make(secrets, id)) },
     ...{ address: null, user_agent: null, request_id: null, created_at: now, expires_at: now + LIFE_MS },
-    ...{ mailed_at: null, fault: null, used_at: null },
+    ...{ admitted_at: null, mailed_at: null, fault: null, used_at: null },
   };
 }
 
@@ -85,6 +86,7 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
   await held.db.tx(async (tx) => {
     // Behind the same lock as a session that begins: none comes in between.
     const user = await lockUser(tx, found.id);
+    await lockPasswordResetsOf(tx, found.email_key);
     if (!user || !(await usePasswordReset(tx, row.id, now))) throw gone();
     await setPassword(tx, user.id, passwordHash);
     // The token came to the address by mail.

@@ -1,10 +1,17 @@
+import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { allTeamsOf } from '../sessions/index.ts';
 import { audited } from '../audit/index.ts';
 import { findUserByEmailKey, type UserRow } from '../users/index.ts';
 import { countMailsAskedFor } from './account-mails.store.ts';
-import { notePasswordResetMailed, removePasswordReset, type PasswordResetRow } from './password-resets.store.ts';
-import { isInvited, removeSignUp, type SignUpRow } from './sign-ups.store.ts';
+import {
+  admitPasswordReset,
+  lockPasswordResetsOf,
+  notePasswordResetMailed,
+  removePasswordReset,
+  type PasswordResetRow,
+} from './password-resets.store.ts';
+import { admitSignUp, isInvited, lockSignUpsOf, removeSignUp, type SignUpRow } from './sign-ups.store.ts';
 
 const HOUR_MS = 3_600_000;
 const MAILS_PER_HOUR = 3;
@@ -14,25 +21,40 @@ export async function whatToTell(
   store: Store,
   row: SignUpRow,
 ): Promise<{ kind: 'verify' | 'exists'; to: string } | undefined> {
-  if (!(await hasTooMany(store, row.email_key))) {
-    const user = await findUserByEmailKey(store.db, row.email_key);
+  const { config, db, clock } = store;
+  const user = await findUserByEmailKey(db, row.email_key);
+  const { sign_up: mode } = config.accounts;
+  const may = mode === 'open' || (mode === 'invitation' && (await isInvited(db, row.email_key, clock.now())));
+  if ((user ?? may) && (await isAdmitted(store, row, (tx, at) => admitSignUp(tx, row.id, at)))) {
     // To the mailbox of the account: the address may be written so that it is a stranger's.
-    if (user) return { kind: 'exists', to: user.email };
-    const { sign_up: mode } = store.config.accounts;
-    const may =
-      mode === 'open' || (mode === 'invitation' && (await isInvited(store.db, row.email_key, store.clock.now())));
-    if (may) return { kind: 'verify', to: row.email };
+    return user ? { kind: 'exists', to: user.email } : { kind: 'verify', to: row.email };
   }
-  await removeSignUp(store.db, row.id);
+  await removeSignUp(db, row.id);
   return undefined;
 }
 
 /** The account that a request for a new password is about; undefined where it gets no mail, and then the request is gone. */
 export async function whoseReset(store: Store, row: PasswordResetRow): Promise<UserRow | undefined> {
   const user = await findUserByEmailKey(store.db, row.email_key);
-  if (user && !(await hasTooMany(store, row.email_key))) return user;
+  if (user && (await isAdmitted(store, row, (tx, at) => admitPasswordReset(tx, row.id, at)))) return user;
   await removePasswordReset(store.db, row.id);
   return undefined;
+}
+
+/** Whether an address may have one more mail. Requests for it are looked at one after the other, also by several processes. */
+function isAdmitted(
+  { db, clock }: Store,
+  row: { id: string; email_key: string },
+  admit: (tx: Executor, at: number) => Promise<number>,
+): Promise<boolean> {
+  const now = clock.now();
+  return db.tx(async (tx) => {
+    const all = [...(await lockSignUpsOf(tx, row.email_key)), ...(await lockPasswordResetsOf(tx, row.email_key))];
+    // Decided before, and not mailed yet; or by another process just now.
+    if ((all.find(({ id }) => id === row.id)?.admitted_at ?? null) !== null) return true;
+    if ((await countMailsAskedFor(tx, row.email_key, now - HOUR_MS)) >= MAILS_PER_HOUR) return false;
+    return (await admit(tx, now)) === 1;
+  });
 }
 
 /** From here on the token works, and the audit log knows of it. */
@@ -51,8 +73,4 @@ export async function noteResetMailed(
   await audit.store.db.tx((tx) =>
     notePasswordResetMailed(tx, row.id, { userId: user.id, at: store.clock.now(), fault }),
   );
-}
-
-async function hasTooMany({ db, clock }: Store, emailKey: string): Promise<boolean> {
-  return (await countMailsAskedFor(db, emailKey, clock.now() - HOUR_MS)) >= MAILS_PER_HOUR;
 }

@@ -27,7 +27,14 @@ export async function signUp(
   const row = {
     ...{ id, email, email_key: emailKey, name, password_hash: await hashPassword(password) },
     ...{ token_hash: hashToken(verificationTokens.make(store.secrets, id)), address },
-    ...{ created_at: now, expires_at: now + LIFE_MS, mailed_at: null, fault: null, verified_at: null },
+    ...{
+      created_at: now,
+      expires_at: now + LIFE_MS,
+      admitted_at: null,
+      mailed_at: null,
+      fault: null,
+      verified_at: null,
+    },
   };
   await store.db.tx((tx) => insertSignUp(tx, row));
   return presentUser({ ...row, email_verified_at: null, mfa_enabled_at: null, disabled_at: null });

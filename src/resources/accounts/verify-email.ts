@@ -9,6 +9,7 @@ import { mustTakeSignUps } from './sign-up.ts';
 import {
   findSignUpByToken,
   isInvited,
+  lockSignUpsOf,
   noteSignUpVerified,
   removeOtherSignUps,
   type SignUpRow,
@@ -25,6 +26,7 @@ export async function verifyEmail(ctx: NobodyCtx, token: string) {
   const held = auditedOf(ctx, { action: 'account.created', user: row, team_id: null });
   const at = await held.db
     .tx(async (tx) => {
+      await lockSignUpsOf(tx, row.email_key);
       if (await noteSignUpVerified(tx, row.id, now)) {
         if (store.config.accounts.sign_up === 'invitation' && !(await isInvited(tx, row.email_key, now))) throw gone();
         await makeUser(tx, row, now);

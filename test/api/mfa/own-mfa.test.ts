@@ -125,6 +125,16 @@ describe('switching it on', () => {
     expect(await status(browser)).toMatchObject({ recovery_codes_remaining: 10 });
   });
 
+  it('leaves no session to who signs in by the password alone at the same moment', async () => {
+    const browser = await signedIn();
+    const { code } = await setUp(browser);
+    const others = Array.from({ length: 4 }, () => new Browser(scene));
+    const confirm = browser.call('POST', '/auth/mfa/confirm', { code: code(), password: PASSWORD });
+    await Promise.all([confirm, ...others.map((other) => other.logIn(browser.email))]);
+    expect((await confirm).status).toBe(200);
+    for (const other of others) expect(await isSignedIn(other)).toBe(false);
+  });
+
   it('is refused after 20 wrong passwords in a day, with the right one too', async () => {
     const browser = await signedIn();
     const { code } = await setUp(browser);
