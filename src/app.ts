@@ -67,6 +67,7 @@ import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
 import { forgetAccountRequests } from './resources/accounts/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
+import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
@@ -364,6 +365,8 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
+    { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },
+    { name: 'remove-unused-oauth', schedule: '17 5 * * *', run: () => removeUnusedOauth(world) },
     { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
     { name: 'remove-device-logins', schedule: '35 * * * *', run: () => removeExpiredDeviceLogins(world) },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },

@@ -5,6 +5,7 @@ import type { components } from './types.gen.ts';
 
 export { loadContract, formatContractYaml } from './load.ts';
 export { accessOf, callerKindOf, reachOf, ROLES, type CallerKind, type Requirement } from './access.ts';
+export { isScope, READING_SCOPES, SCOPE_NAMES, SCOPES, type Scope } from './scopes.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,
@@ -99,6 +100,9 @@ export type PutSsoRequest = Schemas['PutSsoRequest'];
 export type UpdateTeamMemberRequest = Schemas['UpdateTeamMemberRequest'];
 export type UpdateTeamRequest = Schemas['UpdateTeamRequest'];
 export type PostalAddress = Schemas['PostalAddress'];
+export type OauthError = Schemas['OauthError'];
+export type OauthErrorCode = Schemas['OauthErrorCode'];
+
 export type UsageObject = Schemas['Usage'];
 
 export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { clientKey } from '../platform/network/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { takeFromSharedBucket } from './rate-limit.store.ts';
@@ -26,6 +27,8 @@ interface Bucket {
 
 /** The bucket of callers without a credential, by network for IPv6: one customer has a whole network of addresses. */
 export const bucketOfAddress = (address: string): string => `address:${clientKey(address)}`;
+
+export const addressBucket = (request: FastifyRequest): string => bucketOfAddress(request.ip);
 
 const BUCKETS_MAX = 50_000;
 

@@ -25,6 +25,7 @@ import { logs } from './logs.ts';
 import { members } from './members.ts';
 import { metrics } from './metrics.ts';
 import { mfa } from './mfa.ts';
+import { oauth } from './oauth.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
@@ -67,6 +68,7 @@ export const operations: Operations = {
   ...members,
   ...metrics,
   ...mfa,
+  ...oauth,
   ...queue,
   ...receivedEmails,
   ...segments,

@@ -149,6 +149,7 @@ export const exceptions: Record<string, Exception> = {
 };
 
 const ofPeople = 'of the account of a person, who looks after it in a browser';
+const ofApps = 'a step of OAuth, which apps of others take; what they were let in to do is oauth-grants';
 
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
@@ -198,5 +199,15 @@ export const commandless: Record<string, string> = {
   confirmPasswordReset: 'of the link in a mail, which leads to a page',
   changePassword: ofPeople,
   signUpByInvitation: 'of the link in a mail, which leads to a page',
+  getAuthorizationServer: ofApps,
+  getProtectedResource: ofApps,
+  getMcpResource: ofApps,
+  registerClient: ofApps,
+  getClient: ofApps,
+  replaceClient: ofApps,
+  deleteClient: ofApps,
+  authorizeClient: ofApps,
+  exchangeToken: ofApps,
+  revokeToken: ofApps,
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };
