@@ -119,7 +119,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
-    setupFiles: ['test/rig/leaves-nothing.ts'],
+    setupFiles: ['test/rig/leaves-nothing.ts', 'test/rig/asserts-something.ts'],
     reporters: ['default', new SlowestFiles(), new StoresOnPostgres()],
     passWithNoTests: false,
     sequence: { sequencer: SlowestFirst },
