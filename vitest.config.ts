@@ -28,20 +28,26 @@ const withoutDatabase = [
   'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
-// bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
+// bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by files of onBoth.
+// Values that a dialect could refuse, orders, races and fairness stay on both.
 const onSqliteAlone = [
   'test/cli/{audience-files,first-email,images,people,sessions,starts,storage,tail,teams,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/api/conventions/{bodies,bodies-in-hand,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
-  'test/api/conventions/{rate-limit,reach,unread-answers}.test.ts',
+  'test/api/conventions/{order-of-faults,rate-limit,reach,roles,unread-answers}.test.ts',
+  'test/api/attachments/download-attachment.test.ts',
+  'test/api/dns/cloudflare.test.ts',
   'test/api/domains/{diagnosis,diagnosis-settings,spf-includes}.test.ts',
   'test/api/emails/{attachment-paths,header-injection}.test.ts',
+  'test/api/metrics/metrics-parameters.test.ts',
   'test/api/shares/share-page.test.ts',
   'test/api/webhooks/hostile-endpoints.test.ts',
-  'test/flow/enforced-tls.test.ts',
+  'test/flow/{enforced-tls,webhooks-answers}.test.ts',
   'test/sdk/webhooks.test.ts',
-  'test/smtp/{slow-clients,submission-dialogues,submission-memory}.test.ts',
-  'test/smtp/receiving/{content-memory,costly-messages,large-message-memory,relay-and-smuggling,transcripts}.test.ts',
+  'test/smtp/{crowded-ports,delivery-notices,own-mail,slow-clients,submission-dialogues}.test.ts',
+  'test/smtp/{submission-limits,submission-memory,submission-smuggling,submitted-rules}.test.ts',
+  'test/smtp/receiving/{content-memory,costly-messages,forwarding,large-message-memory,relay-and-smuggling}.test.ts',
+  'test/smtp/receiving/{screening,transcripts}.test.ts',
 ];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 // What `npm test` runs on PostgreSQL as well: what a dialect can change (the database seam, claims, faults, races, models, paging,
@@ -125,7 +131,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
-    setupFiles: ['test/rig/leaves-nothing.ts'],
+    setupFiles: ['test/rig/leaves-nothing.ts', 'test/rig/asserts-something.ts'],
     reporters: ['default', new SlowestFiles(), new StoresOnPostgres()],
     passWithNoTests: false,
     sequence: { sequencer: SlowestFirst },
