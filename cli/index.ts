@@ -25,6 +25,7 @@ import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
 import {
+  ai,
   apiKeys,
   audit,
   automationRuns,
@@ -85,6 +86,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['members', declare(members)],
   ['invitations', declare(invitations)],
   ['sessions', declare(sessions)],
+  ['ai', declare(ai)],
   ['usage', declare(usage)],
   ['metrics', addMetricsCommands],
   ['logs', (program) => declareFamily(program, logs, { add: (parent) => void declareTail(parent, logs.list) })],

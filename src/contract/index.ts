@@ -98,6 +98,8 @@ export type TeamObject = Schemas['Team'];
 export type UpdateTeamRequest = Schemas['UpdateTeamRequest'];
 export type PostalAddress = Schemas['PostalAddress'];
 export type UsageObject = Schemas['Usage'];
+export type SuggestSubjectLinesRequest = Schemas['SuggestSubjectLinesRequest'];
+export type DraftEmailBodyRequest = Schemas['DraftEmailBodyRequest'];
 
 export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];

@@ -74,6 +74,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
       'events:send',
       'automations:read',
       'automations:write',
+      'ai:use',
       null,
     ]).toContain(operation['x-service-scope']);
     const permission = operation['x-service-permission'];
