@@ -15,7 +15,11 @@ export function diagnosisInWords({ summary, likely_causes: causes, next_steps: s
 
 function draftInWords(answer: AnswerOf<'draftEmailBody'>): string {
   const { html, text, new_links: links } = answer;
-  const warning = ['', 'Look at these addresses, which stood in nothing that you gave:', ...links.map((one) => `  ${one}`)];
+  const warning = [
+    '',
+    'Look at these addresses, which stood in nothing that you gave:',
+    ...links.map((one) => `  ${one}`),
+  ];
   return [text, '', html, ...(links.length === 0 ? [] : warning), '', creditsInWords(answer)].join('\n');
 }
 

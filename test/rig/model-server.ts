@@ -54,7 +54,8 @@ export async function startModelServer(kind: ModelKind, { key = '' } = {}): Prom
       const { port } = server.address() as AddressInfo;
       return { kind, model: MODEL, url: `http://127.0.0.1:${port}${kind === 'openai' ? '/v1' : ''}` };
     },
-    says: (...said) => void (answers = said.map((one) => (response) => answerJson(response, 200, inEnvelope(kind, one)))),
+    says: (...said) =>
+      void (answers = said.map((one) => (response) => answerJson(response, 200, inEnvelope(kind, one)))),
     answers: (...given) => void (answers = given),
     async until(count) {
       while (model.calls.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
@@ -96,7 +97,8 @@ export const saysText =
 
 function inEnvelope(kind: ModelKind, said: Says): object {
   if (kind === 'openai') return completion(typeof said === 'string' ? said : JSON.stringify(said));
-  const content = typeof said === 'string' ? { type: 'text', text: said } : { type: 'tool_use', id: 'toolu_1', input: said };
+  const content =
+    typeof said === 'string' ? { type: 'text', text: said } : { type: 'tool_use', id: 'toolu_1', input: said };
   return { id: 'msg_1', type: 'message', role: 'assistant', model: MODEL, stop_reason: 'tool_use', content: [content] };
 }
 
@@ -110,7 +112,14 @@ function callOf(kind: ModelKind, { url = '', headers }: IncomingMessage, text: s
   const messages = body['messages'] as { role: string; content: string }[];
   const said = (role: string): string => messages.find((one) => one.role === role)?.content ?? '';
   const system = kind === 'openai' ? said('system') : String(body['system']);
-  return { path: url, headers, text, system, user: said('user'), withSchema: 'response_format' in body || 'tools' in body };
+  return {
+    path: url,
+    headers,
+    text,
+    system,
+    user: said('user'),
+    withSchema: 'response_format' in body || 'tools' in body,
+  };
 }
 
 function violationsOf(

@@ -18,7 +18,8 @@ const SUMMARY_CHARS_MAX = 2000;
 const LINE_CHARS_MAX = 500;
 
 const textOf = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength }) as const;
-const linesOf = (maxItems: number, maxLength: number) => ({ type: 'array', maxItems, items: textOf(maxLength) }) as const;
+const linesOf = (maxItems: number, maxLength: number) =>
+  ({ type: 'array', maxItems, items: textOf(maxLength) }) as const;
 
 export const SUBJECT_LINES = formOf<{ suggestions: string[] }>(
   'subject_lines',

@@ -67,12 +67,14 @@ async function askTwice<Answer>(
   for (let tries = 0; tries < 2; tries++) {
     const question = questionOf(world, task, form, wrong);
     const answer = await exchange(wire.request(question, { model: ai.model, key, withSchema }));
-    if (answer.kind === 'failed') return { say: FAULTS[answer.fault.kind], fault: { err: answer.because, ...answer.fault } };
+    if (answer.kind === 'failed')
+      return { say: FAULTS[answer.fault.kind], fault: { err: answer.because, ...answer.fault } };
     const { status, body } = answer;
     if (answer.isCut) wrong = `it was longer than ${ANSWER_BYTES_MAX} bytes`;
     else if (status !== 200) {
       const mayBeUnknown = withSchema && wire.isSchemaOptional && UNKNOWN_TO_IT.includes(status);
-      if (!mayBeUnknown || tries > 0) return { say: `its server answered ${status}`, fault: { status, ...errorIn(body) } };
+      if (!mayBeUnknown || tries > 0)
+        return { say: `its server answered ${status}`, fault: { status, ...errorIn(body) } };
       withSchema = false;
     } else {
       const read = form.read(wire.read(parse(body)));

@@ -15,9 +15,7 @@ export const chatCompletions: Wire = {
         { role: 'user', content: user },
       ],
       stream: false,
-      ...(withSchema
-        ? { response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } } }
-        : {}),
+      ...(withSchema ? { response_format: { type: 'json_schema', json_schema: { name, strict: true, schema } } } : {}),
     },
   }),
   read(body) {

@@ -86,7 +86,9 @@ function isModelUrl(value: string): boolean {
   const { protocol, hostname } = new URL(value);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (protocol === 'https:' || host === 'localhost') return true;
-  return isAddress(host) && ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'].includes(ipaddr.process(host).range());
+  return (
+    isAddress(host) && ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'].includes(ipaddr.process(host).range())
+  );
 }
 
 function isTsigSecret(value: string): boolean {

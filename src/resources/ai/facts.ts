@@ -121,7 +121,8 @@ function eventFact({ type, created_at: at, data }: EmailHistory['events'][number
 /** What an event says of the end of a delivery; undefined where it tells of none. */
 function endedOf(type: string, data: Record<string, unknown>): Ended | undefined {
   const part = (name: string) => (data[name] ?? {}) as Record<string, unknown>;
-  const firstOf = (codes: unknown): string | null => (Array.isArray(codes) && codes.length > 0 ? String(codes[0]) : null);
+  const firstOf = (codes: unknown): string | null =>
+    Array.isArray(codes) && codes.length > 0 ? String(codes[0]) : null;
   switch (type) {
     case 'email.bounced':
       return { outcome: 'bounced', reason: null, reply: firstOf(part('bounce')['diagnosticCode']) };
