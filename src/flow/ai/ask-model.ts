@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { refuse } from '../../platform/refusal/index.ts';
-import type { PostAnswer, PostPool } from '../../platform/fetch/index.ts';
+import type { PostAnswer } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { callerGone } from '../../resources/access/index.ts';
 import type { AnswerForm } from './answers.ts';
@@ -15,8 +15,8 @@ const WIRES: Readonly<Record<World['config']['ai']['kind'], Wire>> = {
   anthropic: messagesApi,
 };
 
-/** More than a draft of the longest kind has with all around it. */
-const ANSWER_BYTES_MAX = 131_072;
+/** Far more than a draft has that anybody reads; `platform/fetch` reads little more than this off the wire. */
+const ANSWER_BYTES_MAX = 120_000;
 
 /** What a server says that does not know what it was asked for. */
 const UNKNOWN_TO_IT: readonly number[] = [400, 404, 415, 422, 501];
@@ -35,19 +35,14 @@ export async function askModel<Answer>(
   const patience = AbortSignal.timeout(ai.timeout_seconds * 1000);
   const signal = gone ? AbortSignal.any([gone, patience]) : patience;
   const url = baseOf(ai.url);
-  const pool = world.modelFetch.pool(url, { connectionsMax: 1, closeMs: 0 });
-  try {
-    const exchange = (request: ModelRequest) => post(world, pool, { request, base: url, signal });
-    const result = await askTwice(world, task, form, exchange);
-    if (gone?.aborted) throw callerGone();
-    if ('answer' in result) return result.answer;
-    world.log.warn({ model: ai.model, host: url.host, ...result.fault }, 'the model did not answer as it should');
-    throw refuse('service_unavailable', {
-      say: `The model gave no answer that can be used (${result.say}); it costs no credit. Try again later.`,
-    });
-  } finally {
-    await pool.cut();
-  }
+  const exchange = (request: ModelRequest) => post(world, { request, base: url, signal });
+  const result = await askTwice(world, task, form, exchange);
+  if (gone?.aborted) throw callerGone();
+  if ('answer' in result) return result.answer;
+  world.log.warn({ model: ai.model, host: url.host, ...result.fault }, 'the model did not answer as it should');
+  throw refuse('service_unavailable', {
+    say: `The model gave no answer that can be used (${result.say}); it costs no credit. Try again later.`,
+  });
 }
 
 type Asked<Answer> = { answer: Answer } | { say: string; fault: object };
@@ -64,26 +59,38 @@ async function askTwice<Answer>(
   if (key === undefined) return { say: 'its key cannot be read', fault: { key_file: ai.key_file } };
   let withSchema = true;
   let wrong = '';
-  for (let tries = 0; tries < 2; tries++) {
+  for (let misfits = 0; misfits < 2;) {
     const question = questionOf(world, task, form, wrong);
     const answer = await exchange(wire.request(question, { model: ai.model, key, withSchema }));
-    if (answer.kind === 'failed')
-      return { say: FAULTS[answer.fault.kind], fault: { err: answer.because, ...answer.fault } };
-    const { status, body } = answer;
-    if (answer.isCut) wrong = `it was longer than ${ANSWER_BYTES_MAX} bytes`;
-    else if (status !== 200) {
-      const mayBeUnknown = withSchema && wire.isSchemaOptional && UNKNOWN_TO_IT.includes(status);
-      if (!mayBeUnknown || tries > 0)
-        return { say: `its server answered ${status}`, fault: { status, ...errorIn(body) } };
+    if (isRefusal(answer, UNKNOWN_TO_IT) && withSchema && wire.isSchemaOptional) {
       withSchema = false;
-    } else {
-      const read = form.read(wire.read(parse(body)));
-      if ('answer' in read) return read;
-      wrong = read.wrong;
+      continue;
     }
+    const heard = hear(answer, wire, form);
+    if (!('wrong' in heard)) return heard;
+    wrong = heard.wrong;
+    misfits++;
   }
   return { say: 'it answered something else than it was asked for, twice', fault: { wrong } };
 }
+
+const isRefusal = (answer: PostAnswer, statuses: readonly number[]): boolean =>
+  answer.kind === 'answered' && statuses.includes(answer.status);
+
+/** An answer, what is wrong with it, or why there is none. */
+function hear<Answer>(answer: PostAnswer, wire: Wire, form: AnswerForm<Answer>): Asked<Answer> | { wrong: string } {
+  if (isTooLong(answer)) return { wrong: `it was longer than ${ANSWER_BYTES_MAX} bytes` };
+  if (answer.kind === 'failed')
+    return { say: FAULTS[answer.fault.kind], fault: { err: answer.because, ...answer.fault } };
+  const { status, body } = answer;
+  if (status !== 200) return { say: `its server answered ${status}`, fault: { status, ...errorIn(body) } };
+  return form.read(wire.read(parse(body)));
+}
+
+const isTooLong = (answer: PostAnswer): boolean =>
+  answer.kind === 'answered'
+    ? answer.isCut === true
+    : answer.fault.kind === 'unreadable' && answer.fault.wrong === 'endless';
 
 const FAULTS = {
   blocked: 'its server has no address that may be reached',
@@ -106,10 +113,11 @@ function questionOf<Answer>(world: World, task: Task, form: AnswerForm<Answer>, 
 /** Ends with the patience for the whole, or when nobody waits for it any more. */
 async function post(
   world: World,
-  pool: PostPool,
   { request, base, signal }: { request: ModelRequest; base: URL; signal: AbortSignal },
 ): Promise<PostAnswer> {
   if (signal.aborted) return { kind: 'failed', fault: { kind: 'timeout' } };
+  // A connection for each: what is left of an answer that was too long must not stand before the next one.
+  const pool = world.modelFetch.pool(base, { connectionsMax: 1, closeMs: 0 });
   const posted = pool.post(
     {
       path: base.pathname.replace(/\/$/, '') + request.path,
@@ -130,6 +138,7 @@ async function post(
     return await posted.answer;
   } finally {
     signal.removeEventListener('abort', end);
+    await pool.cut();
   }
 }
 

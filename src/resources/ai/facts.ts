@@ -151,8 +151,9 @@ function attemptFact(attempt: Attempt, numbers: Numbers) {
 const OUTCOMES = ['delivered', 'deferred', 'bounced', 'suppressed', 'failed', 'ambiguous'] as const;
 
 function meaningOf(ended: Ended, peer?: Pick<Attempt, 'mx' | 'address'>): Meaning {
-  const { sentence, advice } = explainDelivery(ended, peer);
-  return { outcome: wordIn(OUTCOMES, ended.outcome), code: codeIn(ended.reply), meaning: sentence, advice };
+  const outcome = OUTCOMES.find((known) => known === ended.outcome) ?? 'failed';
+  const { sentence, advice } = explainDelivery({ ...ended, outcome }, peer);
+  return { outcome, code: codeIn(ended.reply), meaning: sentence, advice };
 }
 
 /** RFC 5321 §4.2 and RFC 3463: three digits, and three numbers that say more. */
