@@ -43,7 +43,7 @@ export const usage = {
       { what: 'domains', ...domains },
       { what: 'contacts', ...contacts },
       {
-        ...{ what: 'AI credits this month', used: credits.used, limit: credits.limit },
+        ...{ what: 'AI credits', used: credits.used, limit: credits.limit },
         ...(credits.next_increase_at === null ? {} : { resets_at: credits.next_increase_at }),
       },
       { what: 'bytes of received mail', ...stored, isBytes: true },

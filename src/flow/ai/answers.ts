@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { decodeKnownReferences, startTagsOf } from '../../protocol/track-links/index.ts';
 import type { Diagnosis } from '../../resources/ai/index.ts';
 
@@ -65,7 +65,7 @@ function formOf<Answer>(
     name,
     schema: withoutLimits(checked) as object,
     read(answer) {
-      check ??= new Ajv2020().compile<Answer>(checked);
+      check ??= new Ajv().compile<Answer>(checked);
       if (check(answer)) return take(answer);
       const [fault] = check.errors ?? [];
       return { wrong: `${fault?.instancePath.slice(1) || 'the answer'} ${fault?.message ?? 'is none'}` };
