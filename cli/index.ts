@@ -6,6 +6,7 @@
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
 import { addAttachmentCommands } from './commands/attachments/index.ts';
+import { addAutomationCommands } from './commands/automations/index.ts';
 import { addBroadcastCommands } from './commands/broadcasts/index.ts';
 import { addCustomEventCommands } from './commands/custom-events/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
@@ -28,14 +29,13 @@ import {
   ai,
   apiKeys,
   audit,
-  automationRuns,
-  automations,
   contactProperties,
   findings,
   inboundRules,
   invitations,
   logs,
   members,
+  oauthGrants,
   operatorAudit,
   operatorFindings,
   queue,
@@ -79,13 +79,14 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['broadcasts', addBroadcastCommands],
   ['images', addImageCommands],
   ['events', addCustomEventCommands],
-  ['automations', declare(automations, automationRuns)],
+  ['automations', addAutomationCommands],
   ['suppressions', addSuppressionCommands],
   ['webhooks', addWebhookCommands],
   ['team', addTeamCommands],
   ['members', declare(members)],
   ['invitations', declare(invitations)],
   ['sessions', declare(sessions)],
+  ['oauth-grants', declare(oauthGrants)],
   ['ai', declare(ai)],
   ['usage', declare(usage)],
   ['metrics', addMetricsCommands],
