@@ -129,7 +129,7 @@ test.each<[Requirement, string]>([
 
 test('every scope that an operation names is in the catalogue, and consent says what it allows', () => {
   for (const scope of scopes) expect(SCOPE_NAMES).toContain(scope);
-  // Named by the interface before any operation needs them.
+  // Named by the interface before any operation needs it.
   expect(SCOPE_NAMES.filter((name) => !scopes.includes(name))).toEqual(['billing:read']);
 });
 
