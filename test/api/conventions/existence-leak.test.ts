@@ -24,6 +24,9 @@ describe('what belongs to another team answers byte for byte as what does not ex
     scene = await startScene();
     owner = await scene.team();
     stranger = await scene.team();
+    // Without that, a diagnosis is refused before the email is looked for.
+    for (const { key } of [owner, stranger])
+      await scene.api('PATCH', '/team', { key, body: { ai_assist_enabled: true } });
     for (const [name, make] of Object.entries(makers)) {
       theirs[name] = await make(scene, owner);
       nobodys[name] = name in PREFIXES ? PREFIXES[name] + randomUUID().replaceAll('-', '') : randomUUID();
