@@ -113,7 +113,9 @@ it('whoever disables the last owner who signs in without the provider of the tea
   expect(await disable(ada)).toMatchObject({ code: 0, stderr: '' });
   const last = await disable(grace);
   expect(last).toMatchObject({ code: 0, stdout: expect.stringContaining('is disabled') });
-  expect(last.stderr).toContain('The team Engines enforces single sign-on, and no owner is left who signs in without it');
+  expect(last.stderr).toContain(
+    'The team Engines enforces single sign-on, and no owner is left who signs in without it',
+  );
   const [, slug = ''] = /rasket teams sso-off (\S+) --reason TEXT\n$/.exec(last.stderr) ?? [];
   const off = await desk.rasket(['teams', 'sso-off', slug, '--reason', 'x', '--data', scene.dataDir], { env: its });
   expect(off, off.stderr).toMatchObject({ code: 0 });

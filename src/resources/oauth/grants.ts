@@ -60,11 +60,11 @@ export interface Origin {
 
 const USER_AGENT_CHARS_MAX = 500;
 
-/** The service itself ends a grant, and says so in the audit log of its team, and once by mail to its person. */
+/** The service itself ends a grant, and says so in the audit log of its team, and where something may be wrong once by mail to its person. */
 export async function revokeByItself(
   store: Store,
   { id, team_id: teamId, user_id: userId }: GrantRow,
-  { reason, tell }: { reason: RevokedReason; tell: Tell },
+  { reason, tell }: { reason: RevokedReason; tell?: Tell },
   { browser, requestId }: Origin,
 ): Promise<void> {
   const audit = audited(store, {
@@ -74,7 +74,7 @@ export async function revokeByItself(
   });
   await audit.store.db.tx(async (tx) => {
     const count = await revokeGrantRow(tx, id, { at: store.clock.now(), reason });
-    if (count > 0) await tell(tx, store, { userId, kind: 'app_shut_out', address: browser.address });
+    if (count > 0) await tell?.(tx, store, { userId, kind: 'app_shut_out', address: browser.address });
   });
 }
 

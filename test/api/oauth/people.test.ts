@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stopEnforcingSso } from '../../../src/resources/sso/index.ts';
 import { mailsTo, subjectsTo } from '../../rig/mailbox.ts';
-import { newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { newVerifier, oauthOf, type OauthApp, type Tokens } from '../../rig/oauth.ts';
 import { peopleOf, type People } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
@@ -76,13 +76,11 @@ describe('a team that begins to enforce single sign-on', () => {
 
   it('lets apps go on for who is exempt or has signed in through its provider, and for nobody else', async () => {
     const { team, owner, know, enforce } = await enforcedTeam();
-    const [known, stranger, returned] = await Promise.all(
-      [1, 2, 3].map(() => people.person({ team, role: 'member' })),
-    );
+    const [known, stranger, returned] = await Promise.all([1, 2, 3].map(() => people.person({ team, role: 'member' })));
     if (!known || !stranger || !returned) throw new Error('three people were made');
     await know(known, 'subject 1');
     await know(returned, null);
-    const tokens = [];
+    const tokens: Tokens[] = [];
     for (const person of [owner, known, stranger, returned]) tokens.push(await oauth.letIn(person, app));
     const verifier = newVerifier();
     const code = await oauth.codeFor(stranger, app, verifier);
