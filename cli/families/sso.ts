@@ -6,6 +6,7 @@ import {
   nameIn,
   partsOf,
   type Family,
+  type Field,
   type Flag,
   type Key,
   type Tone,
@@ -36,22 +37,25 @@ const nextOf = ({ status, redirect_uri: redirect }: SsoConnection) => {
   return status === 'untested' ? { words: `Sign in once at ${new URL('/auth/sso/start', redirect).href}` } : undefined;
 };
 
+/** What to publish in DNS for each domain, the value last, to be copied. */
+export const domainColumns: readonly Field<SsoDomain>[] = [
+  { name: 'domain', label: 'Domain', kind: 'name' },
+  {
+    name: 'status',
+    label: 'Status',
+    kind: 'state',
+    tone: ({ status }) => (status === 'verified' ? 'good' : 'attention'),
+  },
+  { name: 'record', label: 'TXT record at', kind: 'whole', value: ({ record }) => record.name },
+  { name: 'verified_at', label: 'Proven', kind: 'time' },
+  { name: 'diagnosis', label: 'What is wrong', kind: 'long' },
+  { name: 'record.value', label: 'Value', kind: 'long' },
+];
+
 const domains = partsOf({
   label: 'Domains',
   of: (connection: SsoConnection) => connection.domains,
-  columns: [
-    { name: 'domain', label: 'Domain', kind: 'name' },
-    {
-      name: 'status',
-      label: 'Status',
-      kind: 'state',
-      tone: ({ status }) => (status === 'verified' ? 'good' : 'attention'),
-    },
-    { name: 'record', label: 'TXT record at', kind: 'whole', value: ({ record }) => record.name },
-    { name: 'verified_at', label: 'Proven', kind: 'time' },
-    { name: 'diagnosis', label: 'What is wrong', kind: 'long' },
-    { name: 'record.value', label: 'Value', kind: 'long' },
-  ],
+  columns: domainColumns,
   copy: ({ record }: SsoDomain) => record.value,
 });
 

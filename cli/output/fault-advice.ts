@@ -91,13 +91,6 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
   createDomain: ({ status, sent }) =>
     status === 409 ? { words: 'See it with', command: ['getDomain', nameIn(sent)] } : undefined,
   createTemplate: seeOtherTemplate,
-  getSso: ({ status }) =>
-    status === 404
-      ? {
-          words: 'Set it up with',
-          command: ['putSso', '--issuer', 'URL', '--client-id', 'ID', '--client-secret-file', '-'],
-        }
-      : undefined,
   publishTemplate: ({ path }) => ({
     words: 'Declare its variables anew, all of them, with',
     command: ['updateTemplate', idIn(path, 'template'), '--variable', 'KEY'],
@@ -147,6 +140,18 @@ function seeSender({ from }: Path): Advice {
     : { words: 'See how the domain stands with', command: ['getDomain', domain] };
 }
 
+const setUpSso: Advice = {
+  words: 'Set it up with',
+  command: ['putSso', '--issuer', 'URL', '--client-id', 'ID', '--client-secret-file', '-'],
+};
+
+/** What a team has one of, or none yet. */
+const NOT_THERE: Partial<Record<ContractId, Advice>> = {
+  addSsoDomain: setUpSso,
+  deleteSso: setUpSso,
+  getSso: setUpSso,
+};
+
 /** By the name of the error; those of an operation's own rules are asked first. */
 const BY_NAME: Readonly<Record<string, Advise>> = {
   missing_api_key: (_, key) => setOne(key),
@@ -156,8 +161,8 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
     command: ['teams resume', 'TEAM'],
   }),
   invalid_permission: aboutPermission,
-  not_found: ({ path, query, sent }) =>
-    firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
+  not_found: ({ operation, path, query, sent }) =>
+    NOT_THERE[operation] ?? firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
   resource_locked: (fault) => takenBy(fault),
   validation_error: (fault) => fieldsOf(fault) ?? listenInstead(fault) ?? takenBy(fault),
   invalid_parameter: (fault) => fieldsOf(fault) ?? parametersOf(fault) ?? takenBy(fault),

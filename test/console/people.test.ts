@@ -74,6 +74,39 @@ describe('the console of a person', () => {
     ada = await people.session(ada, team.id);
   });
 
+  it('sets single sign-on up, and adds a domain to it', async () => {
+    await go('sso', 'Single sign-on not found');
+    await seat.press('u');
+    await seat.sees('client secret');
+    await seat.type('https://id.example.com');
+    await seat.press('Tab');
+    await seat.type('rasket');
+    await seat.press('Tab');
+    await seat.type('very secret');
+    await seat.sees('•••••••••••');
+    await seat.press('C-s');
+    await seat.sees('Single sign-on is by https://id.example.com');
+    await seat.sees(/Status +no_domain/);
+    await seat.press('a');
+    await seat.sees('domain *');
+    await seat.type('people.example');
+    await seat.press('Enter');
+    await seat.sees('_rasket-sso.people.example');
+    const at = `/teams/${team.id}/sso`;
+    expect((await ada.call('GET', at)).body).toMatchObject({ client_id: 'rasket', domains: [{ status: 'pending' }] });
+    await seat.press('Escape');
+    await go('sso', /Status +no_domain/);
+    await keepFrame(seat, 'person/sso', 'no_domain');
+    await seat.press('v');
+    await seat.sees('domain *');
+    await seat.type('people.example');
+    await seat.press('Enter');
+    await seat.sees('people.example is not proven');
+    await seat.press('d');
+    await seat.sees(/Type https:\/\/id.example.com|id\.example\.com/);
+    await seat.press('Escape');
+  });
+
   it('works in another team from then on', async () => {
     expect((await ada.call('POST', '/teams', { name: 'Looms' })).status).toBe(201);
     await go('teams', 'Looms');

@@ -5,6 +5,10 @@ import { nameFields } from '../field-names.ts';
 
 export const addSsoCommands = (program: Command): void =>
   declareFamily(program, sso, {
+    shown: {
+      add: () => undefined,
+      show: async ({ terminal }, item) => (await import('./show.ts')).printSso(terminal, item as never),
+    },
     actions: {
       set: {
         add: (command) =>
