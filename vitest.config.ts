@@ -64,6 +64,7 @@ const onBoth = [
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/cli/users.test.ts',
   'test/api/accounts/{account-mail,invitation-sign-up,passwords,sign-up}.test.ts',
+  'test/api/ai/ai.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',

@@ -27,6 +27,7 @@ import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
 import { addWebhookCommands } from './commands/webhooks/index.ts';
 import {
+  ai,
   apiKeys,
   audit,
   contactProperties,
@@ -88,6 +89,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['sso', addSsoCommands],
   ['sessions', declare(sessions)],
   ['oauth-grants', declare(oauthGrants)],
+  ['ai', declare(ai)],
   ['usage', declare(usage)],
   ['metrics', addMetricsCommands],
   ['logs', (program) => declareFamily(program, logs, { add: (parent) => void declareTail(parent, logs.list) })],

@@ -46,6 +46,13 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
     callApi: createApiCall(http),
     fetch: createGuardedFetch(http),
     providers: createGuardedFetch({ ...http, allowPrivate: config.sso.allow_private }),
+    modelFetch: createGuardedFetch({ ...http, allowPrivate: [...http.allowPrivate, ...loopbackOf(config.ai.url)] }),
     ownConnections: createOwnConnections(),
   };
+}
+
+/** A name that turns out to be this machine's is not the operator's word for it. */
+function loopbackOf(url: string): string[] {
+  const host = URL.parse(url)?.hostname ?? '';
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host) ? ['127.0.0.0/8', '::1/128'] : [];
 }

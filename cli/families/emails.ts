@@ -1,5 +1,6 @@
 import type { EmailStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
+import { diagnosisInWords } from './ai.ts';
 import type { ItemOf } from './family.ts';
 import {
   actionOf,
@@ -254,6 +255,16 @@ export const emails = {
       path: { email_id: EMAIL },
       done: 'Canceled',
       only: SCHEDULED,
+    }),
+    actionOf('diagnoseEmail', {
+      verb: 'diagnose',
+      key: 'w',
+      summary: 'have it said in plain words what became of an email, and why',
+      description:
+        'Says in plain words what became of an email, the likely causes and what to do next. Where the operator of the server has chosen a model, it is told domains, states and times, and never an address, a subject or a body. The team has to have switched that on (team update --ai-assist); explain needs no model, and tells more.',
+      example: 'emails diagnose 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+      path: { email_id: EMAIL_OR_LATEST },
+      tell: diagnosisInWords,
     }),
   ],
 } satisfies Family;

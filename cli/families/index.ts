@@ -2,6 +2,7 @@
  * What the things of the API are, said once: their columns and fields, how they are listed and shown, and what can be done
  * to them. The command line and the console are drawn from it. It promises to be data: it calls nothing and prints nothing.
  */
+export { ai } from './ai.ts';
 export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { automationRuns, automations } from './automations.ts';

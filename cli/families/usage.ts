@@ -37,11 +37,15 @@ export const usage = {
   report: reportOf('getUsage', {
     summary: 'show how much of its plan your team has used',
     example: 'usage',
-    rows: ({ emails, domains, contacts, received_storage: stored }): Line[] => [
+    rows: ({ emails, domains, contacts, ai_credits: credits, received_storage: stored }): Line[] => [
       { what: 'emails today', ...emails.daily },
       { what: 'emails this month', ...emails.monthly },
       { what: 'domains', ...domains },
       { what: 'contacts', ...contacts },
+      {
+        ...{ what: 'AI credits', used: credits.used, limit: credits.limit },
+        ...(credits.next_increase_at === null ? {} : { resets_at: credits.next_increase_at }),
+      },
       { what: 'bytes of received mail', ...stored, isBytes: true },
     ],
     columns,

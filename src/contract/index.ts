@@ -104,6 +104,8 @@ export type OauthError = Schemas['OauthError'];
 export type OauthErrorCode = Schemas['OauthErrorCode'];
 
 export type UsageObject = Schemas['Usage'];
+export type SuggestSubjectLinesRequest = Schemas['SuggestSubjectLinesRequest'];
+export type DraftEmailBodyRequest = Schemas['DraftEmailBodyRequest'];
 
 export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];

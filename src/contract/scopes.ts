@@ -19,9 +19,9 @@ export const SCOPES = {
   'logs:read': 'Read the logs of your team’s API requests',
   'team:read': 'Read your team’s profile, plan and sender identity',
   'team:write': 'Change your team’s sender identity and settings',
-  // Named by the interface before any operation needs them.
+  'ai:use': 'Use the AI helpers, which cost credits and send what they are asked about to a model',
+  // Named by the interface before any operation needs it.
   'billing:read': 'Read what your team is billed; nothing of this service needs it yet',
-  'ai:use': 'Use the AI helpers; nothing of this service needs it yet',
 } as const;
 
 export type Scope = keyof typeof SCOPES;

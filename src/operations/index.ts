@@ -3,6 +3,7 @@
  * contract, an answer. HTTP is one adapter over them. The compiler asks for every operation of the contract.
  */
 import { accounts } from './accounts.ts';
+import { ai } from './ai.ts';
 import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit } from './audit.ts';
@@ -46,6 +47,7 @@ export { Answered, type OperationCtx, type OperationCtxFor, type Operations, typ
 
 export const operations: Operations = {
   ...accounts,
+  ...ai,
   ...apiKeys,
   ...attachments,
   ...audit,

@@ -103,6 +103,32 @@ describe('the configuration', () => {
     expect(() => Object.assign(config.delivery.retry_minutes, [0])).toThrow(TypeError);
   });
 
+  it.each([
+    'https://api.openai.com/v1',
+    'http://127.0.0.1:11434/v1',
+    'http://localhost:8080',
+    'http://[::1]:8080/v1',
+    'http://192.168.1.5:8000/v1',
+    '',
+  ])('names the server of a model as %j', (url) => {
+    expect(loadToml(`ai.url = "${url}"\nai.model = "m"`).config.ai.url).toBe(url);
+  });
+
+  it.each([
+    { url: 'http://api.example.com/v1', why: 'texts would cross the internet in clear' },
+    { url: 'http://203.0.113.7/v1', why: 'as by a public address' },
+    { url: 'https://user:key@api.example.com', why: 'a key stands in a file of its own' },
+    { url: 'https://api.example.com/v1/', why: 'a path is added behind it' },
+    { url: 'https://api.example.com/v1?key=1', why: 'a path is added behind it' },
+    { url: 'api.example.com', why: 'it is no URL' },
+  ])('refuses $url for the server of a model: $why', ({ url }) => {
+    expect(() => loadToml(`ai.url = "${url}"\nai.model = "m"`)).toThrow(/ai\.url/);
+  });
+
+  it('asks for the name of the model where its server is set', () => {
+    expect(() => loadToml('ai.url = "https://api.example.com/v1"')).toThrow(/ai\.model/);
+  });
+
   it('accepts macros of SPF beside its own placeholder', () => {
     const spf = 'v=spf1 exists:%{i}.spf.{host} -all';
     expect(loadConfig({ env: {}, overrides: { domains: { spf } } }).config.domains.spf).toBe(spf);

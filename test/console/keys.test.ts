@@ -295,7 +295,7 @@ describeAtTerminal('the keys of the console', () => {
 
   it('what applies to some emails alone is offered there, and says so elsewhere', async () => {
     await seat.press('2');
-    await seat.sees(/^› .*Your invoice/m, /^ \? (?:more )?keys.*s send +b batch +a create/m);
+    await seat.sees(/^› .*Your invoice/m, /^ \? (?:more )?keys.*s send +b batch +w diagnose/m);
     await seat.press('c');
     await seat.sees('cancel: only an email that is still scheduled.');
     await go('reschedule', 'reschedule: only an email that is still scheduled.');
@@ -307,7 +307,7 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('c');
     await seat.sees('y do it');
     await seat.press('y');
-    await seat.sees('Canceled  ', /^› .*canceled.*Later/m, /^ \? (?:more )?keys.*s send +b batch +a create/m);
+    await seat.sees('Canceled  ', /^› .*canceled.*Later/m, /^ \? (?:more )?keys.*s send +b batch +w diagnose/m);
   });
 
   it('a form says of each field once what is wrong with it, by the name that it has there', async () => {

@@ -2,6 +2,7 @@ import { removeEventsOf, removeOtherEvents } from '../../events/index.ts';
 import { nextTurn } from '../../platform/clock/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { removeDiagnosesOf } from '../../resources/ai/index.ts';
 import { removeEndedRuns } from '../../resources/automation-runs/index.ts';
 import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
@@ -102,6 +103,7 @@ export function createRemoval(store: Store): () => Promise<Removed> {
       const goneIds = idsOf(gone);
       await removeSharesOf(tx, goneIds);
       await removeAttemptsOf(tx, goneIds);
+      await removeDiagnosesOf(tx, goneIds);
       return { emails: gone, events: goneIds.length === 0 ? 0 : await removeEventsOf(tx, goneIds) };
     });
     // After the commit: a crash in between leaves blobs without a row, which the daily sweep finds.

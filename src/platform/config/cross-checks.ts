@@ -20,6 +20,7 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkChoice('team.default_plan', config.team.default_plan, 'plans', config.plans),
     ...checkPlanNames(config),
     ...checkDnsProviders(config),
+    ...checkModel(config),
   ];
 }
 
@@ -105,6 +106,12 @@ function checkRetries({ delivery }: Config): Conflict[] {
     conflicts.push({ keys: ['delivery.retry_minutes', 'delivery.give_up_hours'], text });
   }
   return conflicts;
+}
+
+function checkModel({ ai }: Config): Conflict[] {
+  if (ai.url === '' || ai.model !== '') return [];
+  const text = 'ai.url is set but ai.model is empty; name the model that its server is to answer with';
+  return [{ keys: ['ai.url', 'ai.model'], text }];
 }
 
 function checkChoice(

@@ -63,6 +63,11 @@ export const apiTokenOrEmpty = secret(
   (value) => (value === '' ? '' : '***'),
 );
 
+export const modelUrlOrEmpty = textOrEmpty(
+  'an https URL without a query, a user or a trailing slash, such as https://api.openai.com/v1, or one with http on this machine or a private address',
+  isModelUrl,
+);
+
 export const originOrEmpty = textOrEmpty(
   'an http or https origin without path, user or trailing slash, such as https://mail.example.com',
   isOrigin,
@@ -75,6 +80,16 @@ export const postgresUrlOrEmpty = secret(
   ),
   (value) => (value === '' ? '' : (readPostgresUrl(value)?.masked ?? '***')),
 );
+
+function isModelUrl(value: string): boolean {
+  if (!/^https?:\/\/[^\\?#@\s]+[^/\\?#@\s]$/.test(value) || !URL.canParse(value)) return false;
+  const { protocol, hostname } = new URL(value);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (protocol === 'https:' || host === 'localhost') return true;
+  return (
+    isAddress(host) && ['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'].includes(ipaddr.process(host).range())
+  );
+}
 
 function isTsigSecret(value: string): boolean {
   const bytes = Buffer.from(value, 'base64');

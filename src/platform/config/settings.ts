@@ -215,6 +215,15 @@ export const sections = {
     sign_up: oneOf(['invitation', 'open', 'closed']),
     mail_from: textOrEmpty('a bare address, such as accounts@example.com', isBareAddress),
   },
+  ai: {
+    kind: oneOf(['openai', 'anthropic']),
+    url: network.modelUrlOrEmpty,
+    model: textOrEmpty('the name of a model, at most 200 characters without spaces', (value) =>
+      /^[\x21-\x7e]{1,200}$/.test(value),
+    ),
+    key_file: filePathOrEmpty,
+    timeout_seconds: integer({ min: 1, max: 600, ...seconds }),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),
@@ -234,6 +243,7 @@ export const entrySections = {
       contact_limit: integer({ min: 0, max: 1_000_000_000, unit: 'contacts' }),
       webhook_endpoint_limit: integer({ min: 0, max: 10_000, unit: 'endpoints' }),
       retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
+      ai_credits: integer({ min: 0, max: 1_000_000_000, unit: 'answers of the AI helpers a month' }),
       received_daily_cap: integerOrNone({ max: 1_000_000_000, unit: 'received emails a day; 0 for no limit' }),
       received_storage_mb: integer({ min: 0, max: 1_000_000_000, unit: 'MiB' }),
     },

@@ -21,6 +21,8 @@ export interface Net {
   fetch: GuardedFetch;
   /** HTTP to the providers that teams sign in through. */
   providers: Pick<GuardedFetch, 'send'>;
+  /** HTTP to the server of the model that the settings name; loopback where they name that. */
+  modelFetch: Pick<GuardedFetch, 'pool'>;
   /** Of deliveries, which may lead to a port of ours. */
   ownConnections: OwnConnections;
 }

@@ -1,13 +1,11 @@
 import type { UsageObject } from '../../contract/index.ts';
+import type { Plan } from '../../platform/config/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { countDomains } from '../domains/index.ts';
 import { countSegments } from '../segments/index.ts';
 import { planOf } from './plan-of.ts';
 import { storageOf } from './received-storage.store.ts';
 import { contactCount, usageOf, type Counts } from './usage.store.ts';
-
-/** Families that are not built yet have used nothing. */
-const NOTHING_YET = 0;
 
 /** How many broadcasts there are is the broadcasts' to say, and those know the plan. */
 export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number }): Promise<UsageObject> {
@@ -31,13 +29,19 @@ export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number })
     contacts: { used: contacts, limit: plan.contact_limit },
     segments: { used: segments, limit: null },
     broadcasts: { used: broadcasts, limit: null },
-    ai_credits: { used: NOTHING_YET, limit: 0, next_increase_at: null },
+    ai_credits: aiCreditsOf(plan, usage.monthly, month),
     automation_runs: { used: usage.monthly.automation_run, limit: null, resets_at: month },
     domains: { used: domains, limit: plan.domain_limit },
     received_storage: { used: stored, limit: plan.received_storage_mb * 1024 * 1024 },
     rate_limit: { limit: store.config.rate_limit.requests_per_second, duration: '1s' },
   };
 }
+
+/** Where there are none to be had, none will be next month. */
+const aiCreditsOf = ({ ai_credits: limit }: Plan, { ai_answer: used }: Counts, month: string) => ({
+  ...{ used, limit },
+  next_increase_at: limit === 0 ? null : month,
+});
 
 /** The two limits are those of transactional mail; marketing has a quota of its own. */
 const emailsOf = ({ transactional, marketing, received }: Counts) => ({

@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 
-export type UsageKind = 'transactional' | 'marketing' | 'received' | 'automation_run';
+export type UsageKind = 'transactional' | 'marketing' | 'received' | 'automation_run' | 'ai_answer';
 export type Counts = Record<UsageKind, number>;
 
 export interface Usage {
@@ -39,7 +39,7 @@ export async function usageOf(db: Executor, teamId: string, now: number): Promis
   const { day, month } = periodsOf(now);
   const sql = 'select period, kind, used from usage_counters where team_id = ? and period in (?, ?)';
   const rows = await db.all<{ period: string; kind: UsageKind; used: number }>(sql, [teamId, day, month]);
-  const none = (): Counts => ({ transactional: 0, marketing: 0, received: 0, automation_run: 0 });
+  const none = (): Counts => ({ transactional: 0, marketing: 0, received: 0, automation_run: 0, ai_answer: 0 });
   const usage: Usage = { daily: none(), monthly: none() };
   for (const row of rows) usage[row.period === day ? 'daily' : 'monthly'][row.kind] = Number(row.used);
   return usage;

@@ -84,6 +84,13 @@ const EXCEPTIONS: Record<string, [role: string, why: string]> = {
   removeTeamMember: ['viewer', 'everybody may leave; whom else one removes stands in a table of its own'],
   revokeOauthGrant: ['viewer', 'everybody may take back what they allowed; the rest is for admins'],
   listInvitations: ['admin', 'names addresses of people who are not in the team'],
+  getSso: ['admin', 'names the provider, and the client that the team is there'],
+  ...Object.fromEntries(
+    ['putSso', 'deleteSso', 'addSsoDomain', 'removeSsoDomain', 'verifySsoDomain'].map((id) => [
+      id,
+      ['owner', 'whoever decides by whom people are let in can become each of them'],
+    ]),
+  ),
   listAudit: ['admin', 'names people with the addresses that they came from'],
   previewBroadcast: ['viewer', 'reads, with more to say than fits a query'],
 };

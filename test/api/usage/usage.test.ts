@@ -38,7 +38,7 @@ describe('GET /usage', () => {
       contacts: { used: 0, limit: 1_000_000 },
       segments: { used: 0, limit: null },
       broadcasts: { used: 0, limit: null },
-      ai_credits: { used: 0, limit: 0, next_increase_at: null },
+      ai_credits: { used: 0, limit: 1000, next_increase_at: month },
       automation_runs: { used: 0, limit: null, resets_at: month },
       domains: { used: 0, limit: 100 },
       received_storage: { used: 0, limit: 10 * 1024 ** 3 },

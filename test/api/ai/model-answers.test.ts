@@ -1,0 +1,204 @@
+import http from 'node:http';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { answerJson, saysText, startModelServer, type Answering, type ModelServer } from '../../rig/model-server.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+const SUBJECTS = { suggestions: ['Closed on Friday'] };
+const KEY = 'sk-a-key-of-the-operator';
+/** The pages that a server shows to browsers. */
+const PAGE = '<!doctype html><html><body>502 Bad Gateway</body></html>';
+
+const withKey = (dataDir: string): void => writeFileSync(path.join(dataDir, 'model.key'), `${KEY}\n`, { mode: 0o600 });
+
+describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind) => {
+  let model: ModelServer;
+  let scene: Scene;
+  let team: Team;
+  beforeAll(async () => {
+    model = await startModelServer(kind, { key: KEY });
+    const ai = { ...model.settings(), key_file: 'model.key', timeout_seconds: 1 };
+    scene = await startScene({ config: { ai }, prepare: withKey });
+  });
+  afterAll(async () => {
+    await scene.close();
+    await model[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    team = await scene.team();
+    await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
+    model.calls.length = 0;
+  });
+
+  const ask = () => scene.api('POST', '/ai/subject-lines', { key: team.key, body: {} });
+  const used = async () => (await scene.api('GET', '/usage', { key: team.key })).body.ai_credits.used as number;
+
+  it('is asked as its provider publishes, with the key of the file', async () => {
+    model.says(SUBJECTS);
+    expect((await ask()).body.suggestions).toEqual(SUBJECTS.suggestions);
+    expect(model.violations).toEqual([]);
+  });
+
+  it('is asked once more after an answer that does not fit, told what was wrong, and costs one credit', async () => {
+    model.says('Here are some subject lines: Closed!', SUBJECTS);
+    expect((await ask()).status).toBe(200);
+    expect(model.calls).toHaveLength(2);
+    expect(model.calls[0]?.system).not.toContain('earlier answer');
+    expect(model.calls[1]?.system).toContain('earlier answer');
+    expect(await used()).toBe(1);
+  });
+
+  it.each([
+    { what: 'prose', said: 'Here are some subject lines: Closed!' },
+    { what: 'half a JSON', said: '{"suggestions": ["Closed' },
+    { what: 'other JSON', said: { lines: ['Closed'] } },
+    { what: 'one field too many', said: { ...SUBJECTS, run: 'rm' } },
+    { what: 'an empty list', said: { suggestions: [] } },
+    { what: 'a line that is too long', said: { suggestions: ['x'.repeat(201)] } },
+    { what: 'a list of prototypes', said: '{"__proto__": {"suggestions": ["x"]}}' },
+    { what: 'nothing but control characters', said: { suggestions: ['\u0000\u0007'] } },
+  ])('$what, twice, is our failure and costs nothing', async ({ said }) => {
+    model.says(said);
+    expect(await ask()).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
+    expect(model.calls).toHaveLength(2);
+    expect(await used()).toBe(0);
+  });
+
+  const broken: { what: string; answer: Answering; calls: number; says: string }[] = [
+    { what: 'HTML', calls: 2, says: 'twice', answer: (response) => response.writeHead(200).end(PAGE) },
+    { what: 'an error page', calls: 1, says: '502', answer: (response) => response.writeHead(502).end(PAGE) },
+    { what: 'a key that is not accepted', calls: 1, says: '401', answer: (response) => answerJson(response, 401, {}) },
+    {
+      ...{ what: 'a redirect', calls: 1, says: '302' },
+      answer: (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+    },
+    {
+      ...{ what: '200 KB', calls: 2, says: 'twice' },
+      answer: (response) => answerJson(response, 200, { padding: 'x'.repeat(200_000) }),
+    },
+    {
+      ...{ what: '200 KB that nobody announced', calls: 2, says: 'twice' },
+      answer: (response) => {
+        response.writeHead(200);
+        for (let n = 0; n < 20; n++) response.write('x'.repeat(10_000));
+        response.end();
+      },
+    },
+    {
+      ...{ what: 'a length that is longer than the answer', calls: 1, says: 'broke off' },
+      answer: (response) => {
+        response.writeHead(200, { 'content-length': 500 }).write('{}');
+        setImmediate(() => response.destroy());
+      },
+    },
+    {
+      ...{ what: 'bytes that are no HTTP', calls: 1, says: 'HTTP' },
+      answer: (response) => void response.socket?.end('hello, this is no HTTP\r\n\r\n'),
+    },
+    { what: 'the end of the connection', calls: 1, says: 'broke off', answer: (response) => response.destroy() },
+    { what: 'nothing, ever', calls: 1, says: 'too long', answer: () => undefined },
+    {
+      ...{ what: 'an answer that never ends', calls: 1, says: 'too long' },
+      answer: (response) => void response.writeHead(200).write('{"choices": ['),
+    },
+  ];
+  it.each(broken)('$what is our failure, and costs nothing', async ({ answer, calls, says }) => {
+    model.answers(answer);
+    const { status, body } = await ask();
+    expect([status, body.name]).toEqual([503, 'service_unavailable']);
+    expect(body.message).toContain(says);
+    expect(model.calls).toHaveLength(calls);
+    expect(await used()).toBe(0);
+  });
+
+  it('a caller who goes in between is no more waited for, and pays nothing', async () => {
+    const { promise: isCut, resolve: cut } = Promise.withResolvers<void>();
+    model.answers((response) => void response.on('close', () => cut()));
+    const headers = { authorization: `Bearer ${team.key}`, 'content-type': 'application/json', 'user-agent': 'test' };
+    const request = http.request(`${scene.url}/ai/subject-lines`, { method: 'POST', headers });
+    request.on('error', () => undefined).end('{}');
+    await model.until(1);
+    request.destroy();
+    await isCut;
+    model.says(SUBJECTS);
+    expect((await ask()).status).toBe(200);
+    expect(await used()).toBe(1);
+  });
+
+  it('no key and no text of a team gets into the log', async () => {
+    model.answers((response) => answerJson(response, 400, { error: { type: 'bad', message: `${KEY} asked PLANTED` } }));
+    const body = { text: 'PLANTED' };
+    await scene.api('POST', '/ai/subject-lines', { key: team.key, body });
+    const lines = scene.log.join('\n');
+    expect(lines).toContain('the model did not answer as it should');
+    for (const secret of [KEY, 'PLANTED']) expect(lines).not.toContain(secret);
+  });
+});
+
+describe('a server of chat completions', () => {
+  const fenced = `<think>Let me see.</think>\n\`\`\`json\n${JSON.stringify(SUBJECTS)}\n\`\`\``;
+
+  it.each([
+    {
+      why: 'that knows no schemas is asked without',
+      answers: [refusing, saysText('prose'), saysText(JSON.stringify(SUBJECTS))],
+      calls: 3,
+    },
+    { why: 'that puts its JSON between fences, behind thoughts, is understood', answers: [saysText(fenced)], calls: 1 },
+    { why: 'that answers in parts is understood', answers: [inParts], calls: 1 },
+  ])('$why', async ({ answers, calls }) => {
+    await using model = await startModelServer('openai');
+    await using scene = await startScene({ config: { ai: model.settings() } });
+    const team = await scene.team();
+    await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
+    model.answers(...answers);
+    const { status, body } = await scene.api('POST', '/ai/subject-lines', { key: team.key, body: {} });
+    expect([status, body.suggestions]).toEqual([200, SUBJECTS.suggestions]);
+    expect(model.calls.map(({ withSchema }) => withSchema)).toEqual([true, false, false].slice(0, calls));
+    expect(model.violations).toEqual([]);
+  });
+
+  it('that is named by its address is reached on loopback, and one that is named by a name is not', async () => {
+    await using model = await startModelServer('openai');
+    const { port } = new URL(model.settings().url);
+    for (const [url, status] of [
+      [`http://localhost:${port}/v1`, 200],
+      [`https://model.test:${port}/v1`, 503],
+    ] as const) {
+      await using scene = await startScene({ config: { ai: { ...model.settings(), url } } });
+      scene.dns.set('model.test', 'A', ['127.0.0.1']);
+      const team = await scene.team();
+      await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
+      model.says(SUBJECTS);
+      const answer = await scene.api('POST', '/ai/subject-lines', { key: team.key, body: {} });
+      expect(answer.status).toBe(status);
+      if (status === 503) expect(answer.body.message).toContain('no address that may be reached');
+    }
+    expect(model.calls).toHaveLength(1);
+  });
+
+  it('whose key cannot be read is asked nothing', async () => {
+    await using model = await startModelServer('openai');
+    await using scene = await startScene({ config: { ai: { ...model.settings(), key_file: 'none.key' } } });
+    const team = await scene.team();
+    await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
+    const { status, body } = await scene.api('POST', '/ai/subject-lines', { key: team.key, body: {} });
+    expect([status, body.message]).toEqual([503, expect.stringContaining('key')]);
+    expect(model.calls).toEqual([]);
+  });
+});
+
+function refusing(...[response, { withSchema }]: Parameters<Answering>): void {
+  answerJson(response, withSchema ? 400 : 500, { error: { message: 'response_format is not supported' } });
+}
+
+function inParts(response: Parameters<Answering>[0]): void {
+  const content = [
+    { type: 'thinking', thinking: [] },
+    { type: 'text', text: JSON.stringify(SUBJECTS) },
+  ];
+  answerJson(response, 200, {
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
+  });
+}

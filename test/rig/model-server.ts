@@ -1,0 +1,150 @@
+/**
+ * The server of a model, on 127.0.0.1 without TLS, as the settings may name it. It holds every request against what its provider
+ * publishes and answers what the test says. `violations` has to stay empty.
+ *
+ *   await using model = await startModelServer('openai');
+ *   await using scene = await startScene({ config: { ai: model.settings() } });
+ */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { openaiRequest, anthropicRequest } from './model-requests.ts';
+
+export type ModelKind = 'openai' | 'anthropic';
+
+export interface ModelCall {
+  path: string;
+  headers: IncomingMessage['headers'];
+  /** Everything that was sent, as it was sent. */
+  text: string;
+  system: string;
+  user: string;
+  withSchema: boolean;
+}
+
+/** What the model says, as JSON; or a function that answers by itself, or never. */
+export type Says = unknown;
+export type Answering = (response: ServerResponse, call: ModelCall) => void;
+
+export interface ModelServer extends AsyncDisposable {
+  kind: ModelKind;
+  calls: ModelCall[];
+  violations: string[];
+  settings(): { kind: ModelKind; url: string; model: string };
+  /** From now on, in this order; the last one for ever. */
+  says(...answers: Says[]): void;
+  answers(...answers: Answering[]): void;
+  /** Resolves when that many calls have come. */
+  until(count: number): Promise<void>;
+}
+
+const MODEL = 'model-1';
+const ajv = new Ajv2020({ allErrors: true, strict: false });
+const checks = { openai: ajv.compile(openaiRequest), anthropic: ajv.compile(anthropicRequest) };
+const PATHS = { openai: '/v1/chat/completions', anthropic: '/v1/messages' };
+
+/** With a key, it is asked for. */
+export async function startModelServer(kind: ModelKind, { key = '' } = {}): Promise<ModelServer> {
+  const sockets = new Set<Socket>();
+  let answers: Answering[] = [];
+  let waiters: (() => void)[] = [];
+  const model: ModelServer = {
+    ...{ kind, calls: [], violations: [] },
+    settings() {
+      const { port } = server.address() as AddressInfo;
+      return { kind, model: MODEL, url: `http://127.0.0.1:${port}${kind === 'openai' ? '/v1' : ''}` };
+    },
+    says: (...said) =>
+      void (answers = said.map((one) => (response) => answerJson(response, 200, inEnvelope(kind, one)))),
+    answers: (...given) => void (answers = given),
+    async until(count) {
+      while (model.calls.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  const server = http.createServer((request, response) => {
+    void textOf(request).then((text) => {
+      const call = callOf(kind, request, text);
+      model.violations.push(...violationsOf(kind, { request, text, key }));
+      model.calls.push(call);
+      const answer = answers.length > 1 ? answers.shift() : answers[0];
+      answer?.(response, call);
+      const waiting = waiters;
+      waiters = [];
+      for (const look of waiting) look();
+    });
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return model;
+}
+
+export function answerJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+/** A text in the place of JSON. */
+export const saysText =
+  (text: string): Answering =>
+  (response) =>
+    answerJson(response, 200, completion(text));
+
+function inEnvelope(kind: ModelKind, said: Says): object {
+  if (kind === 'openai') return completion(typeof said === 'string' ? said : JSON.stringify(said));
+  const content =
+    typeof said === 'string' ? { type: 'text', text: said } : { type: 'tool_use', id: 'toolu_1', input: said };
+  return { id: 'msg_1', type: 'message', role: 'assistant', model: MODEL, stop_reason: 'tool_use', content: [content] };
+}
+
+const completion = (content: string) => ({
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: MODEL },
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content, refusal: null } }],
+});
+
+function callOf(kind: ModelKind, { url = '', headers }: IncomingMessage, text: string): ModelCall {
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const messages = body['messages'] as { role: string; content: string }[];
+  const said = (role: string): string => messages.find((one) => one.role === role)?.content ?? '';
+  const system = kind === 'openai' ? said('system') : String(body['system']);
+  return {
+    path: url,
+    headers,
+    text,
+    system,
+    user: said('user'),
+    withSchema: 'response_format' in body || 'tools' in body,
+  };
+}
+
+function violationsOf(
+  kind: ModelKind,
+  { request, text, key }: { request: IncomingMessage; text: string; key: string },
+): string[] {
+  const { method, url, headers } = request;
+  const check = checks[kind];
+  const isFit = check(JSON.parse(text));
+  const wanted =
+    kind === 'openai'
+      ? { authorization: key === '' ? undefined : `Bearer ${key}` }
+      : { 'x-api-key': key === '' ? undefined : key, 'anthropic-version': '2023-06-01' };
+  const wrong = Object.entries({ ...wanted, 'content-type': 'application/json' })
+    .filter(([name, value]) => headers[name] !== value)
+    .map(([name, value]) => `${name} is ${String(headers[name])} and not ${String(value)}`);
+  return [
+    ...(method === 'POST' && url === PATHS[kind] ? [] : [`${method} ${url}`]),
+    ...(isFit ? [] : (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)),
+    ...wrong,
+  ];
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
