@@ -69,7 +69,8 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     return [`${name}: ${inList}`, ...(inList.includes(onItem) ? [] : [`${name}, an item: ${onItem}`])];
   });
   expect(screens.join('\n')).toMatchInlineSnapshot(`
-    "keys list: c create, u update, e revoke
+    "ai: s subject-lines, d draft
+    keys list: c create, u update, e revoke
     automations list: c create, u update, s stop, d duplicate, e delete
     broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
     contacts imports: i import
@@ -81,7 +82,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     domains: a claim, z zone, n configure, i claim-status, m claim-verify, u update, v verify, o rotate, e regenerate, d delete
     domains: a claim, i claim-status, m claim-verify, z zone, n configure, u update, v verify, o rotate, e regenerate, d delete
     domains list: c create, a claim, u update, v verify, o rotate, e regenerate, d delete, z zone, n configure, i claim-status, m claim-verify
-    emails list: s send, b batch, e reschedule, c cancel, a create a link, v revoke a link
+    emails list: s send, b batch, e reschedule, c cancel, w diagnose, a create a link, v revoke a link
     images list: c upload, d delete
     inbound-rules list: c create, u update, d delete
     invitations list: c create, a accept, w withdraw
@@ -94,7 +95,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     received list: d delete
     segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
     sessions list: e end
-    shares: a create, v revoke, e reschedule an email, c cancel an email
+    shares: a create, v revoke, e reschedule an email, c cancel an email, w diagnose an email
     sso: u set, a add-domain, v verify-domain, m remove-domain, d remove
     suppressions list: a add, e remove
     team: u update
