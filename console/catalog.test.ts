@@ -86,7 +86,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     images list: c upload, d delete
     inbound-rules list: c create, u update, d delete
     invitations list: c create, a accept, w withdraw
-    members list: u update, d remove
+    members list: u update, n unlink, d remove
     oauth-grants list: e revoke
     team list: c create, s switch
     webhooks parked: e replay
@@ -96,6 +96,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     segments list: c create, p preview, u update, d delete, m metrics, a add-segment a segment, e remove-segment a segment
     sessions list: e end
     shares: a create, v revoke, e reschedule an email, c cancel an email, w diagnose an email
+    sso: u set, a add-domain, v verify-domain, m remove-domain, d remove
     suppressions list: a add, e remove
     team: u update
     templates list: c create, u update, p publish, d duplicate, e delete

@@ -70,6 +70,7 @@ function sectionsOf(family: Family): Section[] {
 
 /** The parameters that say which item of a family is meant: those of its detail, or else of what can be done to it. */
 export function itemKeys({ get, list, actions = [] }: Family): readonly string[] {
+  if (isAlone(get) && !list) return [];
   const outer = Object.keys(list?.path ?? {});
   const paths = [get, ...actions].map((one) => Object.keys(one?.path ?? {}));
   return paths.find((keys) => keys.length === outer.length + 1 && outer.every((key) => keys.includes(key))) ?? [];
@@ -124,7 +125,11 @@ export function actionsOf(family: Family, keys: readonly string[], isOnItem: boo
   const own = [family, ...withoutScreen]
     .flatMap(({ actions = [] }) => actions)
     .filter(
-      ({ path }) => (!isOnItem || keys.length === 0) && isSame(Object.keys(path), Object.keys(family.list?.path ?? {})),
+      ({ path }) =>
+        (!isOnItem || keys.length === 0) &&
+        (isAlone(family.get) && !family.list
+          ? keys.length === 0
+          : isSame(Object.keys(path), Object.keys(family.list?.path ?? {}))),
     );
   const toItem =
     keys.length === 0

@@ -24,6 +24,7 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   confirmation_template_id: () => ['listTemplates'],
   contact: () => ['listContacts'],
   contact_property_id: () => ['listContactProperties'],
+  domain: () => ['getSso'],
   domain_id: () => ['listDomains'],
   email_id: (path) => ('received_email_id' in path ? ['listReceivedEmails'] : ['listEmails']),
   event_id: (path) => ['listWebhookEvents', idIn(path, 'webhook_id')],
@@ -139,6 +140,18 @@ function seeSender({ from }: Path): Advice {
     : { words: 'See how the domain stands with', command: ['getDomain', domain] };
 }
 
+const setUpSso: Advice = {
+  words: 'Set it up with',
+  command: ['putSso', '--issuer', 'URL', '--client-id', 'ID', '--client-secret-file', '-'],
+};
+
+/** What a team has one of, or none yet. */
+const NOT_THERE: Partial<Record<ContractId, Advice>> = {
+  addSsoDomain: setUpSso,
+  deleteSso: setUpSso,
+  getSso: setUpSso,
+};
+
 /** By the name of the error; those of an operation's own rules are asked first. */
 const BY_NAME: Readonly<Record<string, Advise>> = {
   missing_api_key: (_, key) => setOne(key),
@@ -148,8 +161,8 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
     command: ['teams resume', 'TEAM'],
   }),
   invalid_permission: aboutPermission,
-  not_found: ({ path, query, sent }) =>
-    firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
+  not_found: ({ operation, path, query, sent }) =>
+    NOT_THERE[operation] ?? firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
   resource_locked: (fault) => takenBy(fault),
   validation_error: (fault) => fieldsOf(fault) ?? listenInstead(fault) ?? takenBy(fault),
   invalid_parameter: (fault) => fieldsOf(fault) ?? parametersOf(fault) ?? takenBy(fault),
@@ -186,6 +199,7 @@ const OF_PEOPLE: Partial<Record<ContractId, true>> = {
   getSession: true,
   updateTeamMember: true,
   removeTeamMember: true,
+  unlinkTeamMember: true,
 };
 
 const isPeoplesCall = (operation: ContractId): boolean =>

@@ -60,7 +60,7 @@ describe('the console of a person', () => {
     await seat.sees(/role +viewer/);
     for (let i = 0; i < 'viewer'.length; i++) await seat.press('BSpace');
     await seat.type('admin');
-    await seat.press('Enter');
+    await seat.press('Enter', 'Enter');
     await seat.sees('grace@people.example is admin now.');
   });
 
@@ -72,6 +72,37 @@ describe('the console of a person', () => {
     await seat.sees('Ended');
     expect((await ada.call('GET', '/auth/session')).status).toBe(401);
     ada = await people.session(ada, team.id);
+  });
+
+  it('sets single sign-on up, and adds a domain to it', async () => {
+    await go('sso', 'Single sign-on not found');
+    await seat.press('u');
+    await seat.sees('client secret');
+    await seat.type('https://id.example.com');
+    await seat.press('Tab');
+    await seat.type('rasket');
+    await seat.press('Tab');
+    await seat.type('very secret');
+    await seat.sees('•••••••••••');
+    await seat.press('C-s');
+    await seat.sees('Single sign-on is by https://id.example.com');
+    await seat.sees(/Status +no_domain/);
+    await seat.press('Escape');
+    await seat.press('a');
+    await seat.sees('domain *');
+    await seat.type('people.example');
+    await seat.press('Enter');
+    await seat.sees('_rasket-sso.people.example');
+    const at = `/teams/${team.id}/sso`;
+    expect((await ada.call('GET', at)).body).toMatchObject({ client_id: 'rasket', domains: [{ status: 'pending' }] });
+    await seat.press('Escape');
+    await go('sso', /Status +no_domain/);
+    await keepFrame(seat, 'person/sso', 'no_domain');
+    await seat.press('v');
+    await seat.sees('domain *');
+    await seat.type('people.example');
+    await seat.press('Enter');
+    await seat.sees('people.example is not proven');
   });
 
   it('works in another team from then on', async () => {
