@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
+import { closeMonths, noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import {
   createConfirmations,
@@ -47,10 +48,9 @@ import {
   createListeners,
   createWebhookSender,
   forgetListeners,
-  type Listeners,
   type WebhookSender,
 } from './flow/webhooks/index.ts';
-import { startHttp, type HttpPort } from './http/index.ts';
+import { startHttp, type HttpParts, type HttpPort } from './http/index.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
@@ -60,6 +60,7 @@ import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
+import { keepPlanTerms } from './resources/billing/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
@@ -78,6 +79,8 @@ export interface AppOptions extends WorldOptions {
   networkClock?: Clock;
   version: string;
   roles?: readonly Role[];
+  /** Who takes payments of teams; nobody unless given. */
+  payments?: PaymentProvider;
   /** An SMTP port that is taken is replaced by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
 }
@@ -157,8 +160,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const http =
-      tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue, node }));
+    const payments = options.payments ?? noPayments;
+    const stages = { accept, listeners, wakeQueue, node, payments };
+    const http = tracking && (await startHttpPort(world, options.version, { ...stages, tracking }));
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
     const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
@@ -192,6 +196,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function prepareData(world: World): Promise<void> {
   await migrateStore(world);
   await recogniseCopy(world);
+  await keepPlanTerms(world);
 }
 
 interface SmtpParts {
@@ -250,7 +255,7 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
 function startHttpPort(
   world: World,
   version: string,
-  stages: { accept: Accept; tracking: Tracking; listeners: Listeners; wakeQueue: () => void; node: Node },
+  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'payments'>,
 ): Promise<HttpPort> {
   const checks = {
     database: () => ping(world.db),
@@ -361,6 +366,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
+    { name: 'close-billing-months', schedule: '11 * * * *', run: () => closeMonths(world) },
     { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },

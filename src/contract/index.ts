@@ -98,6 +98,10 @@ export type TeamObject = Schemas['Team'];
 export type UpdateTeamRequest = Schemas['UpdateTeamRequest'];
 export type PostalAddress = Schemas['PostalAddress'];
 export type UsageObject = Schemas['Usage'];
+export type BillingObject = Schemas['Billing'];
+export type BillingPlan = Schemas['BillingPlan'];
+export type InvoiceObject = Schemas['Invoice'];
+export type InvoiceListItem = Schemas['InvoiceListItem'];
 
 export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];

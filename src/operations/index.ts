@@ -7,6 +7,7 @@ import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit } from './audit.ts';
 import { automations } from './automations.ts';
+import { billing } from './billing.ts';
 import { broadcasts } from './broadcasts.ts';
 import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
@@ -48,6 +49,7 @@ export const operations: Operations = {
   ...attachments,
   ...audit,
   ...automations,
+  ...billing,
   ...broadcasts,
   ...contactImports,
   ...contactProperties,
