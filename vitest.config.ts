@@ -49,7 +49,7 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
   'test/platform/*.test.ts',
-  'test/fault/{broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
+  'test/fault/{billing-kill,broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
   'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-mail,automations-model,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
   'test/flow/{broadcast-holds,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
@@ -61,6 +61,7 @@ const onBoth = [
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',
   'test/api/automations/{automations,graphs}.test.ts',
+  'test/api/billing/*.test.ts',
   'test/api/broadcasts/{broadcast-leases,broadcast-preview,broadcast-report,broadcasts,local-time,send-broadcast}.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',

@@ -44,12 +44,7 @@ import {
 } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
-import {
-  createListeners,
-  createWebhookSender,
-  forgetListeners,
-  type WebhookSender,
-} from './flow/webhooks/index.ts';
+import { createListeners, createWebhookSender, forgetListeners, type WebhookSender } from './flow/webhooks/index.ts';
 import { startHttp, type HttpParts, type HttpPort } from './http/index.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';

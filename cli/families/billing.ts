@@ -1,5 +1,16 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, detailOf, listOf, partsOf, reportOf, wide, type Family, type Field, type ItemOf, type Key } from './family.ts';
+import {
+  actionOf,
+  detailOf,
+  listOf,
+  partsOf,
+  reportOf,
+  wide,
+  type Family,
+  type Field,
+  type ItemOf,
+  type Key,
+} from './family.ts';
 
 type Plan = AnswerOf<'listBillingPlans'>['data'][number];
 type Invoice = ItemOf<'listInvoices'> | AnswerOf<'getInvoice'>;
@@ -58,7 +69,8 @@ export const billing = {
         'For an owner, where the operator lets owners do so. The month is charged by the days of each plan; a smaller plan may remove older content.',
       example: 'billing change pro',
       flags: { plan: planFlag },
-      tell: ({ plan, currency }) => `The plan is ${plan.name} now, at ${priced(plan.monthly_price_cents, currency)} a month.`,
+      tell: ({ plan, currency }) =>
+        `The plan is ${plan.name} now, at ${priced(plan.monthly_price_cents, currency)} a month.`,
     }),
     actionOf('createBillingCheckout', {
       verb: 'checkout',

@@ -21,7 +21,8 @@ export async function readSubscription(store: Store, provider: PaymentProvider, 
     if (!(await writeAnswer(tx, teamId, { question, row }))) return false;
     if (status === 'canceled') await changePlan(store, tx, teamId, config.team.default_plan);
     else if (status === 'active' && isPlan(config, plan)) await changePlan(store, tx, teamId, plan);
-    else if (status === 'active') log.warn({ teamId, plan }, 'a subscription is for a plan that the configuration does not have');
+    else if (status === 'active')
+      log.warn({ teamId, plan }, 'a subscription is for a plan that the configuration does not have');
     return true;
   });
 }

@@ -162,7 +162,7 @@ function checkPlanNames({ plans }: Config): Conflict[] {
 // Either alone would be a price that nobody pays, or emails beyond the included ones that cost nothing.
 function checkOverage({ plans }: Config): Conflict[] {
   return Object.entries(plans).flatMap(([plan, { overage_emails: emails, overage_per_1000_cents: price }]) => {
-    if ((emails > 0) === (price !== null)) return [];
+    if (emails > 0 === (price !== null)) return [];
     const [emailsKey, priceKey] = [`plans.${plan}.overage_emails`, `plans.${plan}.overage_per_1000_cents`];
     const text =
       price === null

@@ -207,8 +207,13 @@ export const sections = {
   },
   billing: {
     currency: text('three capital letters of ISO 4217, of a currency with hundredths, such as EUR', hasCents),
-    series: text('1 to 20 capital letters, digits and hyphens, such as INV', (value) => /^[A-Z0-9-]{1,20}$/.test(value)),
-    time_zone: text('the name of an IANA time zone, such as Europe/Berlin', (value) => findTimeZone(value) !== undefined),
+    series: text('1 to 20 capital letters, digits and hyphens, such as INV', (value) =>
+      /^[A-Z0-9-]{1,20}$/.test(value),
+    ),
+    time_zone: text(
+      'the name of an IANA time zone, such as Europe/Berlin',
+      (value) => findTimeZone(value) !== undefined,
+    ),
     issuer: textOrEmpty('a name and address of at most 500 characters on one line', (value) =>
       /^[^\p{Cc}\p{Zl}\p{Zp}]{1,500}$/u.test(value),
     ),

@@ -72,9 +72,7 @@ export interface InvoiceRow {
 
 export async function insertInvoice(tx: Executor, row: InvoiceRow): Promise<void> {
   const columns = ['id', 'team_id', 'number', 'month', 'content', 'issued_at'];
-  await tx.insertMany('invoices', columns, [
-    [row.id, row.team_id, row.number, row.month, row.content, row.issued_at],
-  ]);
+  await tx.insertMany('invoices', columns, [[row.id, row.team_id, row.number, row.month, row.content, row.issued_at]]);
 }
 
 export const findInvoice = (db: Executor, teamId: string, id: string): Promise<InvoiceRow | undefined> =>

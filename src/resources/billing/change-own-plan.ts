@@ -36,4 +36,3 @@ async function mustFit(store: Store, tx: Executor, { teamId, plan }: { teamId: s
   const first = excess.map(({ says }) => says).join('; ');
   throw refuse('validation_error', { status: 422, say: `The plan ${plan.name} is too small for this team. ${first}.` });
 }
-

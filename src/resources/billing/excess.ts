@@ -17,7 +17,12 @@ export async function excessOf(
   const uses = [
     { used: await countDomains(db, teamId), limit: plan.domain_limit, what: 'domains', first: remove },
     { used: await contactCount(db, teamId), limit: plan.contact_limit, what: 'contacts', first: remove },
-    { used: await countWebhooks(db, teamId), limit: plan.webhook_endpoint_limit, what: 'webhook endpoints', first: remove },
+    {
+      used: await countWebhooks(db, teamId),
+      limit: plan.webhook_endpoint_limit,
+      what: 'webhook endpoints',
+      first: remove,
+    },
     {
       used: Math.ceil((await storageOf(db, teamId)) / MIB),
       ...{ limit: plan.received_storage_mb, what: 'MiB of received mail', first: remove },

@@ -5,7 +5,14 @@ import type { Store } from '../../platform/store/index.ts';
 import { lockTeam } from '../access/index.ts';
 import { readAdminEmails } from './admin-emails.ts';
 import { readTeamName } from './team-name.ts';
-import { changeTeam, findNamedTeam, insertTeamPlan, type RiskState, type TeamColumns, type TeamRow } from './teams.store.ts';
+import {
+  changeTeam,
+  findNamedTeam,
+  insertTeamPlan,
+  type RiskState,
+  type TeamColumns,
+  type TeamRow,
+} from './teams.store.ts';
 
 export interface TeamChange {
   /** The slug stays: it stands in commands and notes. */
