@@ -23,34 +23,42 @@ const plain = ['contract', 'config', 'install', 'protocol', 'rig', 'vectors'].ma
 // have one to give to a scene.
 const withoutDatabase = [
   'test/sdk/samples.test.ts',
+  'test/flow/bill-month.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
-  'test/cli/{advice,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
+  'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
-// bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by another.
+// bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by files of onBoth.
+// Values that a dialect could refuse, orders, races and fairness stay on both.
 const onSqliteAlone = [
   'test/cli/{audience-files,first-email,images,people,sessions,starts,storage,tail,teams,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/api/conventions/{bodies,bodies-in-hand,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
-  'test/api/conventions/{rate-limit,reach,unread-answers}.test.ts',
+  'test/api/conventions/{order-of-faults,rate-limit,reach,roles,unread-answers}.test.ts',
+  'test/api/attachments/download-attachment.test.ts',
+  'test/api/dns/cloudflare.test.ts',
   'test/api/domains/{diagnosis,diagnosis-settings,spf-includes}.test.ts',
   'test/api/emails/{attachment-paths,header-injection}.test.ts',
+  'test/api/metrics/metrics-parameters.test.ts',
   'test/api/shares/share-page.test.ts',
   'test/api/webhooks/hostile-endpoints.test.ts',
-  'test/flow/enforced-tls.test.ts',
+  'test/flow/{enforced-tls,webhooks-answers}.test.ts',
   'test/sdk/webhooks.test.ts',
-  'test/smtp/{slow-clients,submission-dialogues,submission-memory}.test.ts',
-  'test/smtp/receiving/{content-memory,costly-messages,large-message-memory,relay-and-smuggling,transcripts}.test.ts',
+  'test/smtp/{crowded-ports,delivery-notices,own-mail,slow-clients,submission-dialogues}.test.ts',
+  'test/smtp/{submission-limits,submission-memory,submission-smuggling,submitted-rules}.test.ts',
+  'test/smtp/receiving/{content-memory,costly-messages,forwarding,large-message-memory,relay-and-smuggling}.test.ts',
+  'test/smtp/receiving/{screening,transcripts}.test.ts',
 ];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 // What `npm test` runs on PostgreSQL as well: what a dialect can change (the database seam, claims, faults, races, models, paging,
 // search, filters, query plans) and one file of each family. `StoresOnPostgres` fails the run when these files leave a function of
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
+  'test/pages/*.test.ts',
   'test/platform/*.test.ts',
   'test/fault/{billing-kill,broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
-  'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-mail,automations-model,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
+  'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-locks,automations-mail,automations-model,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
   'test/flow/{broadcast-holds,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
@@ -81,11 +89,13 @@ const onBoth = [
   'test/api/mfa/*.test.ts',
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',
+  'test/api/oauth/{attacks,consent,oauth,register}.test.ts',
   'test/api/queue/queue.test.ts',
   'test/api/received-emails/{read-received,search-received}.test.ts',
   'test/api/segments/{filter-model,segments}.test.ts',
   'test/api/sessions/*.test.ts',
   'test/api/shares/{create-share,link-ends}.test.ts',
+  'test/api/sso/*.test.ts',
   'test/api/suppressions/{search-suppressions,suppressed-mail,suppressions}.test.ts',
   'test/api/teams/{own-teams,team}.test.ts',
   'test/api/templates/{publish-template,send-with-template}.test.ts',
@@ -123,7 +133,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
-    setupFiles: ['test/rig/leaves-nothing.ts'],
+    setupFiles: ['test/rig/leaves-nothing.ts', 'test/rig/asserts-something.ts'],
     reporters: ['default', new SlowestFiles(), new StoresOnPostgres()],
     passWithNoTests: false,
     sequence: { sequencer: SlowestFirst },

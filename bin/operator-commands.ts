@@ -275,6 +275,13 @@ function addTeamChanges(teams: Command): void {
     'accept the keys of a suspended team again, and send the mail that rested',
     'resume marketing',
   ).action(async (team, options) => (await import('./commands/teams.ts')).resumeTeam(team, options));
+  declare(
+    'sso-off',
+    'let the people of a team sign in with passwords again, when its single sign-on locks everybody out',
+    "sso-off marketing --reason 'The provider is gone'",
+  )
+    .requiredOption('--reason <text>', 'why, on one line; the audit log of the team keeps it')
+    .action(async (team, options) => (await import('./commands/teams.ts')).stopSso(team, options));
 }
 
 function addSending(program: Command): void {

@@ -6,6 +6,7 @@
 import type { Command } from 'commander';
 import { addAccessCommands } from './commands/access.ts';
 import { addAttachmentCommands } from './commands/attachments/index.ts';
+import { addAutomationCommands } from './commands/automations/index.ts';
 import { addBroadcastCommands } from './commands/broadcasts/index.ts';
 import { addCustomEventCommands } from './commands/custom-events/index.ts';
 import { addContactCommands } from './commands/contacts/index.ts';
@@ -27,8 +28,6 @@ import { addWebhookCommands } from './commands/webhooks/index.ts';
 import {
   apiKeys,
   audit,
-  automationRuns,
-  automations,
   billing,
   billingPlans,
   contactProperties,
@@ -38,6 +37,7 @@ import {
   invoices,
   logs,
   members,
+  oauthGrants,
   operatorAudit,
   operatorFindings,
   queue,
@@ -81,13 +81,14 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['broadcasts', addBroadcastCommands],
   ['images', addImageCommands],
   ['events', addCustomEventCommands],
-  ['automations', declare(automations, automationRuns)],
+  ['automations', addAutomationCommands],
   ['suppressions', addSuppressionCommands],
   ['webhooks', addWebhookCommands],
   ['team', addTeamCommands],
   ['members', declare(members)],
   ['invitations', declare(invitations)],
   ['sessions', declare(sessions)],
+  ['oauth-grants', declare(oauthGrants)],
   ['usage', declare(usage)],
   ['billing', declare(billing, billingPlans, invoices)],
   ['metrics', addMetricsCommands],

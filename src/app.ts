@@ -45,7 +45,7 @@ import {
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, forgetListeners, type WebhookSender } from './flow/webhooks/index.ts';
-import { startHttp, type HttpParts, type HttpPort } from './http/index.ts';
+import { createUnknownProxy, startHttp, type HttpParts, type HttpPort, type UnknownProxy } from './http/index.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
@@ -57,12 +57,13 @@ import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
 import { keepPlanTerms } from './resources/billing/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
-import { certificateFindings, findingOf } from './resources/findings/index.ts';
+import { certificateFindings, findingOf, type Finding } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
 import { forgetAccountRequests } from './resources/accounts/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
+import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
@@ -155,9 +156,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const payments = options.payments ?? noPayments;
-    const stages = { accept, listeners, wakeQueue, node, payments };
-    const http = tracking && (await startHttpPort(world, options.version, { ...stages, tracking }));
+    const stages = { accept, listeners, wakeQueue, node };
+    const http = tracking && (await startHttpPort(world, options, { ...stages, tracking }));
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
     const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
@@ -249,14 +249,23 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
 
 function startHttpPort(
   world: World,
-  version: string,
-  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'payments'>,
+  { version, payments = noPayments }: AppOptions,
+  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node'>,
 ): Promise<HttpPort> {
   const checks = {
     database: () => ping(world.db),
     storage: () => world.blobs.check(),
   };
-  return startHttp({ world, version, checks, ...stages, document: loadContract() });
+  const unknownProxy = createUnknownProxy(world);
+  stages.node.watch(() => proxyFindings(unknownProxy));
+  return startHttp({ world, version, payments, checks, ...stages, unknownProxy, document: loadContract() });
+}
+
+function proxyFindings({ seen }: UnknownProxy): Finding[] {
+  const proxy = seen();
+  if (!proxy) return [];
+  const summary = `${proxy.address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
+  return [findingOf('proxy_not_trusted', { summary, subjects: [proxy.address], since: proxy.since })];
 }
 
 /** The node begins to report, also what is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */
@@ -355,6 +364,8 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
     { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
+    { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },
+    { name: 'remove-unused-oauth', schedule: '17 5 * * *', run: () => removeUnusedOauth(world) },
     { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
     { name: 'remove-device-logins', schedule: '35 * * * *', run: () => removeExpiredDeviceLogins(world) },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },

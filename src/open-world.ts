@@ -45,6 +45,7 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
     }),
     callApi: createApiCall(http),
     fetch: createGuardedFetch(http),
+    providers: createGuardedFetch({ ...http, allowPrivate: config.sso.allow_private }),
     ownConnections: createOwnConnections(),
   };
 }

@@ -6,13 +6,15 @@ import { removeAllAccountRequests } from './resources/accounts/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
 import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
+import { endAllTokens } from './resources/oauth/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
 import { endAllChallenges } from './resources/sessions/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
  * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. Nobody is signed in there, and no link of a mail about an account works. Answers whether this is a copy that was not recognised before.
+ * sends no more. Nobody is signed in there, no app is let in, and no link of a mail about an account works. Answers whether this is
+ * a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
   const { clock, dataDir, db, log } = store;
@@ -27,6 +29,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     // One that has ended since the copy was made would live again.
     await endAllSessions(tx);
     await removeAllDeviceLogins(tx);
+    await endAllTokens(tx);
     // So would a link to a new password, and a mail about it would be sent twice.
     await removeAllAccountRequests(tx);
     await endAllChallenges(tx);

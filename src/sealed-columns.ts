@@ -2,6 +2,7 @@ import { SEALED_LISTENER_SECRETS } from './flow/webhooks/index.ts';
 import type { SealedColumn } from './platform/secrets/index.ts';
 import { SEALED_DKIM_KEYS } from './resources/domains/index.ts';
 import { SEALED_MFA_SECRETS } from './resources/mfa/index.ts';
+import { SEALED_SSO_SECRETS } from './resources/sso-rows/index.ts';
 import { SEALED_WEBHOOK_SECRETS } from './resources/webhooks/index.ts';
 
 /** Every column whose texts are sealed with the instance key. */
@@ -10,4 +11,5 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   SEALED_MFA_SECRETS,
   ...SEALED_WEBHOOK_SECRETS,
   SEALED_LISTENER_SECRETS,
+  SEALED_SSO_SECRETS,
 ];

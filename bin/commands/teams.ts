@@ -6,6 +6,7 @@ import {
   type TeamChange,
   type TeamRow,
 } from '../../src/resources/teams/index.ts';
+import { stopEnforcingSso } from '../../src/resources/sso/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { formatTime, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
@@ -68,6 +69,35 @@ export const resumeTeam = (team: string, options: Options): Promise<void> =>
     options,
   );
 
+/** The connection stays, and an owner can enforce it again. */
+export async function stopSso(team: string, options: Options & { reason: string }): Promise<void> {
+  const reason = readReason(options.reason);
+  const stop = (store: Store) => stopEnforcingSso(store, team);
+  const audit = { action: 'team_sso.switched_off', about: aboutTeam(team), details: { reason } };
+  const row = rowOf(
+    await whereListed(LIST, options, () => withStore(readConfig(options), dataFolder(options), stop, { audit })),
+  );
+  if (options.json) return console.log(JSON.stringify(row));
+  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(
+    `${row.name} does not enforce single sign-on any more: its people sign in with passwords as well, and who has none can have one mailed.`,
+  );
+}
+
+const REASON_CHARS_MAX = 500;
+
+function readReason(text: string): string {
+  const reason = text.trim();
+  if (reason !== '' && reason.length <= REASON_CHARS_MAX && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(reason)) return reason;
+  throw new OperatorFault(`--reason is one line of 1 to ${REASON_CHARS_MAX} characters`, 'usage');
+}
+
+const aboutTeam =
+  (team: string) =>
+  async ({ db }: Store) => {
+    const id = (await findNamedTeam(db, team))?.id;
+    return id === undefined ? {} : { teamId: id, subjectId: id };
+  };
+
 interface Change {
   action: string;
   wanted: TeamChange;
@@ -76,12 +106,8 @@ interface Change {
 
 async function change(team: string, { action, wanted, tell }: Change, options: Options): Promise<void> {
   const config = readConfig(options);
-  const about = async ({ db }: Store) => {
-    const id = (await findNamedTeam(db, team))?.id;
-    return id === undefined ? {} : { teamId: id, subjectId: id };
-  };
   const administer = (store: Store) => administerTeam(store, team, wanted);
-  const audit = { action, about, details: { ...wanted } };
+  const audit = { action, about: aboutTeam(team), details: { ...wanted } };
   const changed = () => withStore(config, dataFolder(options), administer, { audit });
   const row = rowOf(await whereListed(LIST, options, changed));
   if (options.json) return console.log(JSON.stringify(row));

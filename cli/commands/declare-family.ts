@@ -4,14 +4,25 @@ import { act, declareCommand, wholeNumber } from './declare.ts';
 import { declareAction, type ActionByHand } from './declare-action.ts';
 import { addFlags, addWords } from './declare-flags.ts';
 import type { Show } from './run-action.ts';
+import type { ListOptions } from './run-list.ts';
+import type { Session } from './session.ts';
 
 /** What of a family its page cannot say: commands of their own, and what some of its actions do beside the one call. */
 interface ByHand {
   add?: (parent: Command) => void;
   /** By their verbs. */
   actions?: Readonly<Record<string, ActionByHand>>;
+  /** What its list does beside showing its pages. */
+  list?: ListByHand;
   /** How one is shown, and the options of that. */
   shown?: { add: (command: Command) => void; show: Show };
+}
+
+interface ListByHand {
+  description?: string;
+  /** Options that stand for no filter. */
+  add: (command: Command) => void;
+  run: (session: Session, list: List, words: readonly (string | undefined)[], options: ListOptions) => Promise<void>;
 }
 
 /** Everything of a family that its page can say. Families that share a command share its page of help. */
@@ -27,7 +38,7 @@ export function declareFamily(program: Command, family: Family, byHand: ByHand =
   // Of several reports under one command the first is what it does by itself.
   if (report) declareReport(parent, report.verb, report, { isDefault: parent.commands.length === 0 });
   byHand.add?.(parent);
-  if (list) declareList(parent, family, list);
+  if (list) declareList(parent, family, list, byHand.list);
   if (get) declareGet(parent, family, get, byHand.shown);
   for (const action of actions) {
     // An item that is also looked at as an action has its command, and so has what another family shares.
@@ -41,8 +52,10 @@ const declareReport = (parent: Command, verb: string, report: Report, place = {}
     act(async (session) => (await import('./run-report.ts')).runReport(session, report)),
   );
 
-function declareList(parent: Command, family: Family, list: List): Command {
-  const command = declareCommand(parent, list.verb, list, { isDefault: family.isUsual === 'list' });
+function declareList(parent: Command, family: Family, list: List, byHand?: ListByHand): Command {
+  const { description } = byHand ?? {};
+  const declared = { ...list, ...(description === undefined ? {} : { description }) };
+  const command = declareCommand(parent, list.verb, declared, { isDefault: family.isUsual === 'list' });
   addWords(command, list.path);
   command.option('--limit <n>', 'how many to list; more than 100 come in several pages (default: 20)', countFromOne);
   command.option('--all', 'list all of them, page by page');
@@ -53,9 +66,12 @@ function declareList(parent: Command, family: Family, list: List): Command {
     command.option('--since <time>', 'not older than 30m, 2h, 7d or an ISO 8601 time: another way to say --start-date');
   }
   addFields(command).option('--wide', 'show every column, each row on one line');
+  byHand?.add(command);
   return command.action(
-    act(async (session, words, options) =>
-      (await import('./run-list.ts')).runList(session, { ...family, list }, words, options),
+    act(async (session, words, options: ListOptions) =>
+      byHand
+        ? byHand.run(session, list, words, options)
+        : (await import('./run-list.ts')).runList(session, { ...family, list }, words, options),
     ),
   );
 }

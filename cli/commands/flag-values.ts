@@ -21,10 +21,11 @@ export function flagValues(): ReadonlyMap<string, readonly string[]> {
     const { command, list, actions = [] } = family as families.Family;
     for (const { operation, verb, ...one } of [...(list ? [list] : []), ...actions]) {
       const fields = fieldsOf(contract, operations.get(operation));
-      for (const [field, { flag = field.replaceAll('_', '-') }] of Object.entries(
+      for (const [field, { flag = field.replaceAll('_', '-'), choices }] of Object.entries(
         'filters' in one ? one.filters : one.flags,
       )) {
-        const known = valuesOf(fields[field]);
+        // Where several may be named with commas, the contract has a pattern and no list.
+        const known = valuesOf(fields[field]) ?? choices;
         if (known) values.set(`${command} ${verb} --${flag}`, known);
       }
     }

@@ -5,6 +5,7 @@ import { openTable, shownFields, tableColumns } from '../output/index.ts';
 import { hintWide } from './hint-wide.ts';
 import { readFlags } from './read-flags.ts';
 import type { Session } from './session.ts';
+import { untilStopped } from './until-stopped.ts';
 
 const POLL_MS = 1000;
 const PAGE = 100;
@@ -53,27 +54,4 @@ export async function runTail(session: Session, list: List, options: TailOptions
 
 async function ask({ client }: Session, { operation }: List, query: object): Promise<ItemOf<ListOperation>[]> {
   return (await client.call(operation, { query } as CallOf<ListOperation>)).data;
-}
-
-/** Ctrl-C ends a tail as it is meant to end, with status 0. */
-function untilStopped(process: Session['process']): { within(ms: number): Promise<boolean> } {
-  let isStopped = false;
-  let wake = (): void => undefined;
-  process.once('SIGINT', () => {
-    isStopped = true;
-    wake();
-  });
-  return {
-    async within(ms) {
-      if (isStopped) return true;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, ms);
-        wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      return isStopped;
-    },
-  };
 }

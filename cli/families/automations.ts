@@ -152,6 +152,7 @@ export const automationRuns = {
       status: {
         value: '<statuses>',
         says: 'only those that are running, completed, failed or cancelled; several with commas',
+        choices: Object.keys(TONES),
       },
     },
     columns: runColumns,

@@ -73,6 +73,9 @@ const topic: Field<Email> = { name: 'topic_id', label: 'Topic', kind: 'id' };
 const text: Field<Email> = { name: 'text', label: 'Text', kind: 'body' };
 const html: Field<Email> = { name: 'html', label: 'HTML', kind: 'body' };
 
+/** Why there is neither. */
+const withheld: Field<Email> = { name: 'content_withheld', label: 'Withheld', kind: 'whole' };
+
 const SCHEDULED = {
   when: ({ last_event: now }: Email): boolean => now === 'scheduled',
   says: 'only an email that is still scheduled',
@@ -142,7 +145,7 @@ export const emails = {
     columns: [
       ...[id, created, state, to, subject],
       ...wide(from, cc, bcc, replyTo, scheduled, messageId, tags, topic),
-      ...asked(text, html),
+      ...asked(text, html, withheld),
     ],
     empty: 'There are no emails yet.',
   }),
@@ -150,7 +153,24 @@ export const emails = {
     summary: 'show one email and how far it has come',
     example: 'emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
     path: { email_id: EMAIL_OR_LATEST },
-    fields: [id, state, created, scheduled, from, to, cc, bcc, replyTo, subject, messageId, tags, topic, text, html],
+    fields: [
+      id,
+      state,
+      created,
+      scheduled,
+      from,
+      to,
+      cc,
+      bcc,
+      replyTo,
+      subject,
+      messageId,
+      tags,
+      topic,
+      withheld,
+      text,
+      html,
+    ],
     hint: ({ id: email, last_event }) =>
       ['plain', 'good'].includes(TONES[last_event])
         ? undefined

@@ -33,8 +33,9 @@ export const accessOf = (operation: Operation): Requirement => ({
 /** For whom an operation is run: a team, a user without regard to a team, an operator, or nobody in particular. */
 export type CallerKind = 'team' | 'user' | 'operator' | 'nobody';
 
-export function callerKindOf({ permission, role }: Requirement): CallerKind {
-  if (permission === 'none') return 'nobody';
+export function callerKindOf({ permission, scope, role }: Requirement): CallerKind {
+  // The steps of OAuth between an app and this service: their own credentials are no callers of the API.
+  if (permission === 'none' || (permission === null && scope === null)) return 'nobody';
   if (permission === 'operator') return 'operator';
   return permission === 'session' && role === null ? 'user' : 'team';
 }
@@ -45,7 +46,8 @@ export type Credential =
   | { kind: 'smtp_credential' }
   /** `role` is null while the user has no team, or has chosen none. */
   | { kind: 'session'; role: Role | null }
-  | { kind: 'oauth_grant'; scopes: readonly string[] }
+  /** `role` is that of the person who let the app in, in the team that it acts for. */
+  | { kind: 'oauth_grant'; scopes: readonly string[]; role: Role }
   | { kind: 'operator' }
   | { kind: 'job' };
 
@@ -71,7 +73,8 @@ export function reachOf(credential: Credential, requirement: Requirement): Reach
       return reachOfSession(credential.role, requirement);
     case 'oauth_grant':
       if (scope === null) return 'other_kind';
-      return credential.scopes.includes(scope) ? 'reached' : 'lacks_scope';
+      if (!credential.scopes.includes(scope)) return 'lacks_scope';
+      return requirement.role === null || isAtLeast(credential.role, requirement.role) ? 'reached' : 'lacks_role';
   }
 }
 
@@ -80,8 +83,10 @@ function reachOfSession(held: Role | null, { permission, role: least }: Requirem
   // An operation of a team that names no role is reached by no session.
   if (least === null) return permission === 'session' ? 'reached' : 'other_kind';
   if (held === null) return 'lacks_team';
-  return ROLES.indexOf(held) >= ROLES.indexOf(least) ? 'reached' : 'lacks_role';
+  return isAtLeast(held, least) ? 'reached' : 'lacks_role';
 }
+
+const isAtLeast = (held: Role, least: Role): boolean => ROLES.indexOf(held) >= ROLES.indexOf(least);
 
 /**
  * The schemes of `components.securitySchemes` by which an operation is reached: one of them is enough. A session comes with a
@@ -93,8 +98,8 @@ export function securityOf(requirement: Requirement): Record<string, string[]>[]
   return [{ bearer: [] }, ...(takesSession ? [{ session: [] }] : [])];
 }
 
-/** Who may call an operation over HTTP, as a sentence of its description. */
-export function describeAccess(requirement: Requirement): string {
+/** Who may call an operation over HTTP, as a sentence of its description; `other` is a credential of its own. */
+export function describeAccess(requirement: Requirement, other = ''): string {
   const { permission, scope } = requirement;
   if (permission === 'none') return 'Needs no credential.';
   const reaches = (credential: Credential): boolean => reachOf(credential, requirement) === 'reached';
@@ -104,8 +109,11 @@ export function describeAccess(requirement: Requirement): string {
   const ways = [
     key === undefined ? '' : `an API key with \`${key}\``,
     sessionInWords(reaches),
-    scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope] }) ? `an access token with \`${scope}\`` : '',
+    scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope], role: 'owner' })
+      ? `an access token with \`${scope}\``
+      : '',
     reaches({ kind: 'operator' }) ? 'the token of an operator' : '',
+    other,
   ].filter(Boolean);
   return ways.length === 0 ? 'No credential reaches it.' : `Needs ${listOf(ways)}.`;
 }

@@ -15,6 +15,7 @@ export type PageId =
   | 'getOpenapiYaml'
   | 'getOpenapiJson'
   | 'getSharePage'
+  | 'authorizeClient'
   | 'downloadAttachment'
   | 'downloadReceivedAttachment'
   | 'downloadReceivedRaw'

@@ -47,6 +47,13 @@ export interface Operation {
   'x-sdk'?: string;
   /** Whether it is taken from our own pages alone, although it takes no credential: it sets a cookie. */
   'x-same-origin'?: true;
+  /**
+   * Whether it is a step of OAuth between an app and this service. It checks what it is sent by the rules of OAuth, under which
+   * unknown fields are ignored, takes forms too, and is refused in the words of RFC 6749.
+   */
+  'x-oauth-flow'?: true;
+  /** A credential that this operation alone takes, in words; gone once it stands in the description. */
+  'x-own-credential'?: string;
   /** The action as which the audit log keeps every change that the operation makes. */
   'x-service-audit'?: string;
   /** Fields that are known and not to be sent here, and what the caller is told; named before any other fault of the body. */

@@ -5,6 +5,7 @@ import type { components } from './types.gen.ts';
 
 export { loadContract, formatContractYaml } from './load.ts';
 export { accessOf, callerKindOf, reachOf, ROLES, type CallerKind, type Requirement } from './access.ts';
+export { isScope, READING_SCOPES, SCOPE_NAMES, SCOPES, type Scope } from './scopes.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
   AnswerOf,
@@ -95,8 +96,13 @@ export type WebhookEventListItem = Schemas['WebhookEventListItem'];
 export type WebhookPayload = Schemas['WebhookPayload'];
 
 export type TeamObject = Schemas['Team'];
+export type PutSsoRequest = Schemas['PutSsoRequest'];
+export type UpdateTeamMemberRequest = Schemas['UpdateTeamMemberRequest'];
 export type UpdateTeamRequest = Schemas['UpdateTeamRequest'];
 export type PostalAddress = Schemas['PostalAddress'];
+export type OauthError = Schemas['OauthError'];
+export type OauthErrorCode = Schemas['OauthErrorCode'];
+
 export type UsageObject = Schemas['Usage'];
 export type BillingObject = Schemas['Billing'];
 export type BillingPlan = Schemas['BillingPlan'];

@@ -14,6 +14,8 @@ interface Short {
   content?: Record<string, MediaType>;
   'x-schema'?: string;
   'x-example'?: unknown;
+  /** Whether the same fields are taken as a form too. */
+  'x-form'?: boolean;
 }
 
 type Body = NonNullable<Operation['requestBody']>;
@@ -42,10 +44,11 @@ export function addJsonContent(document: OpenApiDocument): void {
 }
 
 function withContent<T extends Short | object>(written: T & Short, exampleOf: (name: string) => unknown): T {
-  const { 'x-schema': name, 'x-example': own, ...rest } = written;
+  const { 'x-schema': name, 'x-example': own, 'x-form': isForm, ...rest } = written;
   if (!name) return written;
   const media = { schema: { $ref: SCHEMAS + name }, example: own ?? exampleOf(name) };
-  return { ...rest, content: { 'application/json': media } } as unknown as T;
+  const content = { 'application/json': media, ...(isForm && { 'application/x-www-form-urlencoded': media }) };
+  return { ...rest, content } as unknown as T;
 }
 
 /**

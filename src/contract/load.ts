@@ -14,6 +14,7 @@ const MERGING = [
   'json-content.ts',
   'read-sources.ts',
   'render-types.ts',
+  'scopes.ts',
   'sdk-samples.ts',
   'shared-answers.ts',
   'usual-shapes.ts',

@@ -78,7 +78,8 @@ function checkHeaders(
 
 /** retry-after promises that waiting helps, so it stands with rate_limit_exceeded and nowhere else. */
 function checkRetryAfter(value: unknown, answer: Answer): string[] {
-  const isRateLimit = answer.status === 429 && nameOf(answer.body) === 'rate_limit_exceeded';
+  const isOfOauth = (answer.body as { error?: unknown } | null)?.error === 'invalid_request';
+  const isRateLimit = answer.status === 429 && (nameOf(answer.body) === 'rate_limit_exceeded' || isOfOauth);
   if (isRateLimit && value === undefined) return ['rate_limit_exceeded needs the header retry-after'];
   if (!isRateLimit && value !== undefined) return ['retry-after may stand with rate_limit_exceeded only'];
   return [];

@@ -7,6 +7,7 @@ import {
   type OrRef,
   type ResponseObject,
 } from './document.ts';
+import { describeScopes } from './scopes.ts';
 
 /**
  * What every operation answers alike, so that no family writes it: the tag of its file, the headers of every answer, and
@@ -20,7 +21,9 @@ export function addSharedAnswers(document: OpenApiDocument): void {
       if (!operation) continue;
       operation.responses = { ...sharedResponses(operation, { method, path }), ...operation.responses };
       operation.security = securityOf(accessOf(operation));
-      operation.description = `${operation.description.trim()}\n\n${describeAccess(accessOf(operation))}`;
+      const access = describeAccess(accessOf(operation), operation['x-own-credential']);
+      operation.description = `${operation.description.trim()}\n\n${access}`;
+      delete operation['x-own-credential'];
     }
   }
   const inline = Object.values(document.paths)
@@ -38,8 +41,12 @@ export function addTables(document: OpenApiDocument): void {
   );
   const roles = `## Roles\n\nA person in a team has one of these roles; each may also do what those before it may.\n\n${describeRoles()}`;
   const errors = ['## Errors', '', '| Name | Status | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
-  document.info.description = `${document.info.description?.trim() ?? ''}\n\n${roles}\n\n${errors}\n`;
+  document.info.description = `${document.info.description?.trim() ?? ''}\n\n${roles}\n\n${scopesTable()}\n\n${errors}\n`;
 }
+
+/** Every scope of an app that acts for a person. */
+const scopesTable = (): string =>
+  `## Scopes\n\nAn app that a person let in reaches what its scopes name, and never more than the person's role reaches at that moment.\n\n${describeScopes()}`;
 
 const ANSWER_HEADERS: Record<string, OrRef<Header>> = {
   'ratelimit-limit': { $ref: '#/components/headers/RateLimitLimit' },
@@ -48,11 +55,22 @@ const ANSWER_HEADERS: Record<string, OrRef<Header>> = {
   'x-request-id': { $ref: '#/components/headers/RequestId' },
 };
 
+/** What a step of OAuth may be refused with; a missing User-Agent is refused as everywhere. */
+const OAUTH_RESPONSES: Operation['responses'] = {
+  '400': { $ref: '#/components/responses/OauthRefused' },
+  '401': { $ref: '#/components/responses/OauthUnauthorized' },
+  '403': { $ref: '#/components/responses/UserAgentRequired' },
+  '429': { $ref: '#/components/responses/OauthLimited' },
+  '500': { $ref: '#/components/responses/OauthFailed' },
+  '503': { $ref: '#/components/responses/OauthUnavailable' },
+};
+
 function sharedResponses(
   operation: Operation,
   { method, path }: { method: string; path: string },
 ): Operation['responses'] {
   const takesCredential = operation['x-service-permission'] !== 'none';
+  if (operation['x-oauth-flow']) return OAUTH_RESPONSES;
   const names: [status: string, response: string, applies: boolean][] = [
     ['400', 'InvalidBody', method !== 'get'],
     ['401', 'Unauthorized', takesCredential],

@@ -11,6 +11,7 @@ import {
 import { Answered, operations, type OperationCtx, type OperationCtxFor } from '../operations/index.ts';
 import { audited } from '../resources/audit/index.ts';
 import { noteOf } from './audit-note.ts';
+import { bearerOf } from './authenticators.ts';
 import { browserOf } from './browser.ts';
 import { whenCallerGone } from './caller-gone.ts';
 import { checkBody } from './check-request.ts';
@@ -97,6 +98,7 @@ function contexts(validators: Validators, services: HttpServices): Contexts {
     nobody: ({ request, reply }) => ({
       store,
       browser: browserOf(store, request, reply),
+      bearer: bearerOf(request),
       requestId: request.id,
       services,
     }),

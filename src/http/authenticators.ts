@@ -4,6 +4,7 @@ import { Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Identity } from '../resources/access/index.ts';
 import { createAuthentication } from '../resources/api-keys/index.ts';
+import { ACCESS_PREFIX, createGrantAuthentication } from '../resources/oauth/index.ts';
 import { createOperatorAuthentication, OPERATOR_PREFIX } from '../resources/operators/index.ts';
 import { createSessionAuthentication, SESSION_COOKIE, SESSION_PREFIX } from '../resources/sessions/index.ts';
 import { cookieOf, mustBeSameOrigin } from './browser.ts';
@@ -20,9 +21,13 @@ export type Authenticator = ({ prefix: string } | { cookie: string }) & {
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
   { prefix: SESSION_PREFIX, identify: createSessionAuthentication(world, 'device') },
+  { prefix: ACCESS_PREFIX, identify: createGrantAuthentication(world) },
   { prefix: '', identify: createAuthentication(world) },
   { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world, 'browser') },
 ];
+
+export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
 /**
  * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
@@ -39,7 +44,7 @@ export function createCallerCheck(
 
   function identityOf(request: FastifyRequest): Promise<Identity> {
     const { headers } = request;
-    const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+    const token = bearerOf(request);
     if (token !== undefined) {
       const authenticator = byToken.find(({ prefix }) => token.startsWith(prefix));
       if (!authenticator) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
@@ -57,7 +62,7 @@ export function createCallerCheck(
   return async (request, operation) => {
     try {
       if (operation['x-same-origin']) mustBeSameOrigin(request, origin());
-      if (operation['x-service-permission'] === 'none') return undefined;
+      if (operation['x-service-permission'] === 'none' || operation['x-oauth-flow']) return undefined;
       return await identityOf(request);
     } catch (error) {
       if (error instanceof Refusal) await onRefused(request);

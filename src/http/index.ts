@@ -4,3 +4,4 @@
  */
 export { createAuthenticators, type Authenticator } from './authenticators.ts';
 export { startHttp, type HttpParts, type HttpPort } from './server.ts';
+export { createUnknownProxy, type UnknownProxy } from './unknown-proxy.ts';

@@ -7,6 +7,7 @@ import { listenWebhooks } from './event-stream.ts';
 import { createImage } from './image-upload.ts';
 import { createContactImport } from './import-upload.ts';
 import { sendInvoiceCsv, sendInvoicePage } from './invoices.ts';
+import { authorizeClient } from './oauth/authorize-client.ts';
 import type { Page } from './page.ts';
 import { sendReceivedAttachment, sendReceivedRaw } from './received-file.ts';
 import { getSharePage } from './share-page/index.ts';
@@ -30,6 +31,7 @@ export const pages: { [Id in PageId]: Page<Id> } = {
     return loadDocsScript();
   },
   getSharePage,
+  authorizeClient,
   downloadAttachment: sendAttachmentFile,
   downloadReceivedAttachment: sendReceivedAttachment,
   downloadReceivedRaw: sendReceivedRaw,

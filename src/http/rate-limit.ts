@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { clientKey } from '../platform/network/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { takeFromSharedBucket } from './rate-limit.store.ts';
@@ -27,11 +28,13 @@ interface Bucket {
 /** The bucket of callers without a credential, by network for IPv6: one customer has a whole network of addresses. */
 export const bucketOfAddress = (address: string): string => `address:${clientKey(address)}`;
 
+export const addressBucket = (request: FastifyRequest): string => bucketOfAddress(request.ip);
+
 const BUCKETS_MAX = 50_000;
 
 /**
- * A token bucket for each team, and for each address of callers without a credential. On PostgreSQL all nodes share the
- * teams' buckets; those of addresses are local to a node.
+ * A token bucket for each team's keys, for each person, and for each address of callers without a credential. On PostgreSQL all
+ * nodes share the teams' buckets; the others are local to a node.
  */
 export function createRateLimit(world: World): RateLimit {
   const { requests_per_second: perSecond, burst } = world.config.rate_limit;

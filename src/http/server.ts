@@ -1,4 +1,10 @@
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type onSendHookHandler } from 'fastify';
+import fastify, {
+  type FastifyContextConfig,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type onSendHookHandler,
+} from 'fastify';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { accessOf, compileValidators, type OperationValidators, type RequestParameters } from '../contract/index.ts';
@@ -8,7 +14,8 @@ import { checksItsOwnBody } from '../operations/index.ts';
 import { mustReach } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
-import { errorBody, rateLimited, refusalFor, setRateHeaders } from './answers.ts';
+import { answerPreflight, createRefusalAnswer } from './answer-refusal.ts';
+import { rateLimited, setRateHeaders } from './answers.ts';
 import { beginAnswer, createCostlyExecutor } from './costly-work.ts';
 import { createUploadBudget } from './upload-budget.ts';
 import { createBrokenRequests } from './broken-requests.ts';
@@ -22,9 +29,10 @@ import {
   unwrapped,
   type ParsedBody,
 } from './check-request.ts';
+import { allowOtherOrigins, challengeForScope, readOauthFields } from './oauth/index.ts';
 import type { HttpServices } from './page.ts';
 import { readForms } from './import-upload.ts';
-import { bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
+import { addressBucket, bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
 import { createAnswerNote, type Caller } from './request-log.ts';
 import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
@@ -33,6 +41,7 @@ import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
+import type { UnknownProxy } from './unknown-proxy.ts';
 import { createUnreadAnswers } from './unread-answers.ts';
 
 export interface HttpPort {
@@ -54,6 +63,8 @@ const PATH_SEGMENT_CHARS_MAX = 64 * 1024;
 
 export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
   authenticators?: readonly Authenticator[];
+  /** Looks at every request. */
+  unknownProxy?: UnknownProxy;
 }
 
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
@@ -68,9 +79,10 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const countUpload = createUploadBudget(config.http.email_body_limit_bytes);
   const noteKeyUse = createKeyUse(world);
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
+  const answerRefusal = createRefusalAnswer(world, rateLimit);
   const knownPaths = knownPathsOf([...validators.operations.values()]);
 
-  const answersPublic = publicRoutesOf(world, parts.tracking);
+  const answersPublic = publicRoutesOf(world, parts);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -97,6 +109,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
+    if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
     done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply));
   });
   const unread = createUnreadAnswers(world, server.server);
@@ -140,16 +153,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     });
   }
 
-  function answerRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
-    const refusal = refusalFor(error, request, world.log);
-    if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
-    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
-    if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
-    // The unread rest of a refused body would be taken for the next request.
-    if ([400, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
-    reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
-  }
-
   function addOperation(router: FastifyInstance, operation: OperationValidators): void {
     const access = accessOf(operation.operation);
     const isCounted = operation.method !== 'get' && !takesForm(operation);
@@ -167,7 +170,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       method: operation.method.toUpperCase(),
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       bodyLimit,
-      ...(takesBytes(operation) && { config: { limitedBy: 'images.max_bytes' } }),
+      config: routeConfigOf(operation),
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
         const caller = await findCaller(request, operation.operation);
@@ -175,6 +178,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
         const state = await rateLimit.take(bucketOf(caller) ?? addressBucket(request));
         setRateHeaders(reply, state);
         mustBeAllowed(state);
+        if (isOfOauth(operation)) return void reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
+        if (caller) challengeForScope(reply, caller.actor, { access, origin: world.origin() });
         if (caller) mustReach(caller.actor, access);
         if (takesKey) checkIdempotencyKey(request.headers['idempotency-key'] as string | undefined);
         checkParameters(operation, callParameters(request));
@@ -196,6 +201,13 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   }
 }
 
+function routeConfigOf(operation: OperationValidators): FastifyContextConfig {
+  return {
+    ...(takesBytes(operation) && { limitedBy: 'images.max_bytes' }),
+    ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorizeClient' ? 'page' : 'json' }),
+  };
+}
+
 /** A picture is the whole body of its upload. */
 function bodyLimitOf(operation: OperationValidators, { http, images }: World['config']): number {
   if (takesBytes(operation)) return images.max_bytes;
@@ -205,20 +217,23 @@ function bodyLimitOf(operation: OperationValidators, { http, images }: World['co
 type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>) => boolean;
 
 /** The pages that run before the API, for people without a key. */
-function publicRoutesOf(world: World, tracking: HttpServices['tracking']): Answers {
+function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): Answers {
   const all = [
     createTrackingRoutes(world, tracking),
     createImageRoutes(world),
     createPreferencePages(world),
     createPlaygroundPages(world),
   ];
-  return (request, response) => all.some((answers) => answers(request, response));
+  return (request, response) => {
+    unknownProxy?.note(request);
+    return all.some((answers) => answers(request, response));
+  };
 }
 
-/** Whose requests are counted together. */
+/** Whose requests are counted together: those of all keys of a team, and those of each person apart from them. */
 function bucketOf(caller: Caller | undefined): string | undefined {
   if (caller?.actor.kind === 'operator') return `operator:${caller.actor.operatorId}`;
-  if (caller?.actor.kind === 'session' && caller.teamId === null) return `user:${caller.actor.userId}`;
+  if (caller?.actor.kind === 'session') return `user:${caller.actor.userId}`;
   return caller && `team:${caller.teamId}`;
 }
 
@@ -245,26 +260,32 @@ async function addAll(
   });
 }
 
+/** Its parameters and its body are checked by the rules of OAuth, where they are read. */
+const isOfOauth = ({ operation }: OperationValidators): boolean => operation['x-oauth-flow'] === true;
+
 const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };
 
-const bodyOf = (operation: OperationValidators, request: FastifyRequest): ParsedBody =>
-  takesJson(operation)
-    ? unwrapped(operation, parseBody(request.body as Buffer | undefined, request.headers['content-type']))
-    : NO_BODY;
+function bodyOf(operation: OperationValidators, request: FastifyRequest): ParsedBody {
+  if (!takesJson(operation)) return NO_BODY;
+  const sent = [request.body as Buffer | undefined, request.headers['content-type']] as const;
+  if (!isOfOauth(operation)) return unwrapped(operation, parseBody(...sent));
+  const { requestBody } = operation.operation;
+  if (!requestBody) return NO_BODY;
+  const takesFields = requestBody.content['application/x-www-form-urlencoded'] !== undefined;
+  return { value: readOauthFields(...sent, { takesForm: takesFields }), hasEscapes: false };
+}
 
 function readBody(operation: OperationValidators, request: FastifyRequest, caller: Caller | undefined): ParsedBody {
   const body = bodyOf(operation, request);
   if (caller) caller.body = body.value;
   const isJson = operation.method !== 'get' && takesJson(operation);
-  if (isJson && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
+  if (isJson && !isOfOauth(operation) && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
   return body;
 }
 
 function mustBeAllowed(state: RateState): void {
   if (!state.allowed) throw rateLimited(state);
 }
-
-const addressBucket = (request: FastifyRequest): string => bucketOfAddress(request.ip);
 
 const callParameters = (request: FastifyRequest): RequestParameters => ({
   path: request.params as Record<string, unknown>,
@@ -279,8 +300,9 @@ function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | unde
   return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requests need one.' });
 }
 
+/** Programs say what they are; a person's browser need not. */
 function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefined {
-  if (routeOptions.config.isForPeople || (headers['user-agent'] ?? '').trim() !== '') return undefined;
+  if (routeOptions.config.isForPeople || headers['user-agent']?.trim()) return undefined;
   const refusal = refuse('validation_error', {
     status: 403,
     say: 'Send a User-Agent header; requests without one are refused.',

@@ -26,12 +26,14 @@ import { logs } from './logs.ts';
 import { members } from './members.ts';
 import { metrics } from './metrics.ts';
 import { mfa } from './mfa.ts';
+import { oauth } from './oauth.ts';
 import type { Operations } from './operation.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
 import { segments } from './segments.ts';
 import { sessions } from './sessions.ts';
 import { shares } from './shares.ts';
+import { sso } from './sso.ts';
 import { suppressions } from './suppressions.ts';
 import { system } from './system.ts';
 import { teams } from './teams.ts';
@@ -68,11 +70,13 @@ export const operations: Operations = {
   ...members,
   ...metrics,
   ...mfa,
+  ...oauth,
   ...queue,
   ...receivedEmails,
   ...segments,
   ...sessions,
   ...shares,
+  ...sso,
   ...suppressions,
   ...system,
   ...teams,

@@ -12,6 +12,6 @@ export const members = {
   listTeamMembers: (ctx, { path, query }) => listTeamMembers(ctx, path.team_id, pageOf(query)),
   getTeamMember: (ctx, { path }) => getTeamMember(ctx, path.team_id, path.member_id),
   updateTeamMember: (ctx, { path, body }) =>
-    updateTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, body.role),
+    updateTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, body),
   removeTeamMember: (ctx, { path }) => removeTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }),
 } satisfies Partial<Operations>;

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import type { Asked, Reply } from './contract-server.ts';
+import type { Answer, Asked, Reply } from './contract-server.ts';
 import { speak } from './spoken.ts';
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'events-file-'));
@@ -87,6 +87,85 @@ it('reads standard input where the file is -, and sends a last line without an e
   const { code, stdout, asked } = await speak(['events', 'send', '--file', '-'], () => taken, { input });
   expect({ code, stdout }).toEqual({ code: 0, stdout: '3 sent, 0 not sent\n' });
   expect(asked.map(emailOf).toSorted()).toEqual(['a1@example.org', 'a2@example.org', 'a3@example.org']);
+});
+
+it('stopped by Ctrl-C, names the line to go on with: no line is sent twice, and none is left out', async () => {
+  const file = written(Array.from({ length: 100 }, (_, at) => line(at + 1)));
+  const sentTo: number[] = [];
+  const answer = (asked: Asked): Reply => {
+    sentTo.push(Number(emailOf(asked).match(/\d+/)?.[0]));
+    return taken;
+  };
+  let from = 1;
+  let stops = 0;
+  for (; from <= 100; stops++) {
+    let interrupt = (): void => undefined;
+    const stopAt = sentTo.length + 20;
+    const heard = await speak(
+      ['events', 'send', '--file', file, '--from-line', String(from), '--json'],
+      (asked) => {
+        if (sentTo.length === stopAt) interrupt();
+        return answer(asked);
+      },
+      { onStart: (press) => (interrupt = press) },
+    );
+    const told = JSON.parse(heard.stdout.split('\n', 1)[0] ?? '') as Record<string, number | null>;
+    expect(told).toMatchObject({ failed: 0, apart: [] });
+    if (told['next_line'] === null) break;
+    expect(heard.code).toBe(1);
+    expect(heard.stderr).toContain(`Go on with --from-line ${told['next_line']}:`);
+    from = Number(told['next_line']);
+  }
+  expect(stops).toBeGreaterThan(2);
+  expect(sentTo.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at + 1));
+});
+
+it('stopped by Ctrl-C while it waits for the limit, goes on with the line that waited', async () => {
+  const file = written([line(1), line(2), line(3)]);
+  let interrupt = (): void => undefined;
+  const answer = (asked: Asked): Reply => {
+    if (emailOf(asked) === 'a1@example.org') return taken;
+    setImmediate(() => interrupt());
+    return refused(429, 'rate_limit_exceeded', { 'retry-after': '3600' });
+  };
+  const { code, stdout } = await speak(['events', 'send', '--file', file, '--json'], answer, {
+    onStart: (press) => (interrupt = press),
+  });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 1, failed: 2, next_line: 2, apart: [] });
+});
+
+it('names a line whose answer was lost, and goes on behind it: it may have been taken', async () => {
+  const file = written(Array.from({ length: 30 }, (_, at) => line(at + 1)));
+  const answer = (asked: Asked): Answer => (emailOf(asked) === 'a12@example.org' ? 'hang up' : taken);
+  const { code, stdout, stderr } = await speak(['events', 'send', '--file', file, '--json'], answer);
+  const told = JSON.parse(stdout.split('\n', 1)[0] ?? '') as Record<string, unknown>;
+  expect(code).toBe(69);
+  expect(told).toMatchObject({ failed: 1, apart: [], in_doubt: [12], next_line: Number(told['sent']) + 2 });
+  expect(stderr).toContain('Line 12 is in doubt');
+});
+
+it('reads no further ahead of what is sent than a bounded number of lines', async () => {
+  const all = 20_000;
+  let read = 0;
+  let sent = 0;
+  let ahead = 0;
+  async function* input(): AsyncGenerator<Buffer> {
+    while (read < all) {
+      read += 100;
+      ahead = Math.max(ahead, read - sent);
+      yield Buffer.from(`${line(1)}\n`.repeat(100));
+    }
+  }
+  let interrupt = (): void => undefined;
+  const answer = (): Reply => {
+    if (++sent === 4000) interrupt();
+    return taken;
+  };
+  const { code } = await speak(['events', 'send', '--file', '-', '--json'], answer, {
+    ...{ input: input(), onStart: (press) => (interrupt = press) },
+  });
+  expect({ code, isBounded: ahead <= 5000 }).toEqual({ code: 1, isBounded: true });
 });
 
 it.each([

@@ -14,11 +14,13 @@ export interface Around {
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
   /** What standard input holds; without it there is none. */
-  input?: string | undefined;
+  input?: string | AsyncIterable<Buffer> | undefined;
   /** At a terminal of so many columns; otherwise all three streams are pipes. */
   columns?: number | undefined;
   /** Told of each piece of output as it is written. */
   onOutput?: ((text: string) => void) | undefined;
+  /** Handed what presses Ctrl-C. */
+  onStart?: ((interrupt: () => void) => void) | undefined;
 }
 
 export const { version } = JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -28,7 +30,7 @@ export const { version } = JSON.parse(fs.readFileSync(new URL('../../package.jso
 /** Runs the command line in this process. `shown` is what a terminal gets: both outputs in the order of writing. */
 export async function runInProcess(
   words: readonly string[],
-  { env, cwd, input, columns, onOutput }: Around,
+  { env, cwd, input, columns, onOutput, onStart }: Around,
 ): Promise<Ended & { shown: string }> {
   const heard = { stdout: '', stderr: '', shown: '' };
   const output = (name: 'stdout' | 'stderr'): Writable => {
@@ -42,11 +44,11 @@ export async function runInProcess(
     };
     return Object.assign(new Writable({ write }), { isTTY: columns !== undefined, columns });
   };
-  const stdin = Object.assign(Readable.from(input === undefined ? [] : [Buffer.from(input)]), {
-    isTTY: columns !== undefined,
-  });
+  const given = typeof input === 'string' ? [Buffer.from(input)] : (input ?? []);
+  const stdin = Object.assign(Readable.from(given), { isTTY: columns !== undefined });
   const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
   const its = Object.assign(new EventEmitter(), { ...streams, env, cwd: () => cwd, exitCode: undefined });
+  onStart?.(() => void its.emit('SIGINT'));
   const code = await runProgram(['node', 'rasket', ...words], version, its as unknown as CommandProcess);
   return { ...heard, code };
 }

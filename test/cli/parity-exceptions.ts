@@ -109,6 +109,7 @@ export const exceptions: Record<string, Exception> = {
   },
   createAutomation: { given: graph },
   updateAutomation: { given: graph },
+  listAutomationRuns: { beside: { '--watch': 'asks again and again', '--until-done': 'when --watch ends' } },
   createSegment: { given: { filter } },
   previewSegment: { given: { filter } },
   addSuppressions: { given: { emails: two } },
@@ -136,7 +137,9 @@ export const exceptions: Record<string, Exception> = {
     without: { team_id: 'one of three at a time', email_id: 'one of three at a time' },
     beside: { '--team': 'in place of --destination', '--email': 'in place of --destination' },
   },
-  updateTeamMember: { without: ownTeam },
+  updateTeamMember: {
+    without: { ...ownTeam, sso_exempt: 'said with the single sign-on of the team, which has no command' },
+  },
   removeTeamMember: { without: ownTeam },
   listInvitations: { without: ownTeam },
   createInvitation: { without: ownTeam },
@@ -146,9 +149,15 @@ export const exceptions: Record<string, Exception> = {
 };
 
 const ofPeople = 'of the account of a person, who looks after it in a browser';
+const ofApps = 'a step of OAuth, which apps of others take; what they were let in to do is oauth-grants';
 
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
+  ...Object.fromEntries(
+    ['getSso', 'putSso', 'deleteSso', 'addSsoDomain', 'removeSsoDomain', 'verifySsoDomain', 'unlinkTeamMember'].map(
+      (id) => [id, 'owners set single sign-on up, signed in; on the machine teams sso-off ends its enforcing'],
+    ),
+  ),
   downloadAttachment: 'a link that attachments get shows, and attachments download follows',
   downloadReceivedAttachment: 'a link that received attachment shows, and received download follows',
   downloadReceivedRaw: 'a link that received raw follows',
@@ -192,5 +201,15 @@ export const commandless: Record<string, string> = {
   confirmPasswordReset: 'of the link in a mail, which leads to a page',
   changePassword: ofPeople,
   signUpByInvitation: 'of the link in a mail, which leads to a page',
+  getAuthorizationServer: ofApps,
+  getProtectedResource: ofApps,
+  getMcpResource: ofApps,
+  registerClient: ofApps,
+  getClient: ofApps,
+  replaceClient: ofApps,
+  deleteClient: ofApps,
+  authorizeClient: ofApps,
+  exchangeToken: ofApps,
+  revokeToken: ofApps,
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

@@ -61,7 +61,8 @@ function readCall({ words = [] }: Part): Call | undefined {
 /** A reader that leaves before it was told everything: what a command does then is a matter of real pipes. */
 const leavesEarly = ({ text }: Part): boolean => /^\s*true\s*$/.test(text);
 
-export interface Shell extends Omit<Around, 'columns'> {
+export interface Shell extends Omit<Around, 'columns' | 'input'> {
+  input?: string | undefined;
   /** Runs a part of a line, or all of it, in a real shell. */
   byShell(line: string, around: { cwd: string; input?: string | undefined }): Promise<Ended>;
 }

@@ -10,7 +10,19 @@ const smarthost = '"host:port", such as relay.example.com:587, or ""';
 const spf = 'an SPF record of at most 255 characters that begins with "v=spf1 ", with {host} as its only placeholder';
 const cron = 'cron text of five fields in UTC, such as */30 * * * *';
 
+const scheme = 'an address with a scheme of its own, such as app.example:/callback';
+
 const badValues = [
+  {
+    why: 'a scheme that browsers run',
+    toml: 'oauth.private_scheme_redirects = ["app.example:/callback", "javascript:alert(1)"]',
+    fault: `oauth.private_scheme_redirects[1] must be ${scheme}; got "javascript:alert(1)"`,
+  },
+  {
+    why: 'a scheme that needs no listing',
+    toml: 'oauth.private_scheme_redirects = ["https://app.example.com/callback"]',
+    fault: `oauth.private_scheme_redirects[0] must be ${scheme}; got "https://app.example.com/callback"`,
+  },
   { why: 'text for a number', toml: 'http.port = "3000"', fault: `http.port must be ${port}; got "3000"` },
   { why: 'above the range', toml: 'http.port = 65536', fault: `http.port must be ${port}; got 65536` },
   { why: 'below the range', toml: 'http.port = -1', fault: `http.port must be ${port}; got -1` },

@@ -148,6 +148,7 @@ describe('showing the configuration', () => {
       'format = "pretty"  # from the profile',
       'scanner_seconds = 0  # from the profile',
       'secure_cookie = false  # from the profile',
+      'allow_private = [ "127.0.0.0/8", "::1/128" ]  # from the profile',
       'sandbox = true  # from the environment, RASKET_REGIONS_EU_WEST_1_SANDBOX',
     ]);
   });

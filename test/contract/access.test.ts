@@ -4,6 +4,7 @@ import {
   listOperations,
   loadContract,
   ROLES,
+  SCOPE_NAMES,
   type Requirement,
   type Role,
 } from '../../src/contract/index.ts';
@@ -73,7 +74,7 @@ const callers: Record<Actor['kind'], Caller[]> = {
   })),
   oauth_grant: scopes.map((scope) => ({
     name: `a grant of ${scope}`,
-    actor: { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com', scopes: [scope] },
+    actor: { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com', scopes: [scope], role: 'owner' },
     isNamed: (says) => says.includes(`an access token with \`${scope}\``),
   })),
   operator: [
@@ -124,6 +125,25 @@ test.each<[Requirement, string]>([
 ])('%j is documented as it is enforced', (requirement, says) => {
   expect(describeAccess(requirement)).toBe(says);
   expect(differences([{ operationId: 'planted', requirement, says }])).toEqual([]);
+});
+
+test('every scope that an operation names is in the catalogue, and consent says what it allows', () => {
+  for (const scope of scopes) expect(SCOPE_NAMES).toContain(scope);
+  // Named by the interface before any operation needs them.
+  expect(SCOPE_NAMES.filter((name) => !scopes.includes(name))).toEqual(['billing:read', 'ai:use']);
+});
+
+test('a grant reaches no more than its person does at that moment', () => {
+  const access: Requirement = { permission: 'full_access', scope: 'team:write', role: 'admin' };
+  const grant = {
+    kind: 'oauth_grant' as const,
+    grantId: 'g',
+    userId: 'u',
+    name: 'ada@example.com',
+    scopes: ['team:write'],
+  };
+  const reached = ROLES.filter((role) => isLetIn({ ...grant, role }, access));
+  expect(reached).toEqual(['admin', 'owner']);
 });
 
 test('a difference on either side is found', () => {

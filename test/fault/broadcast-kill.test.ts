@@ -8,8 +8,8 @@ import { dice, testSeed } from '../rig/seed.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-const CONTACTS = scaled(1200);
 const KILLS = Math.min(20, scaled(4));
+const CONTACTS = 900 + 75 * KILLS;
 const addressOf = (i: number): string => `reader${i}@list.example.org`;
 
 interface Read {
@@ -89,7 +89,9 @@ it(
       },
     });
     onTestFinished(() => sink.close());
-    const env = { RASKET_BROADCASTS_LEASE_SECONDS: '2', RASKET_BROADCASTS_POLL_MS: '100' };
+    // A page is made while those before it go out, so that kills come between pages as well.
+    const pages = { RASKET_BROADCASTS_QUEUED_MAX: '500' };
+    const env = { RASKET_BROADCASTS_LEASE_SECONDS: '2', RASKET_BROADCASTS_POLL_MS: '100', ...pages };
     const program = await installProgram(
       sink,
       ({ msg, to }) => {

@@ -5,10 +5,9 @@ import { expect, it } from 'vitest';
 import { openDb } from '../../src/platform/db/index.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
-import { scaled } from '../rig/scale.ts';
 import { installBesideReceiver, type Program } from './program.ts';
 
-const EVENTS = scaled(40);
+const EVENTS = 40;
 const ENDPOINTS = 20;
 const KILLS = 5;
 const EVENTS_A_CALL = 100;

@@ -190,6 +190,10 @@ it('an import that asks for it begins what each of its rows starts, as the API w
     [created, updated, chosen, joined].map(async (id) => (await runs(id ?? '')).length),
   );
   expect(lengths).toEqual([1, 5, 2, 2]);
+  const { data: imports } = await call('GET', '/contacts/imports');
+  const starts = (imports as { id: string; start_automations: boolean }[]).map((one) => one.start_automations);
+  expect(starts).toEqual([true, false, true, true]);
+  expect(await call('GET', `/contacts/imports/${imports[1].id}`)).toMatchObject({ start_automations: false });
   const form = await uploadIn(scene, has.team, file, { start_automations: 'yes' });
   expect([form.status, form.body.errors]).toMatchObject([400, [{ path: 'start_automations' }]]);
 });

@@ -73,10 +73,10 @@ describe('signing in', () => {
       '/\t/evil.example',
       '/.//evil.example',
     ]) {
-      const led = await visitor.open(`/sign-in?next=${encodeURIComponent(next)}`);
-      expect([next, led.leadsTo]).toEqual([next, '/account']);
       const body = new URLSearchParams({ email, password: PASSWORD, next }).toString();
       expect([next, (await visitor.open('/sign-in', { body })).leadsTo]).toEqual([next, '/account']);
+      const led = await visitor.open(`/sign-in?next=${encodeURIComponent(next)}`);
+      expect([next, led.leadsTo]).toEqual([next, '/account']);
       const out = await visitor.open('/sign-out', { body: new URLSearchParams({ next }).toString() });
       expect([next, out.leadsTo]).toEqual([next, '/sign-in?said=signed-out']);
     }

@@ -4,14 +4,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { installProgram } from '../fault/program.ts';
 import { allReceived, receiveAt } from '../fault/received.ts';
 import { createApi } from '../rig/api.ts';
-import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { freePort } from './free-port.ts';
 import { describePeers } from './peers.ts';
 import { passingOn } from './postfix-config.ts';
 import { startPostfix } from './postfix.ts';
 
-const MESSAGES = scaled(60);
+const MESSAGES = 60;
 const KILLS = 4;
 const WAIT_MS = 120_000 + MESSAGES * 100;
 /** What is waited for in vain is named, with the log of Postfix, before the test is out of time. */

@@ -12,6 +12,11 @@ describe.runIf(driver === 'pg')('what a test has left in its database', () => {
     { left: 'nothing', sql: 'select 1', isGood: true },
     { left: 'a changed row of a migration', sql: `update instance_settings set value = '0'`, isGood: true },
     { left: 'a large table', sql: LARGE, isGood: true },
+    {
+      left: 'a row where there never was one',
+      sql: "insert into sign_in_attempts (party, failures, since) values ('p', 1, 0)",
+      isGood: true,
+    },
     { left: 'a function', sql: `create function planted() returns int language sql as 'select 1'`, isGood: false },
     {
       left: 'a constraint',

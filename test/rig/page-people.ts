@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { createUser } from '../../src/resources/users/index.ts';
 import { codeOf, fromBase32, stepAt } from '../../src/protocol/totp/index.ts';
 import { PageVisitor, type PageSeen } from './page-visitor.ts';
@@ -19,7 +18,7 @@ export async function accountOf(scene: Scene, { team, email }: { team?: Team; em
 
 export async function joinTeam(scene: Scene, team: Team, userId: string, role = 'owner'): Promise<void> {
   const sql = 'insert into team_members (id, team_id, user_id, role, created_at) values (?, ?, ?, ?, ?)';
-  await scene.app.world.db.run(sql, [randomUUID(), team.id, userId, role, scene.clock.now()]);
+  await scene.app.world.db.run(sql, [scene.app.world.ids.uuid(), team.id, userId, role, scene.clock.now()]);
 }
 
 /** Signs in through the pages. */

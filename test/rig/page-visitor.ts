@@ -98,6 +98,7 @@ const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>
 const plain = (html: string): string =>
   html
     .replaceAll(/<title>.*?<\/title>|<style>[^]*?<\/style>/g, '')
+    .replaceAll(/<\/?(?:bdi|strong|b|i|span|a)\b[^>]*>/g, '')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
     .replaceAll(/\s+/g, ' ')

@@ -20,7 +20,7 @@ export interface People {
   /** A person with a live session, in the team if one is named. */
   person(options?: { email?: string; team?: Team; role?: Role; isVerified?: boolean }): Promise<Person>;
   /** Another session of the same person, in the team if one is named. */
-  session(person: Person, teamId?: string): Promise<Person>;
+  session(person: Pick<Person, 'userId' | 'email' | 'memberId'>, teamId?: string): Promise<Person>;
   /** The token of a session of theirs that a program has. */
   program(person: Person, teamId?: string): Promise<string>;
 }

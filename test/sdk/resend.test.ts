@@ -2,6 +2,8 @@
 // it and the server but the address it is told.
 import { Resend } from 'resend';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi, type MockInstance } from 'vitest';
+import { oauthOf } from '../rig/oauth.ts';
+import { peopleOf } from '../rig/people.ts';
 import { receiveMail } from '../rig/received-mail.ts';
 import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';
 
@@ -44,6 +46,7 @@ describe('the official resend client', () => {
       'events',
       'automations',
       'logs',
+      'oauthGrants',
       'usage',
     ] as const) {
       watch(family, resend[family]);
@@ -492,6 +495,20 @@ describe('the official resend client', () => {
       emails: { daily: { sent: expect.any(Number) as number, resets_at: expect.any(String) as string } },
       domains: { used: expect.any(Number) as number, limit: 100 },
       rate_limit: { limit: expect.any(Number) as number, duration: expect.any(String) as string },
+    });
+  });
+
+  it('reads and revokes what apps were let in to do', async () => {
+    const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+    const app = await oauth.register({ logo_uri: 'https://app.example.com/logo.png' });
+    await oauth.letIn(owner, app);
+    const [grant] = (await ok(resend.oauthGrants.list({ limit: 1 }))).data;
+    expect(grant).toMatchObject({
+      ...{ client_id: app.clientId, scopes: ['team:read'], revoked_at: null, revoked_reason: null },
+      client: { name: 'Newsletter Desk', logo_uri: 'https://app.example.com/logo.png' },
+    });
+    expect(await ok(resend.oauthGrants.revoke(grant?.id ?? ''))).toMatchObject({
+      ...{ object: 'oauth_grant', id: grant?.id, revoked_reason: 'user' },
     });
   });
 

@@ -32,12 +32,12 @@ const places: Record<string, Record<string, string>> = {
   operation: {
     ...words('operationId tags summary description'),
     ...words(
-      'x-service-permission x-service-scope x-service-role x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to',
+      'x-service-permission x-service-scope x-service-role x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to x-oauth-flow x-own-credential',
     ),
     ...{ parameters: 'parameter[]', requestBody: 'requestBody', responses: 'response{}' },
   },
   parameter: { ...words('name in required description example x-cursor pattern'), schema: 'schema' },
-  requestBody: { ...words('required x-schema x-example'), content: 'mediaType{}' },
+  requestBody: { ...words('required x-schema x-example x-form'), content: 'mediaType{}' },
   response: { ...words('description x-error-names x-schema x-example'), headers: 'header{}', content: 'mediaType{}' },
   header: { ...words('description required example'), schema: 'schema' },
   mediaType: { schema: 'schema', example: '', examples: 'example{}' },

@@ -36,6 +36,7 @@ export const trees: Tree[] = [
       'shared-bodies': 'the html and text of a broadcast, which its emails have in common',
       contents: 'what emails sent and received consist of beside their rows, and the bytes of images',
       users: 'the people themselves: sessions and teams know them, and no operation is of them alone',
+      'sso-rows': 'what is known of single sign-on: sessions, members and teams ask it, and know none of its rules',
       'session-rows':
         'who is signed in, and in which team: sessions begin and end there, and so does what members lose',
       operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',
@@ -53,6 +54,7 @@ export const trees: Tree[] = [
     familyOf: fileName,
     without: {
       'device-logins': 'how `rasket login` signs a person in, and what that person does in a browser',
+      sso: 'owners set it up, signed in; on the machine rasket teams sso-off ends its enforcing',
       mfa: 'it is set up and shown by the person whose it is, in a browser',
       accounts: 'whoever asks for an account has no token yet; the operator’s part of it is rasket users',
     },

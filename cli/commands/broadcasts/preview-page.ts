@@ -15,16 +15,26 @@ export function previewPage({
 }: AnswerOf<'previewBroadcast'>): string {
   const policy =
     "default-src 'none'; img-src http: https: data:; style-src 'unsafe-inline' http: https:; font-src http: https: data:; form-action 'none'; base-uri 'none'";
-  const mail = html ?? `<pre style="white-space:pre-wrap">${escaped(text ?? '')}</pre>`;
+  const mail = html === null ? undefined : withoutMoves(html);
+  const shown = mail ?? `<pre style="white-space:pre-wrap">${escaped(text ?? '')}</pre>`;
   const lines = [`From: ${from}`, `To: ${to}`, ...(preview === null ? [] : [`Preview: ${preview}`])];
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">
 <meta name="referrer" content="no-referrer"><title>${escaped(subject)}</title>
 <style>body{margin:0;font:1rem/1.5 system-ui,sans-serif}header{padding:.75rem 1rem;border-bottom:1px solid #ccc}h1{font-size:1.125rem;margin:0}iframe{border:0;width:100%;height:calc(100vh - 9rem)}</style></head>
 <body><header><h1>${escaped(subject)}</h1>${lines.map((line) => `<div>${escaped(line)}</div>`).join('')}</header>
-<iframe sandbox title="The mail" srcdoc="${escaped(mail)}"></iframe></body></html>
+<iframe sandbox title="The mail" srcdoc="${escaped(shown)}"></iframe></body></html>
 `;
 }
+
+/**
+ * The mail without what leads the frame away by itself, and without addresses that are code. The sandbox keeps both from
+ * working; a browser that has none, or a page that is saved and opened otherwise, gets none of it.
+ */
+const withoutMoves = (html: string): string =>
+  html
+    .replaceAll(/<meta\b[^>]*\bhttp-equiv\s*=\s*["']?\s*refresh[^>]*>/gi, '')
+    .replaceAll(/(=\s*["']?\s*)(?:java|vb)script\s*:/gi, '$1#');
 
 const SIGNS: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (written: string): string => written.replaceAll(/[&<>"]/g, (sign) => SIGNS[sign] ?? sign);

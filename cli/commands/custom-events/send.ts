@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ApiFault } from '../../client/index.ts';
+import { ApiFault, NoAnswer } from '../../client/index.ts';
 import { mustBeReadable } from '../../input/local-file.ts';
 import { clean, CliFault, EXIT } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
@@ -47,6 +47,8 @@ class LineSender {
   #fault: unknown;
   /** Lines that this stopped, or Ctrl-C while they waited for the limit. They are to be sent again, and no others. */
   readonly #stopped: number[] = [];
+  /** Lines whose answer was lost: they may have been taken, and are not sent again by whoever goes on. */
+  readonly #inDoubt: number[] = [];
   #lastSent = 0;
 
   constructor(session: Session, sending: Sending) {
@@ -56,7 +58,11 @@ class LineSender {
 
   async run(): Promise<void> {
     const { process, terminal } = this.#session;
-    const interrupt = (): void => this.#stop.abort();
+    const interrupt = (): void => {
+      this.#stop.abort();
+      terminal.progress('');
+      terminal.hint('Stopping behind the lines that are on their way.');
+    };
     process.once('SIGINT', interrupt);
     try {
       if (terminal.isTty && this.#sending.file !== '-') this.#lines = await this.#count();
@@ -102,18 +108,25 @@ class LineSender {
       this.#sent++;
       this.#lastSent = Math.max(this.#lastSent, line);
     } catch (error) {
-      this.#failed++;
-      const isOfLine = error instanceof LineFault || (error instanceof ApiFault && OF_A_LINE.has(error.status));
-      if (!isOfLine) {
-        this.#stopped.push(line);
-        if (!this.#stop.signal.aborted) this.#fault = error;
-        this.#stop.abort();
-      }
-      const { terminal } = this.#session;
-      terminal.progress('');
-      terminal.warn(`rasket: line ${line} was not sent: ${clean((error as Error).message)}`);
+      this.#noteFault(line, error);
     }
     this.#show();
+  }
+
+  #noteFault(line: number, error: unknown): void {
+    this.#failed++;
+    const isInDoubt = error instanceof NoAnswer && error.isInDoubt;
+    const isOfLine = error instanceof LineFault || (error instanceof ApiFault && OF_A_LINE.has(error.status));
+    if (!isOfLine) {
+      if (isInDoubt) this.#lastSent = Math.max(this.#lastSent, line);
+      (isInDoubt ? this.#inDoubt : this.#stopped).push(line);
+      if (!this.#stop.signal.aborted) this.#fault = error;
+      this.#stop.abort();
+    }
+    const { terminal } = this.#session;
+    terminal.progress('');
+    const what = isInDoubt ? 'may have been sent' : 'was not sent';
+    terminal.warn(`rasket: line ${line} ${what}: ${clean((error as Error).message)}`);
   }
 
   #read(text: string): object {
@@ -163,10 +176,15 @@ class LineSender {
     const { terminal, isJson, again } = this.#session;
     const isStopped = this.#stop.signal.aborted;
     const { next, apart } = this.#rest();
-    if (isJson)
-      terminal.printJson({ sent: this.#sent, failed: this.#failed, next_line: isStopped ? next : null, apart });
+    const inDoubt = this.#inDoubt.toSorted((a, b) => a - b);
+    const counts = { sent: this.#sent, failed: this.#failed };
+    if (isJson) terminal.printJson({ ...counts, next_line: isStopped ? next : null, apart, in_doubt: inDoubt });
     else terminal.print(`${this.#sent} sent, ${this.#failed} not sent`);
     if (isStopped) {
+      if (inDoubt.length > 0) {
+        const are = inDoubt.length === 1 ? `Line ${inDoubt[0]} is` : `Lines ${inDoubt.join(', ')} are`;
+        terminal.warn(`rasket: ${are} in doubt, and left out below. Look at the runs before you send them again.`);
+      }
       if (apart.length > 0) {
         const are = apart.length === 1 ? `Line ${apart[0]} is` : `Lines ${apart.join(', ')} are`;
         terminal.warn(`rasket: ${are} not sent, and stand before lines that are. Send them by themselves.`);

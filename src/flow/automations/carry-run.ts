@@ -6,7 +6,7 @@ import type { RunRow } from '../../resources/automation-runs/index.ts';
 import { findGraph, type ConnectionType, type Graph, type Step } from '../../resources/automations/index.ts';
 import { RunWriter, TakenOver } from './run-writer.ts';
 import { createTakeStep } from './take-step.ts';
-import { Postponed } from './taken.ts';
+import { Postponed, type Taken } from './taken.ts';
 
 interface Parts {
   owner: string;
@@ -69,8 +69,7 @@ export function createCarryRun(
       }
       const next = nextOf(graph, step, taken.way ?? 'default');
       await writer.finish(run, { step, taken, next });
-      taken.afterwards?.();
-      if (taken.hasMail) wakeQueue();
+      tellOn(world, run, { taken, wakeQueue });
       return next;
     } catch (error) {
       if (error instanceof Postponed) {
@@ -81,6 +80,20 @@ export function createCarryRun(
       await writer.fail(run, step, error.message);
       return undefined;
     }
+  }
+}
+
+/** The step is done: what fails here is no failure of it. The queue looks by itself, if later. */
+function tellOn(
+  { log }: World,
+  { id, automation_id: automationId }: RunRow,
+  { taken, wakeQueue }: { taken: Taken; wakeQueue: () => void },
+): void {
+  try {
+    taken.afterwards?.();
+    if (taken.hasMail) wakeQueue();
+  } catch (error) {
+    log.error({ err: error, runId: id, automationId }, 'automations: a step is done, and was not told on');
   }
 }
 

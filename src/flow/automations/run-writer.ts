@@ -2,7 +2,14 @@ import { recordEvents } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { createGroupCommit, eachAlone, type Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { endRun, moveRun, putOffRun, writeRunStep, type RunRow } from '../../resources/automation-runs/index.ts';
+import {
+  endRun,
+  isHeld,
+  moveRun,
+  putOffRun,
+  writeRunStep,
+  type RunRow,
+} from '../../resources/automation-runs/index.ts';
 import type { Step } from '../../resources/automations/index.ts';
 import { countUsage } from '../../resources/usage/index.ts';
 import type { Taken } from './taken.ts';
@@ -57,11 +64,12 @@ export class RunWriter {
     { step, taken, next }: { step: Step; taken: Taken; next: Step | undefined },
   ): Promise<void> {
     await this.#commit(async (tx) => {
+      if (taken.work && !(await isHeld(tx, { id: run.id, owner: this.#owner }))) throw new TakenOver();
+      // Before the run is written: who erases a contact or stops an automation holds that, and then wants its runs.
+      const output = (await taken.work?.(tx)) ?? taken.output ?? null;
       await this.#begin(tx, run);
-      // First, so that what the step does is not done where the run was cancelled.
       if (next) await this.#move(tx, run, { stepKey: next.key, dueAt: this.#now() });
       else await this.#end(tx, run, 'completed', null);
-      const output = (await taken.work?.(tx)) ?? taken.output ?? null;
       await this.#note(tx, run, step, { status: 'completed', output });
     });
   }

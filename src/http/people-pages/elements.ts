@@ -95,8 +95,9 @@ function renderField(
   }${hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`}</div>`;
 }
 
-/** Faults are written to follow a program's name of the field; here they begin a line. */
-const sentence = (text: string): string => {
+/** Faults are written for programs: here they begin a line, and what was typed stands beside them already. */
+const sentence = (fault: string): string => {
+  const text = fault.replace(/; got [^]*$/, '');
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 };

@@ -1,4 +1,5 @@
 import { Refusal } from '../../platform/refusal/index.ts';
+import { START_PATH } from '../../resources/sso/index.ts';
 import { attempt, renderLink, renderLinks, renderStatus, showForm } from './elements.ts';
 import { forgetToken, keepToken, keptToken } from './link-token.ts';
 import { ownPath, withNext } from './own-path.ts';
@@ -53,6 +54,7 @@ const show = (signUp: string, { next, email, said, fault }: State): Shown =>
     {
       above: said === undefined ? '' : renderStatus(said),
       below: renderLinks(
+        renderLink(withNext(START_PATH, next), 'Sign in with single sign-on'),
         renderLink('/forgot-password', 'I have forgotten my password'),
         signUp === 'closed' ? '' : renderLink('/sign-up', 'Make an account'),
       ),

@@ -1,4 +1,5 @@
 import { accountPage, sessionsPage, teamPage } from './account.ts';
+import { consentPage } from './consent.ts';
 import { devicePage } from './device.ts';
 import { invitationPage } from './invitation.ts';
 import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from './mfa.ts';
@@ -7,10 +8,12 @@ import { forgotPasswordPage, passwordPage, resetPasswordPage } from './password.
 import { codePage, recoveryCodePage, signInPage } from './sign-in.ts';
 import { signOutPage } from './sign-out.ts';
 import { signUpPage, verifyEmailPage } from './sign-up.ts';
+import { ssoCallbackPage, ssoStartPage } from './sso.ts';
 
 /** Every page, each by its path. */
 export const peoplePages: readonly PeoplePage[] = [
   ...[signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
+  ...[ssoStartPage, ssoCallbackPage, consentPage],
   ...[forgotPasswordPage, resetPasswordPage, invitationPage],
   ...[accountPage, teamPage, passwordPage, sessionsPage, devicePage],
   ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],

@@ -201,6 +201,17 @@ export const sections = {
     days: integer({ min: 1, max: 365, unit: 'days' }),
     secure_cookie: flag(),
   },
+  sso: {
+    allow_private: cidrs,
+    answer_seconds: integer({ min: 1, max: 60, ...seconds }),
+  },
+  oauth: {
+    private_scheme_redirects: list(
+      text('an address with a scheme of its own, such as app.example:/callback', isPrivateScheme),
+      { min: 0, max: 100 },
+    ),
+    refresh_days: integer({ min: 1, max: 3650, unit: 'days' }),
+  },
   accounts: {
     sign_up: oneOf(['invitation', 'open', 'closed']),
     mail_from: textOrEmpty('a bare address, such as accounts@example.com', isBareAddress),
@@ -313,6 +324,13 @@ function isSlugOrStar(value: string): boolean {
 
 function isKeyName(value: string): boolean {
   return value.length <= 253 && /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/i.test(value);
+}
+
+/** What a browser itself does something with is no app's scheme. */
+function isPrivateScheme(value: string): boolean {
+  const ofBrowsers =
+    /^(?:about|blob|data|file|filesystem|ftp|https?|javascript|mailto|tel|vbscript|view-source|wss?):/i;
+  return /^[a-z][a-z0-9+.-]*:[\x21-\x7e]{1,2000}$/i.test(value) && !/[#\\]/.test(value) && !ofBrowsers.test(value);
 }
 
 function isApiUrl(value: string): boolean {

@@ -68,7 +68,7 @@ function open({ url, addresses, userAgent, ca }: Hop, signal: AbortSignal): Clie
 }
 
 /** The look-up has been made and checked; a second one could answer something else. */
-function answerWith(addresses: readonly string[]): LookupFunction {
+export function answerWith(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, options, done) => {
     if (options.all) done(null, all);

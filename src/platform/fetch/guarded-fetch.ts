@@ -7,6 +7,7 @@ import { readHttpsUrl } from '../../protocol/https-url/index.ts';
 import type { PostPool } from './post-answer.ts';
 import { createPostPools, type PoolWishes } from './post-pool.ts';
 import { probeOnce, type FetchFailure } from './probe.ts';
+import { sendOnce, type Send, type SendAnswer } from './send-once.ts';
 
 export interface GuardedFetchOptions {
   resolver: Pick<Resolver, 'addresses'>;
@@ -19,6 +20,8 @@ export interface GuardedFetchOptions {
 
 export interface GuardedFetch {
   get(url: URL, limits: FetchLimits): Promise<FetchAnswer>;
+  /** A request with a credential or a body, whose answer is read whatever its status; no redirect is followed. */
+  send(request: Send, limits: FetchLimits): Promise<SendAnswer>;
   /** Whether a request could be made: a connection and its TLS, and nothing more. Answers what is in the way. */
   probe(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
   /** Connections for many requests to one host, which stay open, each of them guarded; no redirect is followed. */
@@ -51,7 +54,14 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
     return 'fault' in addresses ? addresses : probeOnce({ url, addresses: addresses.found, mayReach, ca }, signal);
   }
 
+  async function send(request: Send, limits: FetchLimits): Promise<SendAnswer> {
+    const addresses = await publicAddresses(request.url, mayReach, resolver);
+    if ('fault' in addresses) return addresses;
+    return sendOnce({ addresses: addresses.found, mayReach, userAgent, ca }, request, limits);
+  }
+
   return {
+    send: (request, limits) => untilAborted(send(request, limits), limits.signal),
     get: (url, limits) => untilAborted(follow(url, limits), limits.signal),
     probe: (url, signal) => untilAborted(probe(url, signal), signal),
     pool: createPostPools({ mayReach, ca, addresses: (host) => publicAddresses(host, mayReach, resolver) }),

@@ -19,6 +19,8 @@ export interface Net {
   callApi: ApiCall;
   /** HTTP to addresses that somebody else chose. */
   fetch: GuardedFetch;
+  /** HTTP to the providers that teams sign in through. */
+  providers: Pick<GuardedFetch, 'send'>;
   /** Of deliveries, which may lead to a port of ours. */
   ownConnections: OwnConnections;
 }

@@ -203,6 +203,29 @@ describe('the rest', () => {
     expect(statusOf('unsubscribe', { html: '{{{UNSUBSCRIBE_URL}}}', text: 'Hi' })).toBe('warn');
     expect(statusOf('unsubscribe', { html: null, text: 'Leave: {{{ unsubscribe_url }}}' })).toBe('pass');
   });
+
+  it.each([
+    ['></a>', 'warn'],
+    ['> &nbsp;\u200b<b></b><!-- leave --></a>', 'warn'],
+    [' class=x></a> {{{FIRST_NAME|you}}}', 'warn'],
+    ['', 'warn'],
+    ['>leave</a>', 'pass'],
+    ['><b>leave</b></a>', 'pass'],
+    ['><img src="https://example.com/x.png" alt="leave"></a>', 'pass'],
+    ['>{{{FIRST_NAME|leave}}}</a>', 'pass'],
+    [`>${' '.repeat(100_000)}</a>`, 'pass'],
+  ])('a way out is a link around something: %s', (rest, status) => {
+    expect(statusOf('unsubscribe', { html: `<a href="{{{UNSUBSCRIBE_URL}}}"${rest}` })).toBe(status);
+    expect(statusOf('unsubscribe', { html: `<A title='x' HREF={{{UNSUBSCRIBE_URL}}}${rest}` })).toBe(status);
+  });
+
+  it('finds the way out behind any number of links around nothing, in time that grows with the length', () => {
+    const empty = '<a href="{{{UNSUBSCRIBE_URL}}}">';
+    expect(statusOf('unsubscribe', { html: empty.repeat(5000) })).toBe('warn');
+    expect(statusOf('unsubscribe', { html: `${empty.repeat(5000)}<a href="{{{UNSUBSCRIBE_URL}}}">x</a>` })).toBe(
+      'pass',
+    );
+  });
 });
 
 // Steps that grow with the square of the length would take minutes, and so more than a test may.

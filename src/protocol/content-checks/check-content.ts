@@ -17,6 +17,8 @@ export interface CheckedContent {
   bytesOf?(source: string): number;
   /** Whether a picture was served by us and is gone. */
   isGone?(source: string): boolean;
+  /** Addresses of such pictures that stand elsewhere in the body: in a style, in a list of sources. */
+  gone?: readonly string[];
 }
 
 /** Each check once, in the order of the contract. */
@@ -104,10 +106,10 @@ const IMAGE_BYTES = 1024 * 1024;
 /** Of the pictures that the body brings along, or that are served by us; others are never fetched. */
 function checkImageWeight(
   images: readonly StartTag[],
-  { bytesOf = () => 0, isGone = () => false }: CheckedContent,
+  { bytesOf = () => 0, isGone = () => false, gone: elsewhere = [] }: CheckedContent,
 ): ContentCheck {
   const sources = images.map(({ attributes }) => (attributes.get('src') ?? '').trim());
-  const gone = sources.filter((source) => isGone(source));
+  const gone = [...sources.filter((source) => isGone(source)), ...elsewhere];
   if (gone.length > 0) {
     const message = 'A picture was deleted here, or its address is cut short: readers see a gap.';
     return { name: 'image_weight', status: 'fail', message, details: shownSome([...new Set(gone)]) };

@@ -13,6 +13,8 @@ export interface Place {
   before: string;
   /** Of a link: the first variable of its attribute. */
   isFirst: boolean;
+  /** It is where an `<a>` leads to. */
+  isAnchor: boolean;
 }
 
 const places = new WeakMap<object, readonly Place[]>();
@@ -28,12 +30,44 @@ export function placesOf(text: MergeText): readonly Place[] {
   return found;
 }
 
-/** Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. */
+/**
+ * Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. A link
+ * around nothing is followed by nobody.
+ */
 export function showsAny(text: MergeText, keys: readonly string[]): boolean {
   const found = placesOf(text);
-  return text
-    .filter((part) => typeof part !== 'string')
-    .some(({ key }, i) => keys.includes(key.toUpperCase()) && ['text', 'link'].includes(found[i]?.is ?? ''));
+  let i = -1;
+  return text.some((part, at) => {
+    if (typeof part === 'string') return false;
+    const place = found[++i];
+    if (!keys.includes(part.key.toUpperCase()) || !place || !['text', 'link'].includes(place.is)) return false;
+    return !place.isAnchor || isShown(text, at, found.slice(i + 1, i + 1 + LINK_VARIABLES));
+  });
+}
+
+/** So much of what stands in a link is looked at: what is longer shows something. */
+const LINK_CHARS = 4000;
+const LINK_VARIABLES = 100;
+/** A link that begins ends the one before. */
+const LINK_END = /<\/?a[\s>]/i;
+const PICTURE = /<(?:img|picture|svg|video|object|input|button)\b/i;
+/** White space, and characters without width, as they are and as HTML writes them. */
+const BLANK = /[\s\p{Cf}\u034F]|&(?:nbsp|zwnj|zwj|shy|ensp|emsp|thinsp|#0*160|#x0*a0|#x0*200[b-f]|#0*820[3-7]);?/giu;
+
+/** Whether a link whose target holds the variable at this part has a text or a picture. */
+function isShown(text: MergeText, at: number, places: readonly Place[]): boolean {
+  let rest = '';
+  let i = 0;
+  for (const part of text.slice(at + 1, at + 1 + 2 * LINK_VARIABLES)) {
+    // What a variable in the text says may be empty, as any value may.
+    rest += typeof part === 'string' ? part.slice(0, LINK_CHARS + 1) : places[i++]?.is === 'text' ? 'x' : '';
+    if (rest.length > LINK_CHARS || LINK_END.test(rest)) break;
+  }
+  const end = rest.search(LINK_END);
+  if (end === -1 && rest.length > LINK_CHARS) return true;
+  const begin = rest.indexOf('>') + 1;
+  const inside = begin === 0 ? '' : rest.slice(begin, end === -1 ? undefined : end);
+  return PICTURE.test(inside) || inside.replaceAll(/<!--.*?-->|<[^>]*>/gs, '').replaceAll(BLANK, '') !== '';
 }
 
 /** Of what a browser would call so (HTML §13.2.5), as far as it decides what a value may do. */
@@ -77,9 +111,10 @@ class PlaceReader {
       // A value that begins without quotes has none.
       this.#begin('');
       this.#isFirst = false;
-      return { is, isBare: true, before: '', isFirst: true };
+      return { is, isBare: true, before: '', isFirst: true, isAnchor: this.#isAnchor() };
     }
-    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, isFirst: this.#isFirst };
+    const own = { isFirst: this.#isFirst, isAnchor: this.#isAnchor() };
+    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, ...own };
     if (this.#state === 'value') {
       place.isBare = this.#quote === '';
       this.#value = '';
@@ -88,6 +123,11 @@ class PlaceReader {
     // What is put in here ends nothing; nothing is put in nowhere.
     if (place.is !== 'nowhere') this.#tail = 'x';
     return place;
+  }
+
+  #isAnchor(): boolean {
+    const isValue = this.#state === 'value' || this.#state === 'before value';
+    return isValue && this.#tag === 'a' && this.#attribute === 'href';
   }
 
   #kind(): Place['is'] {

@@ -16,8 +16,8 @@ export type Actor =
   | { kind: 'smtp_credential'; keyId: string; domainId: string | null }
   /** A person who is signed in; `role` is the one in the team that is theirs at the moment, null while there is none. */
   | { kind: 'session'; sessionId: string; userId: string; name: string; role: Role | null }
-  /** Another app, acting for the team within what the person of `userId` let it do. */
-  | { kind: 'oauth_grant'; grantId: string; userId: string; name: string; scopes: readonly string[] }
+  /** Another app, acting for the team within what the person of `userId` let it do, and may do at the moment. */
+  | { kind: 'oauth_grant'; grantId: string; userId: string; name: string; scopes: readonly string[]; role: Role }
   /** Whoever runs the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
   | { kind: 'operator'; operatorId: string; name: string }
   /** The program itself. */
@@ -50,6 +50,8 @@ export interface UserCtx<Held extends Store = Store> {
 export interface NobodyCtx<Held extends Store = Store> {
   store: Held;
   browser: Browser;
+  /** What came as a bearer token; an operation with a credential of its own asks whose it is. */
+  bearer?: string | undefined;
   requestId: string;
 }
 
@@ -103,7 +105,7 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
     case 'lacks_scope':
       throw refuse('invalid_permission', { say: `This access token lacks the scope ${requirement.scope}.` });
     case 'lacks_role': {
-      const role = actor.kind === 'session' ? actor.role : null;
+      const role = actor.kind === 'session' || actor.kind === 'oauth_grant' ? actor.role : null;
       throw refuse('invalid_permission', {
         say: `This needs the role ${requirement.role} in the team, or a higher one; yours is ${role}.`,
       });

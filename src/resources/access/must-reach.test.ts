@@ -4,7 +4,7 @@ import { Refusal } from '../../platform/refusal/index.ts';
 import { mustReach, type Actor } from './index.ts';
 
 const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;
-const grant = { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com' } as const;
+const grant = { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com', role: 'owner' } as const;
 
 const actors = {
   'full key': { kind: 'api_key', keyId: 'k', permission: 'full_access', domainId: null },
@@ -17,6 +17,7 @@ const actors = {
   'person without a team': { ...session, role: null },
   'grant with the scope': { ...grant, scopes: ['emails:read'] },
   'grant without it': { ...grant, scopes: ['emails:send'] },
+  'grant of a viewer': { ...grant, scopes: ['emails:read'], role: 'viewer' },
   operator: { kind: 'operator', operatorId: 'o', name: 'Ada' },
   job: { kind: 'job', name: 'sweep' },
 } satisfies Record<string, Actor>;
@@ -49,6 +50,7 @@ const table: Record<keyof typeof actors, string[]> = {
   'person without a team': [NO, NO, NO, NO, YES, NO, NO, NO, NO],
   'grant with the scope': [YES, YES, NO, NO, NO, NO, NO, YES, NO],
   'grant without it': [NO, NO, NO, NO, NO, NO, NO, NO, NO],
+  'grant of a viewer': [NO, YES, NO, NO, NO, NO, NO, YES, NO],
   operator: [NO, NO, NO, NO, NO, NO, NO, NO, YES],
   job: [YES, YES, YES, YES, YES, YES, YES, YES, YES],
 };

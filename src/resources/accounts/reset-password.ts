@@ -4,6 +4,7 @@ import { notFound } from '../../platform/refusal/index.ts';
 import { hashPassword, hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
+import { revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSessionsOf } from '../session-rows/index.ts';
 import { allTeamsOf, countRequest, forgetAttemptsAt } from '../sessions/index.ts';
 import {
@@ -91,6 +92,8 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
     // The token came to the address by mail.
     await noteVerified(tx, user.id, now);
     await endSessionsOf(tx, user.id);
+    // Whoever had the old password may have let an app in.
+    await revokeGrantsOfUser(tx, user.id, { at: now, reason: 'user' });
     await endPasswordResetsOf(tx, user.email_key);
     await forgetAttemptsAt(tx, user.email_key, ctx.browser.address);
     await tell(tx, store, { userId: user.id, kind: 'password_reset', address: ctx.browser.address });

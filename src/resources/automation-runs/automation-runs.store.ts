@@ -101,17 +101,19 @@ export async function countRunsAtSteps(
   return rows.map((row) => ({ ...row, runs: Number(row.runs) }));
 }
 
-const CANCELLED = `update automation_runs set status = 'cancelled', completed_at = ?, lease_owner = null, lease_until = null
-  where status = 'running'`;
+/** In the order of their ids, as whoever ends several of them takes them: no two transactions wait for each other. */
+const cancelled = ({ dialect }: Executor, whose: string): string => `update automation_runs
+  set status = 'cancelled', completed_at = ?, lease_owner = null, lease_until = null where id in (
+    select id from automation_runs where status = 'running' and ${whose} order by id${dialect === 'pg' ? ' for update' : ''})`;
 
 /** Whoever carries one out finds at its next step that it is over. */
 export async function cancelRunsOf(tx: Executor, automationId: string, at: number): Promise<void> {
-  await tx.run(`${CANCELLED} and automation_id = ?`, [at, automationId]);
+  await tx.run(cancelled(tx, 'automation_id = ?'), [at, automationId]);
 }
 
 /** Of a contact that is erased nothing goes on, and nothing that was said of it stays. */
 export async function eraseRunsOf(tx: Executor, contactId: string, at: number): Promise<void> {
-  await tx.run(`${CANCELLED} and contact_id = ?`, [at, contactId]);
+  await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
   await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
   await tx.run(
     `update automation_run_steps set output = null, error = null
@@ -176,6 +178,12 @@ export async function nextRunAt(db: Executor, now: number): Promise<number | und
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
 }
 
+/** Whether a process still has a run. Nothing is held: who moves the run asks again. */
+export async function isHeld(tx: Executor, { id, owner }: HeldRun): Promise<boolean> {
+  const sql = "select id from automation_runs where id = ? and lease_owner = ? and status = 'running'";
+  return (await tx.get(sql, [id, owner])) !== undefined;
+}
+
 /** A run, and the process that has it. */
 export interface HeldRun {
   id: string;
@@ -224,14 +232,17 @@ export async function endRun(
   return (await tx.run(sql, [status, error, at, at, id, owner])) === 1;
 }
 
-/** Some of a team's runs that ended before a time, with what was done of them; answers how many went. */
+/**
+ * Some of a team's runs that ended before a time, with what was done of them; answers how many went. One that is being written,
+ * as its contact is erased, is left for the next time.
+ */
 export async function removeEndedRuns(
   tx: Executor,
   { teamId, beforeMs }: { teamId: string; beforeMs: number },
   limit: number,
 ): Promise<number> {
   const sql = `select id from automation_runs where team_id = ? and completed_at is not null and completed_at < ?
-    order by completed_at limit ?`;
+    order by completed_at limit ?${tx.dialect === 'pg' ? ' for update skip locked' : ''}`;
   const ids = (await tx.all<{ id: string }>(sql, [teamId, beforeMs, limit])).map(({ id }) => id);
   if (ids.length === 0) return 0;
   const steps = uuidsIn(tx.dialect, 'run_id', ids);

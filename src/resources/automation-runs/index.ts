@@ -9,6 +9,7 @@ export {
   endRun,
   eraseRunsOf,
   findRun,
+  isHeld,
   listRunRows,
   moveRun,
   nextRunAt,

@@ -33,7 +33,7 @@ async function importNamed({ store, teamId }: Ctx, id: string): Promise<ImportRo
 
 function present(row: ImportRow) {
   const { id, status, created_at, completed_at, total, created, updated, skipped, failed } = row;
-  const { on_conflict, ignored = [] } = JSON.parse(row.options) as ImportOptions;
+  const { on_conflict, startAutomations = false, ignored = [] } = JSON.parse(row.options) as ImportOptions;
   return {
     id,
     status,
@@ -41,6 +41,7 @@ function present(row: ImportRow) {
     completed_at: completed_at === null ? null : isoTime(completed_at),
     counts: { total, created, updated, skipped, failed },
     on_conflict,
+    start_automations: startAutomations,
     ignored_columns: [...ignored],
   };
 }

@@ -134,6 +134,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}name a real one as tls.certificate_file in the settings; which are in force, says`,
     'rasket config show',
   ),
+  proxy_not_trusted: installation(
+    'warning',
+    'A proxy in front of the API is not named in the settings: limits by address count all callers behind it as one.',
+    `${HERE}name it in http.trusted_proxies of the settings and start the server again; which are in force, says`,
+    'rasket config show',
+  ),
   versions_differ: installation(
     'warning',
     'Nodes run different versions.',

@@ -23,3 +23,9 @@ export const tokenInPath = (path: string): string | undefined =>
 /** The tokens that stand in a text, each once; whether they are ours, the database says. */
 export const tokensIn = (text: string): Set<string> =>
   new Set([...text.matchAll(PATHS)].map(([, token]) => token ?? ''));
+
+/** The addresses of pictures under an origin that stand in a text, each once. */
+export const addressesIn = (text: string, origin: string): string[] => {
+  const found = [...text.matchAll(PATHS)].filter(({ index }) => text.startsWith(origin, index - origin.length));
+  return [...new Set(found.map(([path]) => `${origin}${path}`))];
+};

@@ -6,7 +6,7 @@ import type { Ctx } from '../access/index.ts';
 import { openContent } from '../contents/index.ts';
 import { isTrackingHostOfOthers } from '../domains/index.ts';
 import { contentKey } from './content-key.ts';
-import { tokenInPath, tokensIn } from './image-address.ts';
+import { addressesIn, tokenInPath, tokensIn } from './image-address.ts';
 import {
   findImage,
   findServedImage,
@@ -50,6 +50,8 @@ export interface ImagesShown {
   known: readonly (readonly [token: string, bytes: number])[];
   bytesOf(address: string): number;
   isGone(address: string): boolean;
+  /** Addresses under our own host that stand anywhere in the body, in a style or a list of sources too, and lead nowhere. */
+  gone: readonly string[];
 }
 
 export async function imagesShownIn(store: Store, db: Executor, teamId: string, html: string): Promise<ImagesShown> {
@@ -58,7 +60,9 @@ export async function imagesShownIn(store: Store, db: Executor, teamId: string, 
   const bytes = new Map(rows.map((row) => [row.token, row.bytes]));
   const origin = store.origin();
   const tokenOf = (address: string): string | undefined => [...tokensIn(address)][0];
+  const gone = addressesIn(html, origin).filter((address) => !bytes.has(tokenOf(address) ?? ''));
   return {
+    gone,
     known: [...bytes].sort(([a], [b]) => (a < b ? -1 : 1)),
     bytesOf: (address) => bytes.get(tokenOf(address) ?? '') ?? 0,
     isGone(address) {

@@ -7,4 +7,11 @@ export { createInvitation, inviteByOperator, listInvitations, revokeInvitation }
 export { forgetInvitations } from './forget-invitations.ts';
 export { lookAtInvitation, type ShownInvitation } from './look-at-invitation.ts';
 export { tokenOf } from './invitation-token.ts';
-export { BY_OPERATOR, noteInvitationMailed, unmailedInvitations, type InvitationRow } from './invitations.store.ts';
+export {
+  BY_OPERATOR,
+  findOpenInvitationTo,
+  noteAccepted,
+  noteInvitationMailed,
+  unmailedInvitations,
+  type InvitationRow,
+} from './invitations.store.ts';

@@ -4,7 +4,7 @@ export const REDACTED = '[redacted]';
 const TOKEN_CHARS_MIN = 19;
 /** Of keys, sessions, challenges, device logins, OAuth, webhooks, share links and of mails to people; many a word ends in a prefix of the last two. */
 const TOKENS =
-  /(?:rk|rks|rmc|rkd|rko|rkop|rkor|rkoc|whsec|(?:(?<![A-Za-z0-9])|(?<=%2[Ff]))r[si])_[A-Za-z0-9_+/=-]{16,}/g;
+  /(?:rk|rks|rmc|rkd|rko|rkop|rkor|rkoc|rkc|rkr|whsec|(?:(?<![A-Za-z0-9])|(?<=%2[Ff]))r[si])_[A-Za-z0-9_+/=-]{16,}/g;
 
 /** Tokens of ours wherever they stand in a text: one may be pasted into a subject as well as into a template. */
 export function redactTokens(text: string): string {

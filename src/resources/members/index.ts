@@ -4,8 +4,10 @@
  */
 export { removeTeamMember, updateTeamMember } from './change-members.ts';
 export {
+  countExemptOwners,
   countOwned,
   findAccount,
+  findMember,
   findMemberByEmail,
   findMemberByUser,
   hasMembers,
@@ -15,5 +17,5 @@ export {
   type AccountRow,
 } from './members.store.ts';
 export { lockPeople, mustBeOwnTeam } from './own-team.ts';
-export { getTeamMember, listMembers, listTeamMembers } from './read-members.ts';
+export { getTeamMember, listMembers, listTeamMembers, presentMember } from './read-members.ts';
 export { mustRule, ROLE_RULES, type PeopleAct } from './role-rules.ts';

@@ -64,6 +64,14 @@ export async function countOwners(tx: Executor, teamId: string): Promise<number>
   return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
 }
 
+/** Those who can sign in with a password although single sign-on is enforced; right only while the team is locked. */
+export async function countExemptOwners(tx: Executor, teamId: string): Promise<number> {
+  const sql = `select count(*) as n from team_members m join users u on u.id = m.user_id
+    where m.team_id = ? and m.role = 'owner' and m.sso_exempt = 1 and u.password_hash is not null
+      and u.disabled_at is null`;
+  return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
+}
+
 export async function hasMembers(db: Executor, teamId: string): Promise<boolean> {
   return (await db.get('select 1 as found from team_members where team_id = ? limit 1', [teamId])) !== undefined;
 }
@@ -82,6 +90,9 @@ export async function leadsSuspended(tx: Executor, userId: string): Promise<bool
 
 export const setRole = (tx: Executor, id: string, role: Role): Promise<number> =>
   tx.run('update team_members set role = ? where id = ?', [role, id]);
+
+export const setExempt = (tx: Executor, id: string, isExempt: number): Promise<number> =>
+  tx.run('update team_members set sso_exempt = ? where id = ?', [isExempt, id]);
 
 export const removeMemberRow = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from team_members where id = ?', [id]);

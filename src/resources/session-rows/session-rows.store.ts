@@ -14,11 +14,13 @@ export interface NewSessionRow {
   expires_at: number;
   address: string | null;
   user_agent: string | null;
+  /** The team through whose provider it began; null for a password. */
+  sso_team_id: string | null;
 }
 
 const COLUMNS = [
   ...(['id', 'token_hash', 'user_id', 'current_team_id', 'created_at', 'last_used_at', 'expires_at'] as const),
-  ...(['address', 'user_agent'] as const),
+  ...(['address', 'user_agent', 'sso_team_id'] as const),
 ];
 
 export async function insertSession(tx: Executor, row: NewSessionRow): Promise<void> {
@@ -30,15 +32,24 @@ export interface LiveSession {
   user_id: string;
   email: string;
   last_used_at: number;
-  /** Null where the person is no member of it any more, or it is suspended. */
+  /** Null where the person is no member of it any more, it is suspended, or it demands another sign-in than this session's. */
   team_id: string | null;
   role: Role | null;
 }
 
+/**
+ * A team that enforces single sign-on is reached by what began through its own provider, and with a password by who is exempt.
+ * For queries over `sessions` and `team_members`.
+ */
+export const MAY_REACH = `(sessions.sso_team_id = team_members.team_id
+    or (sessions.sso_team_id is null and team_members.sso_exempt = 1)
+    or not exists (select 1 from sso_connections where sso_connections.team_id = team_members.team_id
+      and sso_connections.enforced = 1))`;
+
 const FROM = `from sessions join users on users.id = sessions.user_id
   left join team_members on team_members.user_id = sessions.user_id
     and team_members.team_id = sessions.current_team_id
-  left join teams on teams.id = team_members.team_id and teams.risk_state = 'normal'`;
+  left join teams on teams.id = team_members.team_id and teams.risk_state = 'normal' and ${MAY_REACH}`;
 
 const IS_LIVE = 'sessions.expires_at > ? and users.disabled_at is null';
 
@@ -81,7 +92,9 @@ export async function sessionPage(
   return pageOf(await db.all<SessionRow>(sql, [userId, now, ...pageValues(page)]), page);
 }
 
-export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id'> & { client_name: string };
+export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id'> & {
+  client_name: string;
+};
 
 /**
  * Begins a session of a program as a copy of the browser's session in which it was approved. Answers whether that one still
@@ -89,9 +102,9 @@ export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id'> 
  */
 export async function copySession(tx: Executor, from: string, row: ProgramSession): Promise<boolean> {
   const count = await tx.run(
-    `insert into sessions (id, token_hash, kind, client_name, user_id, current_team_id, created_at, last_used_at, expires_at,
+    `insert into sessions (id, token_hash, kind, client_name, user_id, current_team_id, sso_team_id, created_at, last_used_at, expires_at,
         address, user_agent)
-      select ?, ?, 'device', ?, user_id, current_team_id, ?, ?, ?, ?, ? from sessions
+      select ?, ?, 'device', ?, user_id, current_team_id, sso_team_id, ?, ?, ?, ?, ? from sessions
         where id = ? and kind = 'browser' and expires_at > ?`,
     [
       ...[row.id, row.token_hash, row.client_name, row.created_at, row.last_used_at, row.expires_at],
@@ -146,11 +159,18 @@ export const endSessionsInTeam = (
 export const removeSessionsBefore = (db: Executor, now: number): Promise<number> =>
   db.run('delete from sessions where expires_at <= ?', [now]);
 
-/** Answers whether there is such a session still. */
+/** Those that began through the provider of a team; of one person, if one is named. */
+export const endSsoSessions = (tx: Executor, teamId: string, userId?: string): Promise<number> =>
+  userId === undefined
+    ? tx.run('delete from sessions where sso_team_id = ?', [teamId])
+    : tx.run('delete from sessions where sso_team_id = ? and user_id = ?', [teamId, userId]);
+
+/** Answers whether there is such a session still, and it may be in this team. */
 export async function moveSession(
   tx: Executor,
   { sessionId, userId, teamId }: { sessionId: string; userId: string; teamId: string },
 ): Promise<boolean> {
-  const sql = 'update sessions set current_team_id = ? where id = ? and user_id = ?';
-  return (await tx.run(sql, [teamId, sessionId, userId])) === 1;
+  const sql = `update sessions set current_team_id = ? where id = ? and user_id = ? and exists (
+    select 1 from team_members where team_members.user_id = sessions.user_id and team_members.team_id = ? and ${MAY_REACH})`;
+  return (await tx.run(sql, [teamId, sessionId, userId, teamId])) === 1;
 }

@@ -3,25 +3,40 @@ import type { Executor } from '../../platform/db/index.ts';
 import { clientKey } from '../../platform/network/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import type { Browser } from '../access/index.ts';
 import { countAttempt, forgetAttempts, uncountAttempt } from './attempts.store.ts';
+import { knownBrowser } from './known-browser.ts';
 
 export const ATTEMPTS_MS = 15 * 60_000;
 /**
  * The first is the narrowest: a stranger who guesses at one account is stopped by it before the account's own limit is used up, so
  * that its owner can still sign in from elsewhere.
  */
-const LIMITS = { both: 10, address: 50, account: 100 };
+const LIMITS = { browser: 10, both: 10, address: 50, account: 100 };
 type Kind = keyof typeof LIMITS;
-const KINDS: readonly Kind[] = ['both', 'address', 'account'];
+const KINDS: readonly Kind[] = ['browser', 'both', 'address', 'account'];
+/** Those that success ends. */
+const OWN: ReadonlySet<Kind> = new Set(['browser', 'both']);
 
 export interface Attempt {
-  /** By which kind of party it was counted, as hashes. */
-  parties: Record<Kind, string>;
+  /** By which kinds of party it was counted, as hashes. */
+  parties: Partial<Record<Kind, string>>;
 }
 
-/** Counts an attempt as failed before it is looked at: of many at once none comes past the limits. Throws when one is reached. */
-export async function beginAttempt(store: Store, emailKey: string, address: string): Promise<Attempt> {
-  const parties = partiesOf('', emailKey, address);
+/**
+ * Counts an attempt as failed before it is looked at: of many at once none comes past the limits. Throws when one is reached. From
+ * a browser that the account was signed in to from before, it is counted for that browser alone: whatever strangers do, it is
+ * not they who use that up.
+ */
+export async function beginAttempt(
+  store: Store,
+  emailKey: string,
+  address: string,
+  browser?: Pick<Browser, 'cookie'>,
+): Promise<Attempt> {
+  const known = browser && knownBrowser(store, browser, emailKey);
+  const parties: Attempt['parties'] =
+    known === undefined ? partiesOf('', emailKey, address) : { browser: hashOf(`browser ${known} ${emailKey}`) };
   await countWithin(store, parties, { limits: LIMITS, what: 'Too many attempts to sign in have failed' });
   return { parties };
 }
@@ -46,7 +61,7 @@ export async function forgetAttemptsAt(tx: Executor, emailKey: string, address: 
   await forgetAttempts(tx, account);
 }
 
-function partiesOf(kind: string, emailKey: string, address: string): Record<Kind, string> {
+function partiesOf(kind: string, emailKey: string, address: string) {
   const from = clientKey(address);
   return {
     both: hashOf(`${kind}both ${from} ${emailKey}`),
@@ -57,15 +72,17 @@ function partiesOf(kind: string, emailKey: string, address: string): Record<Kind
 
 async function countWithin(
   { db, clock }: Store,
-  parties: Record<Kind, string>,
-  { limits, what }: { limits: Record<Kind, number>; what: string },
+  parties: Attempt['parties'],
+  { limits, what }: { limits: Partial<Record<Kind, number>>; what: string },
 ): Promise<void> {
   const now = clock.now();
   // The same order everywhere, so that no two transactions wait for each other.
   const over = await db.txUnsynced(async (tx) => {
     for (const kind of KINDS) {
-      const { failures, since } = await countAttempt(tx, parties[kind], { now, from: now - ATTEMPTS_MS });
-      if (failures > limits[kind]) return since;
+      const [party, limit] = [parties[kind], limits[kind]];
+      if (party === undefined || limit === undefined) continue;
+      const { failures, since } = await countAttempt(tx, party, { now, from: now - ATTEMPTS_MS });
+      if (failures > limit) return since;
     }
     return undefined;
   });
@@ -76,14 +93,18 @@ async function countWithin(
 
 /** The attempt succeeded. */
 export async function settleAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
-  await forgetAttempts(tx, parties.both);
-  await uncountAttempt(tx, parties.address);
-  await uncountAttempt(tx, parties.account);
+  for (const kind of KINDS) {
+    const party = parties[kind];
+    if (party !== undefined) await (OWN.has(kind) ? forgetAttempts(tx, party) : uncountAttempt(tx, party));
+  }
 }
 
 /** What failed was not the attempt. */
 export async function forgiveAttempt(tx: Executor, { parties }: Attempt): Promise<void> {
-  for (const kind of KINDS) await uncountAttempt(tx, parties[kind]);
+  for (const kind of KINDS) {
+    const party = parties[kind];
+    if (party !== undefined) await uncountAttempt(tx, party);
+  }
 }
 
 export const hashOf = (party: string): string => createHash('sha256').update(party).digest('base64url');

@@ -7,25 +7,37 @@ import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam, type TeamRow } from '../teams/index.ts';
 import { lockUser, mustNotBeDisabled, presentUser, type UserRow } from '../users/index.ts';
 import { SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
-import { allTeamsOf } from './own-teams.store.ts';
+import { rememberBrowser } from './known-browser.ts';
+import { allTeamsOf, closedAmong } from './own-teams.store.ts';
 
 export const DAY_SECONDS = 24 * 3600;
 const USER_AGENT_CHARS_MAX = 500;
 
+export interface SessionOrigin {
+  /** The team that the person joins within. */
+  joined?: TeamRow;
+  /** The team through whose provider the person came; the session begins in it. */
+  ssoTeamId?: string | null;
+  /** For the audit log. */
+  details?: object;
+}
+
 /**
  * Signs in a person who has shown who they are, in their first team that is not suspended, and sets the cookie. `within` is
  * part of the same transaction, and comes before the session. The session that the browser had before ends: a token that somebody
- * else has planted is worth nothing afterwards. `joined` is the team that a person who is made within joins; `details` stand in the
- * audit log.
+ * else has planted is worth nothing afterwards.
  */
 export async function beginSession(
   { store, browser, requestId }: NobodyCtx,
   user: UserRow,
   within: (tx: Executor) => Promise<unknown>,
-  { joined, details }: { joined?: TeamRow; details?: object } = {},
+  { joined, ssoTeamId = null, details }: SessionOrigin = {},
 ) {
   const teams = joined ? [joined] : await allTeamsOf(store.db, user.id);
-  const team = teams.find(({ risk_state: state }) => state === 'normal') ?? teams[0];
+  const closed = await closedAmong(store.db, { userId: user.id, teams, ssoTeamId });
+  const open = teams.filter(({ id }) => !closed.has(id));
+  const team =
+    open.find(({ id }) => id === ssoTeamId) ?? open.find(({ risk_state: state }) => state === 'normal') ?? open[0];
   const token = newToken(SESSION_PREFIX);
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
@@ -35,6 +47,7 @@ export async function beginSession(
   const session = {
     ...{ id: store.ids.uuid(), token_hash: hashToken(token), user_id: user.id, current_team_id: team?.id ?? null },
     ...{ created_at: now, last_used_at: now, expires_at: now + seconds * 1000, address, user_agent: userAgent },
+    sso_team_id: ssoTeamId,
   };
   const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
   const audit = audited(store, {
@@ -48,10 +61,11 @@ export async function beginSession(
     await insertSession(tx, session);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
+  rememberBrowser(store, browser, user.email_key);
   return {
     object: 'session' as const,
     user: presentUser(user),
-    current_team: team ? presentTeam(store.config, team) : null,
+    current_team: team ? await presentTeam(store, team) : null,
   };
 }
 

@@ -17,7 +17,7 @@ export async function logIn(
   { email, password }: { email: string; password: string },
 ) {
   const emailKey = emailKeyOf(email);
-  const attempt = await beginAttempt(store, emailKey, browser.address);
+  const attempt = await beginAttempt(store, emailKey, browser.address, browser);
   const { user, isRight } = await check(store, emailKey, password).catch(async (error: unknown) => {
     await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));
     throw error;

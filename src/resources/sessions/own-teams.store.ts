@@ -1,5 +1,6 @@
 import type { Role } from '../../contract/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
+import { uuidsIn, type Executor } from '../../platform/db/index.ts';
+import { MAY_REACH } from '../session-rows/index.ts';
 import type { TeamRow } from '../teams/index.ts';
 
 /** In the order in which the person joined them. */
@@ -10,11 +11,32 @@ export const allTeamsOf = (db: Executor, userId: string): Promise<(TeamRow & { o
     [userId],
   );
 
+/** Those that enforce single sign-on and are not reached by what begins now. */
+export async function closedAmong(
+  db: Executor,
+  { userId, teams, ssoTeamId }: { userId: string; teams: readonly TeamRow[]; ssoTeamId: string | null },
+): Promise<Set<string>> {
+  if (teams.length === 0) return new Set();
+  const among = uuidsIn(
+    db.dialect,
+    'c.team_id',
+    teams.map(({ id }) => id),
+  );
+  const rows = await db.all<{ team_id: string; is_exempt: number }>(
+    `select c.team_id, coalesce(m.sso_exempt, 0) as is_exempt from sso_connections c
+      left join team_members m on m.team_id = c.team_id and m.user_id = ? where ${among.sql} and c.enforced = 1`,
+    [userId, among.value],
+  );
+  const isOpen = (row: { team_id: string; is_exempt: number }): boolean =>
+    ssoTeamId === null ? row.is_exempt === 1 : row.team_id === ssoTeamId;
+  return new Set(rows.filter((row) => !isOpen(row)).map(({ team_id: id }) => id));
+}
+
 /** Also one that is suspended, so that its members see that. */
 export const currentTeamOf = (db: Executor, sessionId: string): Promise<TeamRow | undefined> =>
   db.get<TeamRow>(
     `select teams.* from sessions join team_members on team_members.user_id = sessions.user_id
-        and team_members.team_id = sessions.current_team_id
+        and team_members.team_id = sessions.current_team_id and ${MAY_REACH}
       join teams on teams.id = team_members.team_id where sessions.id = ?`,
     [sessionId],
   );

@@ -1,6 +1,6 @@
 import { notFound } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
-import { presentTeam } from '../teams/index.ts';
+import { presentTeam, presentTeams } from '../teams/index.ts';
 import { findUser, presentUser } from '../users/index.ts';
 import { currentTeamOf, allTeamsOf } from './own-teams.store.ts';
 
@@ -9,7 +9,7 @@ export async function getSession(ctx: UserCtx) {
   return {
     object: 'session' as const,
     user: presentUser(user),
-    current_team: current ? presentTeam(ctx.store.config, current) : null,
+    current_team: current ? await presentTeam(ctx.store, current) : null,
   };
 }
 
@@ -20,7 +20,7 @@ export async function getMe(ctx: UserCtx) {
   return {
     ...shown,
     current_team_id: current?.id ?? null,
-    teams: teams.map((team) => presentTeam(ctx.store.config, team)),
+    teams: await presentTeams(ctx.store, teams),
   };
 }
 

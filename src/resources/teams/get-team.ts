@@ -7,5 +7,5 @@ import { findTeam } from './teams.store.ts';
 export async function getTeam(ctx: Ctx): Promise<TeamObject> {
   const row = await findTeam(ctx.store.db, ctx.teamId);
   if (!row) throw notFound('Team');
-  return presentTeam(ctx.store.config, row);
+  return presentTeam(ctx.store, row);
 }

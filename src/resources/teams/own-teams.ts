@@ -4,8 +4,9 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
 import { moveSession } from '../session-rows/index.ts';
+import { isEnforced } from '../sso-rows/index.ts';
 import { slugOf } from './create-team.ts';
-import { presentTeam } from './present.ts';
+import { presentTeam, presentTeams } from './present.ts';
 import { readTeamName } from './team-name.ts';
 import { findTeam, insertTeam, teamsOf } from './teams.store.ts';
 
@@ -13,7 +14,7 @@ const OWNED_MAX = 20;
 
 export async function listOwnTeams({ store, actor }: UserCtx, page: Page) {
   const { rows, hasMore } = await teamsOf(store.db, actor.userId, page);
-  return { object: 'list' as const, has_more: hasMore, data: rows.map((row) => presentTeam(store.config, row)) };
+  return { object: 'list' as const, has_more: hasMore, data: await presentTeams(store, rows) };
 }
 
 /** Whoever makes a team is its owner. It has no key yet: its people make the keys that they need. */
@@ -54,7 +55,7 @@ async function insertOwned({ store, actor }: UserCtx, { name, slug }: { name: st
     await insertMember(tx, { id: store.ids.uuid(), ...membership });
     const row = await findTeam(tx, teamId);
     if (!row) throw new Error('a team that was just made is there');
-    return presentTeam(store.config, row);
+    return presentTeam({ config: store.config, db: tx }, row);
   });
 }
 
@@ -64,9 +65,15 @@ export async function switchTeam({ store, actor }: UserCtx, id: string): Promise
   const teamId = id.toLowerCase();
   const row = await store.db.tx(async (tx) => {
     if (!(await findMemberByUser(tx, teamId, userId))) return undefined;
-    const isMoved = await moveSession(tx, { sessionId, userId, teamId });
-    return isMoved ? findTeam(tx, teamId) : undefined;
+    if (await moveSession(tx, { sessionId, userId, teamId })) return findTeam(tx, teamId);
+    if (await isEnforced(tx, teamId)) throw demandsSso(store.origin());
+    return undefined;
   });
   if (!row) throw notFound('Team');
-  return presentTeam(store.config, row);
+  return presentTeam(store, row);
 }
+
+const demandsSso = (origin: string) =>
+  refuse('invalid_permission', {
+    say: `This team enforces single sign-on; sign in through its provider: ${origin}/auth/sso/start`,
+  });

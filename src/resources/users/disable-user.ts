@@ -1,6 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSessionsOf } from '../session-rows/index.ts';
 import { emailKeyOf } from './email-key.ts';
 import { findUserByEmailKey, lockUser, setDisabled, type UserRow } from './users.store.ts';
@@ -17,7 +18,7 @@ export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_a
   throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });
 }
 
-/** The person signs in nowhere from now on, and every session ends. */
+/** The person signs in nowhere from now on, and every session ends, and whatever apps may do for them. */
 export const disableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, store.clock.now());
 
 export const enableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, null);
@@ -34,6 +35,7 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
     await setDisabled(tx, id, at);
     // Also when enabled: one that was begun at the very moment of the disabling must not come to life.
     await endSessionsOf(tx, id);
+    if (at !== null) await revokeGrantsOfUser(tx, id, { at, reason: 'operator' });
     return { ...user, disabled_at: at };
   });
 }

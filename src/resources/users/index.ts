@@ -7,6 +7,7 @@ export { disableUser, enableUser, findNamedUser, mustNotBeDisabled } from './dis
 export { emailKeyOf } from './email-key.ts';
 export { presentUser } from './present.ts';
 export {
+  claimUnverified,
   findUser,
   findUserByEmailKey,
   hasUsers,

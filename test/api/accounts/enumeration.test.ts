@@ -4,6 +4,8 @@ import { emailKeyOf, insertUser } from '../../../src/resources/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
+/** By chance alone the measure is beyond its limit once in a million times; a password that is not hashed moves it to its end. */
+const ROUNDS = 24;
 const PASSWORD = 'correct horse battery staple';
 let scene: Scene;
 let passwordHash: string;
@@ -66,7 +68,7 @@ describe.each(routes)('$name', ({ call }) => {
 
   it('takes as long: of interleaved calls neither kind is the slower one', async () => {
     const times: { isKnown: boolean; ms: number }[] = [];
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const { known, unknown } = await pair();
       const order = round % 2 === 0 ? [known, unknown] : [unknown, known];
       for (const email of order) {
@@ -78,8 +80,8 @@ describe.each(routes)('$name', ({ call }) => {
       }
       scene.clock.advance(16 * 60_000);
     }
-    expect(Math.abs(superiority(times) - 0.5), 'how often a known one is slower, of all pairs').toBeLessThan(0.25);
-    // Eighty passwords are hashed, on a machine that may be busy.
+    expect(Math.abs(superiority(times) - 0.5), 'how often a known one is slower, of all pairs').toBeLessThan(0.4);
+    // Forty-eight passwords are hashed, on a machine that may be busy.
   }, 240_000);
 });
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createUser } from '../../../src/resources/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { mailsTo, subjectsTo, tokenTo } from '../../rig/mailbox.ts';
+import { oauthOf } from '../../rig/oauth.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -71,6 +72,19 @@ describe('a new password', () => {
       { subject_id: id, actor: { kind: 'system' }, address: '127.0.0.1', details: { email } },
     ]);
     expect(JSON.stringify(await entries('password.reset'))).not.toContain(token);
+  });
+
+  it('ends what apps were let in to do', async () => {
+    const [{ id, email }, oauth] = [await person(), oauthOf(scene)];
+    const app = await oauth.register();
+    const member = { userId: id, email, memberId: '' };
+    const tokens = await oauth.letIn(await peopleOf(scene).session(member, team.id), app);
+    expect((await scene.api('GET', '/team', { key: tokens.access_token })).status).toBe(200);
+    await confirm(await reset(email));
+    expect((await scene.api('GET', '/team', { key: tokens.access_token })).status).toBe(401);
+    expect((await oauth.refresh(app, tokens.refresh_token)).body.error).toBe('invalid_grant');
+    const { data } = (await scene.api('GET', '/oauth/grants', { key: team.key })).body;
+    expect(data[0]).toMatchObject({ client_id: app.clientId, revoked_reason: 'user' });
   });
 
   it('is chosen once with a token, also of two at once', async () => {

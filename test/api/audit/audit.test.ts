@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { oauthOf } from '../../rig/oauth.ts';
+import { peopleOf } from '../../rig/people.ts';
 import { pngOf } from '../../rig/pictures.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
@@ -129,6 +131,10 @@ const changes: Record<
     const { id } = (await scene.api('POST', '/images', { key: team.key, body })).body;
     return { path: `/images/${id}`, removes: { content_type: 'image/png', bytes: body.length } };
   },
+  revokeOauthGrant: async () => ({
+    path: `/oauth/grants/${await newGrant()}`,
+    removes: { client_id: expect.stringMatching(/^rkoc_/) as string, scopes: 'team:read' },
+  }),
   createSegment: async () => ({ path: '/segments', body: { name: 'All' } }),
   updateSegment: async () => ({ path: `/segments/${await newSegment()}`, body: { name: 'Others' } }),
   deleteSegment: async () => ({ path: `/segments/${await newSegment()}`, removes: { name: 'Some' } }),
@@ -184,6 +190,11 @@ const unaudited: Record<string, string> = {
   logIn: 'entered by itself, because only the call finds out who acts: test/api/sessions/sign-in.test.ts',
   beginDeviceLogin: 'nobody acts yet; what its person decides is entered',
   pollDeviceLogin: 'session.begun is entered by itself, as of logIn: test/api/device-logins',
+  registerClient: 'of no team until a person lets it in, which is entered as oauth_grant.allowed',
+  replaceClient: 'as registerClient',
+  deleteClient: 'entered in each team as oauth_grant.revoked: test/api/oauth/register.test.ts',
+  exchangeToken: 'by apps at any rate; what ends a grant is entered: test/api/oauth/oauth.test.ts',
+  revokeToken: 'as exchangeToken; the grant stays',
   signUp: 'makes no account yet; verifyEmail does',
   verifyEmail: 'entered by itself, as logIn: test/api/accounts/sign-up.test.ts',
   requestPasswordReset: 'entered where its mail is written, because only that finds out whose it is',
@@ -196,7 +207,6 @@ const unaudited: Record<string, string> = {
   disableMfa: 'as confirmMfa',
   replaceRecoveryCodes: 'as confirmMfa',
   runBroadcastChecks: 'looks, and changes nothing',
-  switchTeam: 'moves the session of its person, and changes nothing of a team',
   previewBroadcast: 'as runBroadcastChecks',
   testBroadcast: 'as sendEmail',
   sendEmail: 'every email has its own record: GET /emails and its events',
@@ -233,6 +243,11 @@ const idOfNew = async (path: string, body: object) =>
   (await scene.api('POST', path, { key: team.key, body })).body.id as string;
 const ownDomain = async () => (await team.domain()).name;
 const newRule = async () => idOfNew('/inbound-rules', { pattern: `box${++made}@${await ownDomain()}`, action: 'drop' });
+async function newGrant(): Promise<string> {
+  const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+  await oauth.letIn(owner, await oauth.register());
+  return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
+}
 const newTemplate = () => idOfNew('/templates', { name: 'Receipt', html: '<p>x</p>' });
 const newProperty = () => idOfNew('/contact-properties', { key: `key_${++made}`, type: 'string' });
 const newSegment = () => idOfNew('/segments', { name: 'Some' });

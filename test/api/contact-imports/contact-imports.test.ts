@@ -67,14 +67,13 @@ describe('POST /contacts/imports', () => {
     const at = new Date(scene.clock.now()).toISOString();
     const item = {
       ...{ id, status: 'completed', created_at: at, completed_at: at, counts, on_conflict: 'skip' },
+      start_automations: false,
       ignored_columns: [{ column: 5, name: 'Notes' }],
     };
     expect((await call(team, 'GET', `/contacts/imports/${id}`)).body).toEqual({ object: 'contact_import', ...item });
-    expect((await call(team, 'GET', '/contacts/imports?status=completed')).body).toEqual({
-      object: 'list',
-      has_more: false,
-      data: [item],
-    });
+    for (const list of ['/contacts/imports', '/contacts/imports?status=completed']) {
+      expect((await call(team, 'GET', list)).body).toEqual({ object: 'list', has_more: false, data: [item] });
+    }
     expect((await call(team, 'GET', '/contacts/imports?status=queued')).body.data).toEqual([]);
     const { body } = await call(team, 'GET', '/contacts/ada@example.org');
     expect(await scene.events(body.id)).toEqual([]);

@@ -335,6 +335,8 @@ describe('lists', () => {
       'GET /contacts/imports',
       // No key makes what is in it: people come in by invitation.
       'GET /team/members',
+      // No key makes what is in it: people let apps in.
+      'GET /oauth/grants',
     ];
     expect(lists.map(labelOf).sort()).toEqual([...elsewhere, ...listed.map(({ path }) => `GET ${path}`)].sort());
   });

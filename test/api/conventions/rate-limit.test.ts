@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../../src/platform/config/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
+import { peopleOf } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 const rateOf = ({ status, headers }: ApiAnswer) => ({
@@ -39,6 +40,18 @@ describe('the rate limit, with the default settings', () => {
     // Whoever runs the server is told where it is set.
     expect(refused.body.message).toContain('rate_limit.burst');
     expect(rateOf(refused)).toEqual({ status: 429, limit: '10', remaining: '0', reset: '1', retryAfter: '1' });
+  });
+
+  it('a person has a bucket of their own, so that no burst of an application shuts them out of their team', async () => {
+    const team = await scene.team();
+    const { person } = peopleOf(scene);
+    const [ada, bob] = [await person({ team }), await person({ team })];
+    for (let i = 0; i < 11; i++) await scene.api('GET', '/domains', { key: team.key });
+    expect((await scene.api('GET', '/domains', { key: team.key })).status).toBe(429);
+    expect(rateOf(await ada.call('GET', '/domains'))).toMatchObject({ status: 200, remaining: '9' });
+    for (let i = 0; i < 9; i++) await ada.call('GET', '/domains');
+    expect((await ada.call('GET', '/domains')).status).toBe(429);
+    expect((await bob.call('GET', '/domains')).status).toBe(200);
   });
 
   it('the bucket refills by one each tenth of a second, up to ten and no further', async () => {

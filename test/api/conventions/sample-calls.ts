@@ -1,6 +1,8 @@
 import { contractOperations } from '../../rig/api.ts';
 import { pngOf } from '../../rig/pictures.ts';
 import { formOf } from '../../rig/forms.ts';
+import { oauthOf } from '../../rig/oauth.ts';
+import { peopleOf } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { plantInvoice } from '../../rig/invoices.ts';
@@ -57,7 +59,12 @@ const isOperators = (operation: Operation): boolean => operation.operation['x-se
 export const isOfPeople = ({ operation }: Operation): boolean =>
   operation['x-service-permission'] === 'session' || operation['x-same-origin'] === true;
 
-export const operations = contractOperations().filter((operation) => !isOperators(operation) && !isOfPeople(operation));
+/** Refused in words of its own, and by a credential of its own; its family tests all of it. */
+const isOfOauth = ({ operation }: Operation): boolean => operation['x-oauth-flow'] === true;
+
+export const operations = contractOperations().filter(
+  (operation) => !isOperators(operation) && !isOfPeople(operation) && !isOfOauth(operation),
+);
 /** Of the whole installation, where no team's key lets in. */
 export const operatorOperations = contractOperations().filter(isOperators);
 export const keyed = operations.filter((operation) => operation.operation['x-service-permission'] !== 'none');
@@ -148,6 +155,11 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     await scene.api('PATCH', '/contacts/run@example.org', { key: team.key, body: { first_name: 'Run' } });
     const { body } = await scene.api('GET', '/automations', { key: team.key });
     return (await scene.api('GET', `/automations/${body.data[0].id}/runs`, { key: team.key })).body.data[0].id;
+  },
+  oauth_grant_id: async (scene, team) => {
+    const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+    await oauth.letIn(owner, await oauth.register());
+    return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
   },
   suppression: async (scene, team) =>
     (await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } })).body.id,

@@ -247,6 +247,10 @@ describe('DELETE /images/{id}', () => {
       details: [made.body.url],
     });
     expect(said(await desk.call('POST', `/broadcasts/${draft}/send`))).toEqual([422, 'validation_error']);
+    const styled = await desk.make({ html: `<p style="background: url('${made.body.url}')">Hello, dear reader</p>` });
+    expect((await desk.call('GET', `/broadcasts/${styled}/checklist`)).body.checks).toContainEqual(
+      expect.objectContaining({ name: 'image_weight', status: 'fail', details: [made.body.url] }),
+    );
   });
 
   it('of a send and a deletion at once, one finds the other', async () => {

@@ -146,6 +146,34 @@ describe('attacks', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
   });
 
+  it('who has signed in from a browser is not locked out of it by what strangers fail at, and guesses no more than they', async () => {
+    const browserOf = ({ headers }: ApiAnswer): string =>
+      headers
+        .getSetCookie()
+        .find((one) => one.startsWith('rasket_browser='))
+        ?.split(';')[0] ?? '';
+    const before = await logIn();
+    const [, kept = ''] = before.headers.getSetCookie();
+    expect(kept).toMatch(
+      /^rasket_browser=[\w-]{32}\.[\w-]{43}; Max-Age=31536000; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    const known = { ...own(), cookie: browserOf(before) };
+    for (let i = 0; i < 10; i++) await logIn('ada@example.com', `guess ${i}`);
+    expect((await logIn()).status).toBe(429);
+    expect((await logIn(undefined, undefined, known)).status).toBe(200);
+    // Of another account it says nothing, nor once it is changed; and it is no session.
+    await person('mallory@example.com');
+    const others = { ...own(), cookie: browserOf(await logIn('mallory@example.com')) };
+    expect((await logIn(undefined, undefined, others)).status).toBe(429);
+    const changed = known.cookie.replace(/=./, (start) => (start === '=A' ? '=B' : '=A'));
+    expect((await logIn(undefined, undefined, { ...own(), cookie: changed })).status).toBe(429);
+    expect(await statusOf(known.cookie)).toBe(401);
+    for (let i = 0; i < 10; i++) expect((await logIn(undefined, `guess ${i}`, known)).status).toBe(422);
+    expect((await logIn(undefined, undefined, known)).status).toBe(429);
+    scene.clock.advance(15 * 60_000);
+    expect(browserOf(await logIn(undefined, undefined, known))).toBe(known.cookie);
+  });
+
   it('an address that tries one account after the other is stopped after fifty, and success does not count', async () => {
     for (let i = 0; i < 55; i++) expect((await logIn()).status).toBe(200);
     for (let i = 0; i < 50; i++) expect((await logIn(`guess${i}@example.com`, 'wrong')).status).toBe(422);

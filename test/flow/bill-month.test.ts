@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findTimeZone } from '../../protocol/time-zone/index.ts';
-import '../../../test/rig/seed.ts';
-import { billMonth, type MonthOfTeam, type Terms } from './bill-month.ts';
+import { findTimeZone } from '../../src/protocol/time-zone/index.ts';
+import '../rig/seed.ts';
+import { billMonth, type MonthOfTeam, type Terms } from '../../src/resources/billing/bill-month.ts';
 
 const QUARTER = 900_000;
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Asia/Kathmandu'];

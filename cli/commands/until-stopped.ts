@@ -1,0 +1,29 @@
+import type { CommandProcess } from '../output/index.ts';
+
+export interface Stopped {
+  /** Whether Ctrl-C came before so much time was over; answers at once when it did. */
+  within(ms: number): Promise<boolean>;
+}
+
+/** Ctrl-C ends what goes on until then as it is meant to end, with status 0. */
+export function untilStopped(process: CommandProcess): Stopped {
+  let isStopped = false;
+  let wake = (): void => undefined;
+  process.once('SIGINT', () => {
+    isStopped = true;
+    wake();
+  });
+  return {
+    async within(ms) {
+      if (isStopped) return true;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      return isStopped;
+    },
+  };
+}

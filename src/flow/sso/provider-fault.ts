@@ -1,0 +1,9 @@
+/** What a provider did that ends a sign-in. */
+export class ProviderFault extends Error {
+  /** `down`: it did not answer, or not in time; `wrong`: it answered what cannot be believed, or not be understood. */
+  readonly kind: 'down' | 'wrong';
+  constructor(kind: 'down' | 'wrong', says: string, because?: unknown) {
+    super(says, because === undefined ? undefined : { cause: because });
+    this.kind = kind;
+  }
+}

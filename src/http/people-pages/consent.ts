@@ -1,0 +1,77 @@
+import { SCOPES } from '../../contract/index.ts';
+import { escapeHtml } from '../../protocol/safe-html/index.ts';
+import { answerConsent, askForConsent, readAuthorization, type Asked } from '../../resources/oauth/index.ts';
+import { bdi } from '../layout/index.ts';
+import { forSignedIn, renderForm, renderLink, renderLinks } from './elements.ts';
+import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
+
+const PATH = '/oauth/consent';
+
+/** Where a person lets an app in. It is asked every time: nothing that was allowed before is taken for an answer. */
+export const consentPage: PeoplePage = {
+  path: PATH,
+  get: forSignedIn(async (ctx, { query }) => {
+    const read = await readAuthorization(ctx.store, Object.fromEntries(query));
+    if (read.kind === 'unknown') return unknown(read.say);
+    if (read.kind === 'refused') return { to: read.to };
+    const ask = await askForConsent(consentCtx(ctx), ctx.session.teamId, read);
+    return ask ? shown(ctx.session, read, ask) : withoutTeam();
+  }),
+  post: forSignedIn(async (ctx, { form }) => {
+    const decision = form.get('decision');
+    if (decision !== 'allow' && decision !== 'refuse') return unknown('This form has no answer in it.');
+    return { to: await answerConsent(consentCtx(ctx), form.get('consent') ?? '', decision === 'allow') };
+  }),
+};
+
+const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
+  ...{ store, browser, requestId, actor: session.actor },
+});
+
+/** Nothing of the app is fetched or drawn: its name is a stranger's text, and its picture could be anybody's. */
+function shown(
+  { actor }: SignedIn,
+  { client, request }: Asked,
+  { token, team }: { token: string; team: { name: string } },
+): Shown {
+  const target = new URL(request.redirectUri);
+  const place = target.host === '' ? target.protocol : target.host;
+  const scopes = request.scopes.map((scope) => `<li>${escapeHtml(SCOPES[scope])} (<code>${scope}</code>)</li>`);
+  const form = (submit: string, decision: string, isSecond: boolean): string =>
+    renderForm({ action: PATH, submit, isSecond, hidden: { consent: token, decision }, id: decision });
+  return {
+    title: 'Let an app in?',
+    content: [
+      `<p>An app that calls itself <strong>${bdi(client.name)}</strong> asks to act for you in the team <strong>${bdi(team.name)}</strong>.</p>`,
+      `<h2>It wants to</h2><ul>${scopes.join('')}</ul>`,
+      request.resource === 'mcp' ? '<p>It reaches this by <code>/mcp</code> alone.</p>' : '',
+      `<dl><div><dt>You are</dt><dd>${bdi(actor.name)}, ${actor.role ?? 'without a role'} of the team</dd></div>`,
+      `<div><dt>It is told at</dt><dd>${bdi(place)}</dd></div></dl>`,
+      '<p>This service does not know who made the app. Allow it only if you have just asked for this yourself. It never may do more than your own role allows, and you or an admin of the team can end it at any time.</p>',
+      '<p class="quiet">Where the app comes twice with what works once, it is shut out and asks you again: that is how stolen access is noticed.</p>',
+      form('Allow', 'allow', false),
+      form('Do not allow', 'refuse', true),
+    ].join('\n'),
+    formsLeadTo: [formTarget(target)],
+  };
+}
+
+/** As a policy of content names it, which knows no IPv6 addresses. */
+function formTarget(target: URL): string {
+  const isPlain = /^https?:$/.test(target.protocol) && !target.hostname.startsWith('[');
+  return isPlain ? target.origin : target.protocol;
+}
+
+const unknown = (say: string): Shown => ({
+  title: 'This app cannot be let in',
+  content: `<p>${bdi(say)}</p><p>Nothing was allowed.</p>`,
+  status: 400,
+  isFault: true,
+});
+
+const withoutTeam = (): Shown => ({
+  title: 'Choose a team first',
+  content: `<p>An app acts in a team, and your session is in none. Choose one, then go back to the app and begin again.</p>${renderLinks(renderLink('/account', 'Your account'))}`,
+  status: 403,
+  isFault: true,
+});

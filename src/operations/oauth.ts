@@ -1,0 +1,28 @@
+import {
+  authorizationServer,
+  deleteClient,
+  exchangeToken,
+  getClient,
+  listOauthGrants,
+  protectedResource,
+  registerClient,
+  replaceClient,
+  revokeOauthGrant,
+  revokeToken,
+} from '../resources/oauth/index.ts';
+import { pageOf, type Operations } from './operation.ts';
+
+/** The bodies of x-oauth-flow come unchecked: RFC 6749 has rules of its own for them, which the resource keeps. */
+export const oauth = {
+  getAuthorizationServer: async ({ store }) => authorizationServer(store),
+  getProtectedResource: async ({ store }) => protectedResource(store, ''),
+  getMcpResource: async ({ store }) => protectedResource(store, '/mcp'),
+  registerClient: (ctx, { body }) => registerClient(ctx, { ...body }),
+  getClient: (ctx, { path }) => getClient(ctx, path.client_id),
+  replaceClient: (ctx, { path, body }) => replaceClient(ctx, path.client_id, { ...body }),
+  deleteClient: (ctx, { path }) => deleteClient(ctx, path.client_id),
+  exchangeToken: (ctx, { body }) => exchangeToken(ctx, { ...body }),
+  revokeToken: (ctx, { body }) => revokeToken(ctx, { ...body }),
+  listOauthGrants: (ctx, { query }) => listOauthGrants(ctx, pageOf(query)),
+  revokeOauthGrant: (ctx, { path }) => revokeOauthGrant(ctx, path.oauth_grant_id),
+} satisfies Partial<Operations>;

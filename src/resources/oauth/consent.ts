@@ -1,0 +1,104 @@
+import type { Scope } from '../../contract/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
+import { hashToken, newToken } from '../../platform/secrets/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Actor, Browser } from '../access/index.ts';
+import { audited, whoActed } from '../audit/index.ts';
+import { findMemberByUser } from '../members/index.ts';
+import { findTeam, type TeamRow } from '../teams/index.ts';
+import { insertCode, insertConsent, removeOldConsents, takeConsent } from './asks.store.ts';
+import { allowedTo, refusedTo, type AuthorizationRequest } from './authorization.ts';
+import { findClient, type ClientRow } from './clients.store.ts';
+
+const CONSENT_MS = 10 * 60_000;
+const CODE_MS = 5 * 60_000;
+/** How many pages of a session wait for an answer: a person has a few tabs. */
+const CONSENTS_MAX = 20;
+const USER_AGENT_CHARS_MAX = 500;
+
+export interface ConsentCtx {
+  store: Store;
+  browser: Pick<Browser, 'address' | 'userAgent'>;
+  requestId: string;
+  actor: Extract<Actor, { kind: 'session' }>;
+}
+
+export interface Ask {
+  /** For the form: it answers this page of this session, once. */
+  token: string;
+  team: TeamRow;
+}
+
+/** Writes down what a person is asked for the team of their session; undefined where they are in none. */
+export async function askForConsent(
+  { store, actor }: ConsentCtx,
+  teamId: string | null,
+  { client, request }: { client: ClientRow; request: AuthorizationRequest },
+): Promise<Ask | undefined> {
+  const team = teamId === null ? undefined : await findTeam(store.db, teamId);
+  if (!team) return undefined;
+  const token = newToken('');
+  await store.db.txUnsynced(async (tx) => {
+    await insertConsent(tx, {
+      ...{ token_hash: hashToken(token), session_id: actor.sessionId, team_id: team.id, client_id: client.client_id },
+      ...{ request: JSON.stringify(request), expires_at: store.clock.now() + CONSENT_MS },
+    });
+    await removeOldConsents(tx, actor.sessionId, CONSENTS_MAX);
+  });
+  return { token, team };
+}
+
+/** Answers where the browser goes: to the app, with a code or a refusal. */
+export async function answerConsent(ctx: ConsentCtx, token: string, isAllowed: boolean): Promise<string> {
+  const { store, actor } = ctx;
+  const row = await store.db.tx((tx) => takeConsent(tx, hashToken(token), actor.sessionId));
+  if (!row || row.expires_at <= store.clock.now()) throw answered();
+  const request = JSON.parse(row.request) as AuthorizationRequest;
+  const client = await findClient(store.db, row.client_id);
+  // What it may be answered at can have changed since the page was shown.
+  const isKnown = client && (JSON.parse(client.redirect_uris) as string[]).includes(request.redirectUri);
+  if (!isKnown) throw refuse('not_found', { say: 'The app has taken back its registration.' });
+  if (!isAllowed) {
+    return refusedTo(store, request, { error: 'access_denied', message: 'The person has not allowed it.' });
+  }
+  return allowedTo(store, request, await allow(ctx, row.team_id, client, request));
+}
+
+async function allow(
+  ctx: ConsentCtx,
+  teamId: string,
+  client: ClientRow,
+  request: AuthorizationRequest,
+): Promise<string> {
+  const { store, actor } = ctx;
+  const code = newToken('rkc_');
+  const grantId = store.ids.uuid();
+  const audit = audited(store, {
+    ...{ team_id: teamId, action: 'oauth_grant.allowed', subject_id: grantId, ...whoActed(actor) },
+    ...{ address: ctx.browser.address, user_agent: ctx.browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
+    request_id: ctx.requestId,
+    details: detailsOf(client, request.scopes),
+  });
+  await audit.store.db.tx(async (tx) => {
+    const member = await findMemberByUser(tx, teamId, actor.userId);
+    const team = await findTeam(tx, teamId);
+    if (!member || team?.risk_state !== 'normal') {
+      throw refuse('invalid_permission', { say: 'You are not in this team any more, or it is suspended.' });
+    }
+    await insertCode(tx, {
+      ...{ code_hash: hashToken(code), grant_id: grantId, team_id: teamId, member_id: member.id },
+      ...{ user_id: actor.userId, client_id: client.client_id, request: JSON.stringify(request) },
+      expires_at: store.clock.now() + CODE_MS,
+    });
+  });
+  return code;
+}
+
+const detailsOf = ({ client_id, name }: ClientRow, scopes: readonly Scope[]): string =>
+  JSON.stringify({ client_id, client_name: name, scopes });
+
+const answered = (): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'This question was answered already, or it is too old. Go back to the app and begin again.',
+  });

@@ -1,0 +1,85 @@
+import { ROLES } from '../../contract/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Ctx } from '../access/index.ts';
+import { audited, whoActed } from '../audit/index.ts';
+import { removeAllAsks, removeCodesOfUser } from './asks.store.ts';
+import {
+  findGrant,
+  grantPage,
+  liveGrantsOfUser,
+  lockGrant,
+  revokeGrantRow,
+  type GrantRow,
+  type RevokedReason,
+} from './grants.store.ts';
+import { presentGrant, presentRevoked } from './present.ts';
+import { removeAllTokens } from './tokens.store.ts';
+
+export async function listOauthGrants({ store, teamId }: Ctx, page: Page) {
+  const { rows, hasMore } = await grantPage(store.db, teamId, page);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentGrant) };
+}
+
+/** One that is revoked already stays as it is. */
+export async function revokeOauthGrant({ store, teamId, actor }: Ctx, id: string) {
+  const at = store.clock.now();
+  return store.db.tx(async (tx) => {
+    if (!(await findGrant(tx, teamId, id))) throw notFound('Grant');
+    const grant = await lockGrant(tx, id);
+    if (!grant) throw notFound('Grant');
+    const isOwn = actor.kind === 'session' && actor.userId === grant.user_id;
+    const isAdmin = actor.kind !== 'session' || ROLES.indexOf(actor.role ?? 'viewer') >= ROLES.indexOf('admin');
+    if (!isOwn && !isAdmin) {
+      throw refuse('invalid_permission', {
+        say: 'You may revoke what you have allowed yourself; to revoke what others have allowed needs the role admin.',
+      });
+    }
+    if (grant.revoked_at !== null && grant.revoked_reason !== null) {
+      return presentRevoked(id, { at: grant.revoked_at, reason: grant.revoked_reason });
+    }
+    const revoked = { at, reason: 'user' as const };
+    await revokeGrantRow(tx, id, revoked);
+    return presentRevoked(id, revoked);
+  });
+}
+
+/** From where a step of OAuth came, for the audit log. */
+export interface Origin {
+  browser: { address: string; userAgent: string };
+  requestId: string;
+}
+
+const USER_AGENT_CHARS_MAX = 500;
+
+/** The service itself ends a grant, and says so in the audit log of its team. */
+export async function revokeByItself(
+  store: Store,
+  { id, team_id: teamId }: GrantRow,
+  reason: RevokedReason,
+  { browser, requestId }: Origin,
+): Promise<void> {
+  const audit = audited(store, {
+    ...{ team_id: teamId, action: 'oauth_grant.revoked', subject_id: id, ...whoActed({ kind: 'job', name: 'oauth' }) },
+    ...{ address: browser.address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
+    ...{ request_id: requestId, details: JSON.stringify({ revoked_reason: reason }) },
+  });
+  await audit.store.db.tx((tx) => revokeGrantRow(tx, id, { at: store.clock.now(), reason }));
+}
+
+/** Whatever apps were let in by a person, in every team; for a new password, and for a person who is shut out. */
+export async function revokeGrantsOfUser(
+  tx: Executor,
+  userId: string,
+  revoked: { at: number; reason: 'user' | 'operator' },
+): Promise<void> {
+  await removeCodesOfUser(tx, userId);
+  for (const { id } of await liveGrantsOfUser(tx, userId)) await revokeGrantRow(tx, id, revoked);
+}
+
+/** In a copy of an installation, whatever the original may have ended since: apps ask again. */
+export async function endAllTokens(tx: Executor): Promise<void> {
+  await removeAllAsks(tx);
+  await removeAllTokens(tx);
+}

@@ -1,0 +1,16 @@
+/**
+ * OAuth 2.1: apps of others register, a person lets them in for a team (consent), and they come with access tokens. A grant
+ * acts for its person in one membership: what an access token rests on is read with every use. A code and a refresh token
+ * work once; whoever shows one again ends the grant. Only hashes of tokens are kept.
+ */
+export { ACCESS_PREFIX, createGrantAuthentication } from './authenticate-grant.ts';
+export { readAuthorization, type Asked } from './authorization.ts';
+export { answerConsent, askForConsent } from './consent.ts';
+export { exchangeToken } from './exchange-token.ts';
+export { endAllTokens, listOauthGrants, revokeGrantsOfUser, revokeOauthGrant } from './grants.ts';
+export { deleteClient, getClient, replaceClient } from './manage-client.ts';
+export { authorizationServer, protectedResource } from './metadata.ts';
+export { describable, OauthRefusal } from './oauth-refusal.ts';
+export { registerClient } from './register-client.ts';
+export { removeExpiredOauth, removeUnusedOauth } from './remove-expired.ts';
+export { revokeToken } from './revoke-token.ts';

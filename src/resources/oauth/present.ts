@@ -1,0 +1,39 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { GrantType } from './client-metadata.ts';
+import type { ClientRow } from './clients.store.ts';
+import type { ListedGrant, RevokedReason } from './grants.store.ts';
+
+/** As RFC 7591 §3.2.1 has it: what was left out is left out. */
+export const presentClient = (store: Store, row: ClientRow) => ({
+  client_id: row.client_id,
+  client_id_issued_at: Math.floor(row.created_at / 1000),
+  registration_client_uri: `${store.origin()}/oauth/register/${row.client_id}`,
+  client_name: row.name,
+  redirect_uris: JSON.parse(row.redirect_uris) as string[],
+  grant_types: JSON.parse(row.grant_types) as GrantType[],
+  response_types: ['code' as const],
+  token_endpoint_auth_method: 'none' as const,
+  ...(row.scope !== null && { scope: row.scope }),
+  ...(row.client_uri !== null && { client_uri: row.client_uri }),
+  ...(row.logo_uri !== null && { logo_uri: row.logo_uri }),
+  ...(row.software_id !== null && { software_id: row.software_id }),
+  ...(row.software_version !== null && { software_version: row.software_version }),
+});
+
+export const presentGrant = (row: ListedGrant) => ({
+  id: row.id,
+  client_id: row.client_id,
+  scopes: row.scopes.split(' '),
+  created_at: isoTime(row.created_at),
+  revoked_at: row.revoked_at === null ? null : isoTime(row.revoked_at),
+  revoked_reason: row.revoked_reason,
+  client: { name: row.client_name, logo_uri: row.client_logo_uri },
+});
+
+export const presentRevoked = (id: string, revoked: { at: number; reason: RevokedReason }) => ({
+  object: 'oauth_grant' as const,
+  id,
+  revoked_at: isoTime(revoked.at),
+  revoked_reason: revoked.reason,
+});

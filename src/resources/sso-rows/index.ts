@@ -1,0 +1,46 @@
+/**
+ * The rows of single sign-on: the connection of a team, the domains that it has proven, whom the provider knows as whom, and which
+ * sign-ins were answered. Its rules are those of `sso`; sessions, members and teams read here whether a team demands it.
+ */
+import type { SealedColumn } from '../../platform/secrets/index.ts';
+
+export {
+  changeConnection,
+  connectionById,
+  connectionsOf,
+  findConnection,
+  insertConnection,
+  isEnforced,
+  noteTested,
+  removeConnection,
+  stopEnforcing,
+  type ConnectionRow,
+} from './connections.store.ts';
+export {
+  connectionOfDomain,
+  findSsoDomain,
+  insertSsoDomain,
+  ownerOfDomain,
+  provenDomainsOf,
+  removeSsoDomain,
+  removeSsoDomainsOf,
+  saveDomainCheck,
+  ssoDomainsOf,
+  type SsoDomainRow,
+} from './domains.store.ts';
+export {
+  identityOfSubject,
+  identityOfUser,
+  insertIdentity,
+  removeIdentity,
+  setSubject,
+  type IdentityRow,
+} from './identities.store.ts';
+export { statusOf, type SsoStatus } from './status.ts';
+export { noteAnswer, removeAnswersBefore } from './answers.store.ts';
+
+export const SEALED_SSO_SECRETS: SealedColumn = {
+  table: 'sso_connections',
+  column: 'client_secret',
+  purpose: 'sso client secret',
+};

@@ -1,0 +1,9 @@
+import type { ConnectionRow } from './connections.store.ts';
+
+export type SsoStatus = 'no_domain' | 'untested' | 'active';
+
+/** What a connection lacks before people can rely on it. */
+export function statusOf({ tested_at: testedAt }: ConnectionRow, provenDomains: number): SsoStatus {
+  if (provenDomains === 0) return 'no_domain';
+  return testedAt === null ? 'untested' : 'active';
+}

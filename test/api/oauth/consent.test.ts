@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newVerifier, oauthOf, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
+import { PageVisitor } from '../../rig/page-visitor.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { scaled } from '../../rig/scale.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let people: People;
+let oauth: ReturnType<typeof oauthOf>;
+let app: OauthApp;
+let owner: Person;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+  team = await scene.team();
+  people = peopleOf(scene);
+  oauth = oauthOf(scene);
+  app = await oauth.register({ redirect_uris: [REDIRECT_URI, 'http://[::1]:8080/cb', 'http://127.0.0.1:8080/cb?a=b'] });
+  owner = await people.person({ team, role: 'owner' });
+});
+afterAll(() => scene.close());
+
+const visitor = () => new PageVisitor(scene);
+
+describe('consent', () => {
+  it('is framed nowhere, and its form leads to the app alone', async () => {
+    for (const [uri, source] of [
+      [REDIRECT_URI, 'https://app.example.com'],
+      ['http://127.0.0.1:8080/cb?a=b', 'http://127.0.0.1:8080'],
+      ['http://[::1]:8080/cb', 'http:'],
+    ] as const) {
+      const { page } = await oauth.asked(owner, app, newVerifier(), { redirect_uri: uri });
+      const policy = page.headers['content-security-policy'] ?? '';
+      expect(policy).toContain(`form-action 'self' ${source};`);
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(page.headers['x-frame-options']).toBe('DENY');
+      expect(page.headers['cross-origin-opener-policy']).toBe('same-origin');
+    }
+  });
+
+  it('is answered once: of two presses at once, one is', async () => {
+    for (let round = 0; round < scaled(3); round++) {
+      const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier());
+      const answers = await Promise.all([browser.send(page, 'Allow'), browser.send(page, 'Allow')]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([303, 422]);
+      expect((await browser.send(page, 'Do not allow')).status).toBe(422);
+    }
+  });
+
+  it('is taken from our own page, of this session, for what it showed', async () => {
+    const { page } = await oauth.asked(owner, app, newVerifier());
+    const mine = oauth.visitorOf(owner);
+    const body = new URLSearchParams({ ...page.forms[0]?.fields, decision: 'allow' }).toString();
+    const foreign = await mine.open('/oauth/consent', { body, headers: { origin: 'https://evil.example' } });
+    expect(foreign.status).toBe(403);
+    const other = await people.session(owner, team.id);
+    expect((await oauth.visitorOf(other).send(page, 'Allow')).status).toBe(422);
+    const stranger = await people.person({ team, role: 'owner' });
+    expect((await oauth.visitorOf(stranger).send(page, 'Allow')).status).toBe(422);
+    const none = await visitor().open('/oauth/consent', { body });
+    expect(none.leadsTo).toMatch(/^\/sign-in/);
+    expect((await mine.send(page, 'Allow')).status).toBe(303);
+  });
+
+  it.each(['', 'consent=', 'consent=x&decision=maybe', 'consent=a&consent=b&decision=allow', 'decision=allow'])(
+    'with the form %j gives nothing',
+    async (body) => {
+      const answer = await oauth.visitorOf(owner).open('/oauth/consent', { body, method: 'POST' });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.leadsTo).toBeUndefined();
+    },
+  );
+
+  it('is too old after ten minutes, and is not given by a GET', async () => {
+    const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier());
+    const query = new URLSearchParams({ ...page.forms[0]?.fields }).toString();
+    expect((await browser.open(`/oauth/consent?${query}`)).status).toBe(400);
+    scene.clock.advance(10 * 60_000);
+    expect((await browser.send(page, 'Allow')).status).toBe(422);
+  });
+
+  it('is asked again however often it was given', async () => {
+    await oauth.letIn(owner, app);
+    expect((await oauth.asked(owner, app, newVerifier())).page.heading).toBe('Let an app in?');
+  });
+
+  it('of somebody who has left the team since the page was shown gives nothing', async () => {
+    const person = await people.person({ team });
+    const { visitor: browser, page } = await oauth.asked(person, app, newVerifier());
+    await scene.app.world.db.run('delete from team_members where id = ?', [person.memberId]);
+    const answer = await browser.send(page, 'Allow');
+    expect([answer.status, answer.leadsTo]).toEqual([403, undefined]);
+  });
+
+  it('needs a team', async () => {
+    const { page } = await oauth.asked(await people.person(), app, newVerifier());
+    expect([page.status, page.heading]).toEqual([403, 'Choose a team first']);
+  });
+
+  it('shows what strangers wrote as text, and fetches nothing of theirs', async () => {
+    const hostile = await oauth.register({
+      client_name: '<img src=x onerror=alert(1)> אפליקציה &amp; "Rasket"',
+      logo_uri: 'https://app.example.com/logo.svg',
+      client_uri: 'https://app.example.com/',
+    });
+    const { page } = await oauth.asked(owner, hostile, newVerifier());
+    expect(page.html).toContain('<bdi>&lt;img src=x onerror=alert(1)&gt; אפליקציה &amp;amp; ');
+    expect(page.html).not.toContain('logo.svg');
+    expect(page.html).not.toMatch(/<img|<script/);
+    // A name that was stored before such names were refused.
+    const name = 'Desk\u202eteksaR';
+    await scene.app.world.db.run('update oauth_clients set name = ? where client_id = ?', [name, hostile.clientId]);
+    const { page: second } = await oauth.asked(owner, hostile, newVerifier());
+    expect(second.html).toContain(`<bdi>${name}</bdi>`);
+    expect(second.title).not.toContain('Desk');
+  });
+});

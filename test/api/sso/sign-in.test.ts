@@ -1,0 +1,574 @@
+// Over 400 lines because each lie of a provider is told beside the sign-in that it must not spoil, by one stand-in.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hashPassword } from '../../../src/platform/secrets/index.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import {
+  asSignedIn,
+  Browsing,
+  proveDomain,
+  signInBySso,
+  startUrl,
+  teamWithSso,
+  throughProvider,
+} from '../../rig/sso.ts';
+import { startStandInProvider, type Signing, type StandInProvider, type Wrongs } from '../../rig/stand-in-provider.ts';
+
+let scene: Scene;
+let people: People;
+let provider: StandInProvider;
+beforeAll(async () => {
+  scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } }, networkWaits: 'by hand' });
+  people = peopleOf(scene);
+});
+afterAll(() => scene.close());
+beforeEach(async () => {
+  provider = await startStandInProvider(() => scene.clock.now());
+  return () => provider.close();
+});
+
+let made = 0;
+type Made = Awaited<ReturnType<typeof teamWithSso>>;
+
+/** A team, and a person whom its provider vouches for. */
+async function teamAndPerson(): Promise<Made & { email: string }> {
+  const team = await teamWithSso(scene, people, provider);
+  const email = `ada${++made}@${team.domain}`;
+  provider.person = { sub: `subject ${made}`, email, email_verified: true, name: 'Ada' };
+  return { ...team, email };
+}
+
+const membersOf = async ({ team, owner }: Made): Promise<{ email: string; role: string; id: string }[]> =>
+  (await owner.call('GET', `/teams/${team.id}/members`)).body.data;
+
+const withPassword = async ({ userId }: Person) =>
+  scene.app.world.db.run('update users set password_hash = ? where id = ?', [
+    await hashPassword('long enough'),
+    userId,
+  ]);
+
+async function enforce(made: Made & { email: string }): Promise<void> {
+  const { owner, team, put } = made;
+  expect((await signInBySso(scene, made.email)).status).toBe(303);
+  await withPassword(owner);
+  await owner.call('PATCH', `/teams/${team.id}/members/${owner.memberId}`, { sso_exempt: true });
+  expect((await put({ enforced: true })).body.enforced).toBe(true);
+}
+
+describe('a sign-in', () => {
+  it('makes a person, who is in the team with its default role', async () => {
+    const given = await teamAndPerson();
+    await given.put({ default_role: 'viewer' });
+    const done = await signInBySso(scene, given.email, { next: '/account?a=b' });
+    expect([done.status, done.location]).toEqual([303, '/account?a=b']);
+    const call = asSignedIn(scene, done.browser);
+    const session = (await call('GET', '/auth/session')).body;
+    expect(session).toMatchObject({
+      user: { email: given.email, name: 'Ada', email_verified_at: expect.any(String) as string },
+      current_team: { id: given.team.id, sso: { status: 'active', domains: [given.domain] } },
+    });
+    expect((await call('GET', '/domains')).status).toBe(200);
+    expect((await membersOf(given)).find(({ email }) => email === given.email)).toMatchObject({ role: 'viewer' });
+    const audit = (await given.owner.call('GET', '/audit')).body.data as { action: string; details: unknown }[];
+    expect(audit.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
+    // The second time nothing is linked, nobody is made.
+    expect((await signInBySso(scene, given.email)).location).toBe('/account');
+    const after = (await given.owner.call('GET', '/audit')).body.data as { action: string }[];
+    expect(after.filter(({ action }) => action === 'team_member.linked')).toHaveLength(1);
+    expect(await membersOf(given)).toHaveLength(2);
+    expect(JSON.stringify(scene.log)).not.toContain(provider.secret);
+  });
+
+  it('asks for what it needs, by S256, and tells the provider alone', async () => {
+    const { email } = await teamAndPerson();
+    const browser = new Browsing();
+    const started = await browser.get(startUrl(scene, email));
+    const to = new URL(started.location ?? '');
+    expect(Object.fromEntries(to.searchParams)).toMatchObject({
+      ...{ response_type: 'code', response_mode: 'query', scope: 'openid email profile', client_id: 'rasket' },
+      ...{ code_challenge_method: 'S256', redirect_uri: `${scene.url}/auth/sso/callback`, login_hint: email },
+    });
+    const [cookie] = started.headers.getSetCookie();
+    expect(cookie).toMatch(/^__Host-rasket_sso=[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    expect(started.headers.get('referrer-policy')).toBeTruthy();
+    expect(started.headers.get('cache-control')).toBe('no-store');
+    for (const name of ['state', 'nonce', 'code_challenge'])
+      expect(to.searchParams.get(name)?.length).toBeGreaterThanOrEqual(43);
+  });
+
+  it('finds an account by its address in another spelling, verified and made before', async () => {
+    const given = await teamAndPerson();
+    const person = await people.person({ email: given.email });
+    provider.person = { ...provider.person, email: given.email.toUpperCase() };
+    const { browser } = await signInBySso(scene, given.email);
+    expect((await asSignedIn(scene, browser)('GET', '/auth/me')).body.id).toBe(person.userId);
+    expect((await person.call('GET', '/auth/me')).status).toBe(200);
+  });
+
+  it('of an account that nobody had verified leaves nothing of who made it', async () => {
+    const given = await teamAndPerson();
+    const squatter = await people.person({ email: given.email, isVerified: false });
+    await withPassword(squatter);
+    const { browser } = await signInBySso(scene, given.email);
+    expect((await asSignedIn(scene, browser)('GET', '/auth/me')).body.id).toBe(squatter.userId);
+    expect((await squatter.call('GET', '/auth/me')).status).toBe(401);
+    const login = { email: given.email, password: 'long enough' };
+    const answer = await scene.api('POST', '/auth/login', { body: login, headers: { origin: scene.url } });
+    expect(answer.status).toBe(422);
+  });
+
+  it('goes on by the identity when the address at the provider changes within the domains', async () => {
+    const given = await teamAndPerson();
+    await signInBySso(scene, given.email);
+    provider.person = { ...provider.person, email: `married${made}@${given.domain}` };
+    const { browser } = await signInBySso(scene, given.email);
+    expect((await asSignedIn(scene, browser)('GET', '/auth/me')).body.email).toBe(given.email);
+    expect(await membersOf(given)).toHaveLength(2);
+  });
+
+  it('takes the role and uses up the invitation that is open', async () => {
+    const given = await teamAndPerson();
+    await given.team.domain();
+    const path = `/teams/${given.team.id}/invitations`;
+    expect((await given.owner.call('POST', path, { email: given.email, role: 'admin' })).status).toBe(201);
+    await signInBySso(scene, given.email);
+    expect((await membersOf(given)).find(({ email }) => email === given.email)?.role).toBe('admin');
+    expect((await given.owner.call('GET', path)).body.data).toEqual([]);
+  });
+
+  it('says who we are as the client is registered: in a header or in the form', async () => {
+    const { email } = await teamAndPerson();
+    const methods = ['client_secret_basic', 'client_secret_post'];
+    provider.wrong = { discovery: { token_endpoint_auth_methods_supported: methods } };
+    provider.auth = 'client_secret_post';
+    expect((await signInBySso(scene, email)).status).toBe(303);
+    expect(provider.asked.filter((path) => path === '/token')).toHaveLength(2);
+  });
+
+  it('two first ones at once make one person', async () => {
+    const given = await teamAndPerson();
+    const both = await Promise.all([signInBySso(scene, given.email), signInBySso(scene, given.email)]);
+    expect(both.map(({ status }) => status)).toEqual([303, 303]);
+    expect(await membersOf(given)).toHaveLength(2);
+  });
+});
+
+/** Nobody is signed in, and the page says why. */
+async function refusedWith(email: string, says: RegExp, status?: number): Promise<void> {
+  const done = await signInBySso(scene, email);
+  expect(done.browser.cookies.has('rasket_session')).toBe(false);
+  expect(done.text).toMatch(says);
+  expect(done.status).toBeGreaterThanOrEqual(400);
+  if (status !== undefined) expect(done.status).toBe(status);
+  expect(done.headers.get('content-type')).toBe('text/html; charset=utf-8');
+}
+
+describe('what a provider answers is not believed', () => {
+  const seconds = () => Math.floor(scene.clock.now() / 1000);
+  it.each<[string, () => Wrongs]>([
+    ['for another audience', () => ({ claims: { aud: 'somebody else' } })],
+    [
+      'for several, of which we are not the authorized party',
+      () => ({ claims: { aud: ['rasket', 'other'], azp: 'other' } }),
+    ],
+    ['authorized for another party', () => ({ claims: { azp: 'other' } })],
+    ['of another issuer', () => ({ claims: { iss: 'https://id.example.com' } })],
+    ['with another nonce', () => ({ claims: { nonce: 'another' } })],
+    ['without a nonce', () => ({ without: ['nonce'] })],
+    ['without a subject', () => ({ without: ['sub'] })],
+    ['that has expired', () => ({ claims: { exp: seconds() - 120 } })],
+    ['without an end', () => ({ without: ['exp'] })],
+    ['issued in the future', () => ({ claims: { iat: seconds() + 600, exp: seconds() + 1200 } })],
+    ['issued yesterday', () => ({ claims: { iat: seconds() - 86_400 } })],
+    ['not valid yet', () => ({ claims: { nbf: seconds() + 600 } })],
+    ...(
+      [
+        'none',
+        'HS256 by the secret',
+        'HS256 by the public key',
+        'by a foreign key',
+        'RS256 said of it',
+      ] satisfies Signing[]
+    ).map((signing): [string, () => Wrongs] => [`signed ${signing}`, () => ({ signing })]),
+    [
+      'with none in its own list',
+      () => ({ signing: 'none', discovery: { id_token_signing_alg_values_supported: ['none', 'ES256'] } }),
+    ],
+    [
+      'with HS256 in its own list',
+      () => ({
+        signing: 'HS256 by the secret',
+        discovery: { id_token_signing_alg_values_supported: ['HS256', 'ES256'] },
+      }),
+    ],
+    ['that calls itself another issuer', () => ({ discovery: { issuer: 'https://id.example.com' } })],
+    ['whose endpoint is a private address', () => ({ discovery: { token_endpoint: 'https://10.0.0.1/token' } })],
+    ['whose endpoint is no http', () => ({ discovery: { token_endpoint: 'file:///etc/passwd' } })],
+    ['whose answer names another issuer (mix-up)', () => ({ answer: { iss: 'https://id.example.com' } })],
+    ['whose answer names no issuer, though it always does', () => ({ answer: { iss: null } })],
+    ['whose code is unknown', () => ({ answer: { code: 'another' } })],
+    [
+      'that says no for another issuer',
+      () => ({ answer: { code: null, error: 'access_denied', iss: 'https://id.example.com' } }),
+    ],
+  ])('%s', async (_, wrong) => {
+    const { email } = await teamAndPerson();
+    provider.wrong = wrong();
+    const started = await new Browsing().get(startUrl(scene, email));
+    if (started.location === null) return expect([502, 503]).toContain(started.status);
+    await refusedWith(email, /cannot be trusted|does not answer/);
+    provider.wrong = {};
+    // Where its endpoints are is kept for a while.
+    scene.clock.advance(600_000);
+    expect((await signInBySso(scene, email)).status).toBe(303);
+  });
+
+  it.each([
+    ['an address that is not verified', { email_verified: false }, /has not verified your email/],
+    ['an address of which it does not say so', { email_verified: undefined }, /has not verified your email/],
+    ['an address outside of the domains', { email: 'ada@elsewhere.example' }, /not of a domain of your team/],
+    ['an address in a subdomain', { email: 'ada@sub.sso1.example.org' }, /not of a domain of your team/],
+    ['a text that is no address', { email: 'ada' }, /not of a domain of your team/],
+    ['no address', { email: undefined }, /did not tell your email/],
+  ])('%s', async (_, claims, says) => {
+    const { email } = await teamAndPerson();
+    provider.person = { ...provider.person, ...claims };
+    await refusedWith(email, says, 403);
+  });
+
+  it('another identity with the same address, until an admin unlinks', async () => {
+    const given = await teamAndPerson();
+    const { browser } = await signInBySso(scene, given.email);
+    provider.person = { ...provider.person, sub: 'somebody new' };
+    await refusedWith(given.email, /knew the person with this address as somebody else/, 403);
+    const member = (await membersOf(given)).find(({ email }) => email === given.email);
+    const place = `/teams/${given.team.id}/members/${member?.id}/sso`;
+    const viewer = await people.person({ team: given.team, role: 'member' });
+    expect((await viewer.call('DELETE', place)).status).toBe(403);
+    expect((await given.owner.call('DELETE', place)).body).toMatchObject({ object: 'team_member', email: given.email });
+    expect((await asSignedIn(scene, browser)('GET', '/auth/me')).status).toBe(401);
+    expect((await signInBySso(scene, given.email)).status).toBe(303);
+  });
+
+  it('one team’s provider does not speak for the people of another’s domain', async () => {
+    const victim = await teamAndPerson();
+    await signInBySso(scene, victim.email);
+    await using evil = await startStandInProvider(() => scene.clock.now());
+    const attacker = await teamWithSso(scene, people, evil);
+    evil.person = { sub: 'evil', email: victim.email, email_verified: true };
+    const through = `anybody@${attacker.domain}`;
+    await refusedWith(through, /not of a domain of your team/, 403);
+    // Also not by an identity that was linked while the domain was its own.
+    evil.person = { sub: 'evil', email: through, email_verified: true };
+    expect((await signInBySso(scene, through)).status).toBe(303);
+    await proveDomain(scene, attacker.owner, attacker.team, `second.${attacker.domain}`);
+    await attacker.owner.call('DELETE', `/teams/${attacker.team.id}/sso/domains/${attacker.domain}`);
+    evil.person = { ...evil.person, email: `anybody@second.${attacker.domain}` };
+    await refusedWith(`anybody@second.${attacker.domain}`, /account here has an address that is not of a domain/, 403);
+  });
+});
+
+describe('an answer is one browser’s, once', () => {
+  it('of another browser, without a cookie, and of another attempt', async () => {
+    const { email } = await teamAndPerson();
+    const [mine, theirs] = [new Browsing(), new Browsing()];
+    const started = await mine.get(startUrl(scene, email));
+    const back = await throughProvider(new Browsing(), started.location ?? '', scene.url);
+    await theirs.get(startUrl(scene, email));
+    for (const browser of [theirs, new Browsing()]) {
+      const done = await browser.get(back);
+      expect([done.status, browser.cookies.has('rasket_session')]).toEqual([400, false]);
+      expect(done.text).toContain('begun in another browser');
+    }
+    expect((await mine.get(back)).status).toBe(303);
+  });
+
+  it('cannot be brought a second time, also with the cookie kept', async () => {
+    const { email } = await teamAndPerson();
+    const browser = new Browsing();
+    const started = await browser.get(startUrl(scene, email));
+    const kept = new Map(browser.cookies);
+    const back = await throughProvider(new Browsing(), started.location ?? '', scene.url);
+    expect((await browser.get(back)).status).toBe(303);
+    const again = new Browsing();
+    for (const [name, value] of kept) again.cookies.set(name, value);
+    expect((await again.get(back)).text).toContain('has been used already');
+    expect(again.cookies.has('rasket_session')).toBe(false);
+    expect((await browser.get(back)).text).toContain('begun in another browser');
+  });
+
+  it('comes within ten minutes', async () => {
+    const { email } = await teamAndPerson();
+    const browser = new Browsing();
+    const started = await browser.get(startUrl(scene, email));
+    scene.clock.advance(600_000);
+    const back = await throughProvider(new Browsing(), started.location ?? '', scene.url);
+    expect((await browser.get(back)).text).toContain('more than ten minutes ago');
+  });
+
+  it('is forgotten after an hour', async () => {
+    const { email } = await teamAndPerson();
+    await signInBySso(scene, email);
+    const count = async () => (await scene.app.world.db.get<{ n: number }>('select count(*) as n from sso_answers'))?.n;
+    expect(Number(await count())).toBeGreaterThan(0);
+    scene.clock.advance(3_600_000);
+    await scene.app.jobs.find(({ name }) => name === 'remove-expired-sessions')?.run();
+    expect(Number(await count())).toBe(0);
+  });
+
+  it('goes to the provider that the attempt was begun with, whoever else answers', async () => {
+    // The browser is led from the provider of an attacker to an honest one, and brings its code back.
+    const honest = await teamAndPerson();
+    await using evil = await startStandInProvider(() => scene.clock.now());
+    const attacker = await teamWithSso(scene, people, evil);
+    const browser = new Browsing();
+    const started = await browser.get(startUrl(scene, `me@${attacker.domain}`));
+    const atHonest = new URL(started.location ?? '');
+    atHonest.host = new URL(provider.issuer).host;
+    const back = await throughProvider(new Browsing(), atHonest.href, scene.url);
+    const done = await browser.get(back);
+    expect([done.status, browser.cookies.has('rasket_session')]).toEqual([502, false]);
+    expect([...evil.asked, ...provider.asked]).not.toContain('/token');
+    expect(await membersOf(honest)).toHaveLength(1);
+  });
+});
+
+describe('keys', () => {
+  it('that are new are asked for once, and not again within a minute', async () => {
+    const { email } = await teamAndPerson();
+    const asked = () => provider.asked.filter((path) => path === '/jwks').length;
+    expect([(await signInBySso(scene, email)).status, asked()]).toEqual([303, 1]);
+    scene.clock.advance(61_000);
+    provider.rotate();
+    expect([(await signInBySso(scene, email)).status, asked()]).toEqual([303, 2]);
+    expect([(await signInBySso(scene, email)).status, asked()]).toEqual([303, 2]);
+    provider.rotate();
+    expect([(await signInBySso(scene, email)).status, asked()]).toEqual([502, 2]);
+    scene.clock.advance(61_000);
+    expect([(await signInBySso(scene, email)).status, asked()]).toEqual([303, 3]);
+  });
+
+  it('that were withdrawn are out after ten minutes', async () => {
+    const { email } = await teamAndPerson();
+    await signInBySso(scene, email);
+    provider.wrong = {
+      serve: { path: '/jwks', answer: (r) => r.setHeader('content-type', 'application/json').end('{"keys":[]}') },
+    };
+    scene.clock.advance(601_000);
+    await refusedWith(email, /cannot be trusted/);
+  });
+});
+
+describe('a provider that does not do its part', () => {
+  it('is down', async () => {
+    const { email } = await teamAndPerson();
+    await provider.close();
+    const page = await new Browsing().get(startUrl(scene, email));
+    expect(page.status).toBe(503);
+    expect(page.text).toMatch(/does not answer.*an owner who is exempt/s);
+    provider = await startStandInProvider(() => scene.clock.now());
+  });
+
+  it('is asked again five seconds after it did not answer', async () => {
+    const { email } = await teamAndPerson();
+    const down = (response: { writeHead: (status: number) => { end: () => void } }) => response.writeHead(503).end();
+    provider.wrong = { serve: { path: '/.well-known/openid-configuration', answer: down } };
+    for (let n = 0; n < 5; n++) expect((await new Browsing().get(startUrl(scene, email))).status).toBe(503);
+    expect(provider.asked).toHaveLength(1);
+    provider.wrong = {};
+    scene.clock.advance(5000);
+    expect((await signInBySso(scene, email)).status).toBe(303);
+  });
+
+  it('is slow', async () => {
+    const { email } = await teamAndPerson();
+    const waits = Promise.withResolvers<void>();
+    provider.wrong = { serve: { path: '/token', answer: () => waits.resolve() } };
+    const page = signInBySso(scene, email);
+    await waits.promise;
+    scene.clock.advance(10_000);
+    expect([(await page).status, (await page).text]).toEqual([503, expect.stringContaining('does not answer')]);
+  });
+
+  it.each(['/.well-known/openid-configuration', '/token', '/jwks'])('answers 10 MB at %s', async (path) => {
+    const { email } = await teamAndPerson();
+    let sent = 0;
+    provider.wrong = {
+      serve: {
+        path,
+        answer(response) {
+          response.writeHead(200, { 'content-type': 'application/json' });
+          const piece = Buffer.alloc(65_536, ' ');
+          const more = (): void => {
+            while (sent < 10_485_760 && !response.destroyed) {
+              sent += piece.length;
+              if (!response.write(piece)) return void response.once('drain', more);
+            }
+            response.end('{}');
+          };
+          more();
+        },
+      },
+    };
+    await refusedWith(email, /cannot be trusted/, 502);
+  });
+
+  it.each([
+    ['redirects', '/token', 302],
+    ['fails', '/token', 500],
+  ])('%s', async (_, path, status) => {
+    const { email } = await teamAndPerson();
+    const answer: NonNullable<Wrongs['serve']>['answer'] = (response) =>
+      void response.writeHead(status, { location: `${provider.issuer}/elsewhere` }).end();
+    provider.wrong = { serve: { path, answer } };
+    await refusedWith(email, /cannot be trusted/, 502);
+    expect(provider.asked).not.toContain('/elsewhere');
+  });
+
+  it('says no, in its own word', async () => {
+    const { email } = await teamAndPerson();
+    provider.wrong = { answer: { code: null, error: '<b>access_denied</b>' } };
+    await refusedWith(email, /did not sign you in.*&lt;b&gt;access_denied/s, 403);
+  });
+});
+
+describe('GET /auth/sso/start', () => {
+  it('says of all addresses of a domain the same, whether there is such an account or not', async () => {
+    const person = await people.person({ email: 'real@nosso.example' });
+    const page = (email: string) => new Browsing().get(startUrl(scene, email));
+    const [real, unknown] = [await page(person.email), await page('nobody@nosso.example')];
+    expect([real.status, real.text.replaceAll('real@', 'nobody@')]).toEqual([404, unknown.text]);
+    expect(real.text).toContain('do not sign in with single sign-on here');
+    const { domain } = await teamAndPerson();
+    expect((await page(`nobody@${domain}`)).status).toBe(303);
+    expect((await page('no address')).text).toContain('no email address');
+    expect((await new Browsing().get(`${scene.url}/auth/sso/start`)).text).toContain('<form method="post"');
+  });
+
+  it.each([
+    '//evil.example',
+    'https://evil.example',
+    '/\\evil.example',
+    '/.//evil.example',
+    '\t//evil.example',
+    'javascript:alert(1)',
+  ])('does not lead on to %j', async (next) => {
+    const { email } = await teamAndPerson();
+    const done = await signInBySso(scene, email, { next });
+    expect([done.status, done.location]).toEqual([303, '/account']);
+  });
+
+  it('starts from its form as well', async () => {
+    const { email } = await teamAndPerson();
+    const post = (origin: string) =>
+      fetch(`${scene.url}/auth/sso/start`, {
+        ...{ method: 'POST', redirect: 'manual', body: new URLSearchParams({ email }) },
+        headers: { origin },
+      });
+    expect((await post(scene.url)).headers.get('location')).toContain(provider.issuer);
+    expect((await post('https://evil.example')).status).toBe(403);
+  });
+});
+
+describe('who reaches what', () => {
+  it('a session through one team’s provider reaches that team, and those of its person that do not enforce', async () => {
+    const first = await teamAndPerson();
+    const { person } = provider;
+    await using other = await startStandInProvider(() => scene.clock.now());
+    const second = await teamWithSso(scene, people, other);
+    other.person = { sub: 'x', email: `x@${second.domain}`, email_verified: true };
+    await enforce({ ...second, email: `x@${second.domain}` });
+    await enforce(first);
+    provider.person = person;
+    const third = await scene.team();
+    const done = await signInBySso(scene, first.email);
+    const call = asSignedIn(scene, done.browser);
+    const userId = (await call('GET', '/auth/me')).body.id as string;
+    const join = (team: Team, isExempt: number) =>
+      scene.app.world.db.insertMany(
+        'team_members',
+        ['id', 'team_id', 'user_id', 'role', 'sso_exempt', 'created_at'],
+        [[crypto.randomUUID(), team.id, userId, 'owner', isExempt, scene.clock.now()]],
+      );
+    // Exempt means: with a password. The provider of another team is none.
+    await join(second.team, 1);
+    await join(third, 0);
+    const moved = async (team: Team) => (await call('POST', `/teams/${team.id}/switch`)).status;
+    expect([await moved(second.team), await moved(third), await moved(first.team)]).toEqual([403, 200, 200]);
+    expect((await call('GET', '/domains')).status).toBe(200);
+  });
+
+  it('a password leads past an enforced team, and an exempt owner into it while the provider is down', async () => {
+    const given = await teamAndPerson();
+    await enforce(given);
+    const member = await people.person({ team: given.team, role: 'admin' });
+    await withPassword(member);
+    await provider.close();
+    const logIn = async ({ email }: Person) => {
+      const body = { email, password: 'long enough' };
+      return (await scene.api('POST', '/auth/login', { body, headers: { origin: scene.url } })).body.current_team;
+    };
+    expect(await logIn(member)).toBeNull();
+    expect((await logIn(given.owner)).id).toBe(given.team.id);
+    scene.clock.advance(601_000);
+    expect((await new Browsing().get(startUrl(scene, given.email))).status).toBe(503);
+    provider = await startStandInProvider(() => scene.clock.now());
+  });
+
+  it('a person who is removed is out at once, and stays out until invited', async () => {
+    const given = await teamAndPerson();
+    await given.team.domain();
+    const done = await signInBySso(scene, given.email);
+    const call = asSignedIn(scene, done.browser);
+    const elsewhere = (await call('POST', '/teams', { name: `Own ${made}` })).body.id as string;
+    await call('POST', `/teams/${elsewhere}/switch`);
+    const member = (await membersOf(given)).find(({ email }) => email === given.email);
+    await given.owner.call('DELETE', `/teams/${given.team.id}/members/${member?.id}`);
+    // Also in a team of their own: what vouched for the session does not speak for the person any more.
+    expect((await call('GET', '/auth/me')).status).toBe(401);
+    await refusedWith(given.email, /not in this team any more/, 403);
+    const invited = { email: given.email, role: 'viewer' };
+    expect((await given.owner.call('POST', `/teams/${given.team.id}/invitations`, invited)).status).toBe(201);
+    expect((await signInBySso(scene, given.email)).status).toBe(303);
+    // Nor does one come in who was removed before having signed in by it.
+    const late = await people.person({ team: given.team, email: `late${made}@${given.domain}` });
+    await given.owner.call('DELETE', `/teams/${given.team.id}/members/${late.memberId}`);
+    provider.person = { sub: 'late', email: late.email, email_verified: true };
+    await refusedWith(late.email, /not in this team any more/, 403);
+  });
+
+  it('sessions end with their connection, and with another one in its place', async () => {
+    const given = await teamAndPerson();
+    const first = await signInBySso(scene, given.email);
+    await given.put({ default_role: 'viewer' });
+    expect((await asSignedIn(scene, first.browser)('GET', '/auth/me')).status).toBe(200);
+    await given.put({ client_id: 'another', client_secret: provider.secret });
+    expect((await asSignedIn(scene, first.browser)('GET', '/auth/me')).status).toBe(401);
+    provider.clientId = 'another';
+    const second = await signInBySso(scene, given.email);
+    expect(second.status).toBe(303);
+    expect((await given.owner.call('DELETE', `/teams/${given.team.id}/sso`)).status).toBe(200);
+    expect((await asSignedIn(scene, second.browser)('GET', '/auth/me')).status).toBe(401);
+    expect((await given.owner.call('GET', '/auth/me')).status).toBe(200);
+    expect((await new Browsing().get(startUrl(scene, given.email))).status).toBe(404);
+  });
+
+  it('a sign-in that was begun before the connection was replaced is not finished', async () => {
+    const given = await teamAndPerson();
+    const browser = new Browsing();
+    const started = await browser.get(startUrl(scene, given.email));
+    const back = await throughProvider(new Browsing(), started.location ?? '', scene.url);
+    await given.put({ client_id: 'another', client_secret: 'x' });
+    expect((await browser.get(back)).text).toContain('changed its single sign-on meanwhile');
+  });
+
+  it('our second factor is not asked for', async () => {
+    const given = await teamAndPerson();
+    const person = await people.person({ email: given.email });
+    await scene.app.world.db.run('update users set mfa_enabled_at = ? where id = ?', [
+      scene.clock.now(),
+      person.userId,
+    ]);
+    expect((await signInBySso(scene, given.email)).location).toBe('/account');
+  });
+});

@@ -1,0 +1,66 @@
+// an app sends a browser --> the page of consent, and back to the app over the form's redirect, which browsers check
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import axe, { type AxeResults } from 'axe-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { describePeers } from '../peers/peers.ts';
+import { newVerifier, oauthOf } from '../rig/oauth.ts';
+import { peopleOf, type Person } from '../rig/people.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { startChromium, type Chromium } from './chromium.ts';
+
+describePeers('the page of consent in a real browser', ['chromium'], () => {
+  let scene: Scene;
+  let browser: Chromium;
+  let app: http.Server;
+  let port: number;
+  let person: Person;
+  beforeAll(async () => {
+    scene = await startScene({ roles: ['http'] });
+    app = http.createServer((request, response) => response.end(`got ${request.url}`));
+    await new Promise<void>((done) => void app.listen(0, '127.0.0.1', done));
+    ({ port } = app.address() as AddressInfo);
+    browser = await startChromium({ evilHost: 'outside.example', outsidePort: port });
+    person = await peopleOf(scene).person({ team: await scene.team(), role: 'owner' });
+    const [name = '', value = ''] = person.headers['cookie']?.split('=') ?? [];
+    await browser.context.addCookies([{ name, value, url: scene.url, sameSite: 'Lax', httpOnly: true }]);
+  });
+  afterAll(async () => {
+    await browser.close();
+    app.closeAllConnections();
+    await new Promise((done) => app.close(done));
+    await scene.close();
+  });
+
+  it.each([
+    ['Allow', /^got \/callback\?code=rkc_/],
+    ['Do not allow', /^got \/callback\?error=access_denied/],
+  ])('%s leads back to the app, by keyboard alone', async (button, told) => {
+    const oauth = oauthOf(scene);
+    const redirectUri = `http://127.0.0.1:${port}/callback`;
+    const client = await oauth.register({ redirect_uris: [redirectUri] });
+    const page = await browser.context.newPage();
+    await page.goto(`${scene.url}/oauth/authorize?${oauth.queryOf(client, newVerifier())}`);
+    expect(await page.locator('h1').textContent()).toBe('Let an app in?');
+    await page.evaluate(axe.source);
+    const { violations } = await page.evaluate<AxeResults>('axe.run()');
+    expect(violations.map(({ id }) => id)).toEqual([]);
+    await page.getByRole('button', { name: button, exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.pathname === '/callback');
+    expect(await page.locator('body').textContent()).toMatch(told);
+    await page.close();
+  });
+
+  it('is shown in no frame of another site', async () => {
+    const oauth = oauthOf(scene);
+    const client = await oauth.register();
+    const page = await browser.context.newPage();
+    const target = `${scene.url}/oauth/consent?${oauth.queryOf(client, newVerifier())}`;
+    await page.goto('http://outside.example/');
+    await page.setContent(`<iframe src="${target.replaceAll('&', '&amp;')}"></iframe>`);
+    // The browser's own page stands in its place.
+    await expect.poll(() => page.frames()[1]?.url()).toMatch(/^chrome-error:/);
+    await page.close();
+  });
+});

@@ -1,0 +1,209 @@
+// signing in, resetting a password and the account, as a person with a keyboard, a telephone or a screen reader meets them
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { makePasswordReset } from '../../src/resources/accounts/index.ts';
+import { describePeers } from '../peers/peers.ts';
+import { accountOf, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { startChromium, type Chromium } from './chromium.ts';
+
+/** Pictures of every page stay there after the run, to be looked at. */
+const PICTURES = path.resolve(import.meta.dirname, '../../.cache/people-pages');
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+/** Sizes and colours do not depend on each other: each is looked at once. */
+const VIEWS = [
+  { name: 'desk-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+  { name: 'phone-dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+] as const;
+
+describePeers('the pages of people in a real browser', ['chromium'], () => {
+  let scene: Scene;
+  let browser: Chromium;
+  beforeAll(async () => {
+    mkdirSync(PICTURES, { recursive: true });
+    // Plain HTTP stands in for what is https outside.
+    const config = { sessions: { secure_cookie: false }, accounts: { sign_up: 'open' as const } };
+    scene = await startScene({ roles: ['http'], config });
+    browser = await startChromium({ evilHost: 'outside.example', outsidePort: 1 });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await scene.close();
+  });
+
+  /** A tab that asks nobody but us for anything, and runs nothing. */
+  async function withPage(work: (page: Page) => Promise<void>): Promise<void> {
+    await browser.context.clearCookies();
+    const page = await browser.context.newPage();
+    await page.bringToFront();
+    const strays: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(`${scene.url}/`)) strays.push(request.url());
+    });
+    page.on(
+      'console',
+      (message) => void (/content security policy/i.test(message.text()) && strays.push(message.text())),
+    );
+    await work(page);
+    expect(strays).toEqual([]);
+    await page.close();
+  }
+
+  const heading = (page: Page) => page.getByRole('heading', { level: 1 }).textContent();
+  const open = (page: Page, target: string) => page.goto(`${scene.url}${target}`);
+  const enter = (page: Page) => Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+
+  it('a keyboard alone signs in past a mistake, and the field at fault has the focus', async () => {
+    const { email } = await accountOf(scene, { team: await scene.team() });
+    await withPage(async (page) => {
+      await open(page, '/sign-in');
+      await page.keyboard.type(email);
+      await page.keyboard.press('Tab');
+      await page.keyboard.type('not this one');
+      await enter(page);
+      expect(await page.title()).toBe('Error: Sign in – rasket');
+      expect(await page.getByRole('alert').textContent()).toBe('The email or the password is wrong.');
+      expect(await page.locator(':focus').getAttribute('name')).toBe('password');
+      await page.keyboard.type(PASSWORD);
+      await enter(page);
+      expect(await heading(page)).toBe('Your account');
+    });
+  });
+
+  it('a keyboard alone chooses a new password, and the token leaves the address bar', async () => {
+    const { email } = await accountOf(scene);
+    const { token } = await makePasswordReset(scene.app.world, email);
+    await withPage(async (page) => {
+      await open(page, `/reset-password?token=${token}`);
+      expect(page.url()).toBe(`${scene.url}/reset-password`);
+      await page.keyboard.type('x');
+      await enter(page);
+      expect(await page.locator(':focus').getAttribute('aria-invalid')).toBe('true');
+      await page.keyboard.type('a new password');
+      await enter(page);
+      expect(await page.getByRole('status').textContent()).toContain('Your new password is set');
+      await page.keyboard.type(email);
+      await page.keyboard.press('Tab');
+      await page.keyboard.type('a new password');
+      await enter(page);
+      expect(await heading(page)).toBe('Your account');
+    });
+  });
+
+  type Look = [name: string, look: (page: Page) => Promise<unknown>];
+  const press = (page: Page, name: string) =>
+    Promise.all([page.waitForNavigation(), page.getByRole('button', { name, exact: true }).first().click()]);
+
+  async function signIn(page: Page, email: string): Promise<void> {
+    await open(page, '/sign-in');
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await press(page, 'Sign in');
+  }
+
+  const outside: Look[] = [
+    ['sign-in', (page) => open(page, '/sign-in?said=signed-out')],
+    [
+      'sign-in-fault',
+      async (page) => {
+        await open(page, '/sign-in');
+        await page.getByLabel('Email').fill('nobody@people.example');
+        await page.getByLabel('Password').fill('x');
+        await press(page, 'Sign in');
+      },
+    ],
+    ['sign-up', (page) => open(page, '/sign-up')],
+    [
+      'sign-up-fault',
+      async (page) => {
+        await open(page, '/sign-up');
+        await page.getByLabel('Email').fill('ada@people.example');
+        await page.getByLabel('New password').fill('x');
+        await press(page, 'Make an account');
+      },
+    ],
+    ['mailed', (page) => open(page, '/forgot-password?said=mailed')],
+    ['verify-email', (page) => open(page, '/verify-email?token=rv_x')],
+    ['forgot-password', (page) => open(page, '/forgot-password')],
+    ['reset-password', (page) => open(page, '/reset-password?token=rp_x')],
+    ['dead-link', (page) => open(page, '/invitation?token=ri_x')],
+    ['not-here', (page) => open(page, '/sign-in/nowhere')],
+  ];
+
+  const inside: Look[] = [
+    ['account', (page) => open(page, '/account?said=joined')],
+    ['password', (page) => open(page, '/account/password')],
+    ['sessions', (page) => open(page, '/account/sessions')],
+    ['mfa-off', (page) => open(page, '/account/mfa')],
+    [
+      'mfa-set-up',
+      async (page) => {
+        await open(page, '/account/mfa');
+        await press(page, 'Set up an authenticator app');
+      },
+    ],
+    ['sign-out', (page) => open(page, '/sign-out')],
+  ];
+
+  async function lookAt(page: Page, looks: readonly Look[]): Promise<string[]> {
+    const found: string[] = [];
+    for (const { name: view, viewport, colorScheme } of VIEWS) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      for (const [name, look] of looks) {
+        await look(page);
+        const where = `${name}-${view}`;
+        await page.evaluate(DRAWN);
+        await page.screenshot({ path: path.join(PICTURES, `${where}.png`), fullPage: true });
+        const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+        if (Number(wider) > 0) found.push(`${where}: ${String(wider)} pixels stand outside`);
+        for (const { id, nodes } of await violations(page)) {
+          found.push(`${where}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+        }
+      }
+    }
+    return found;
+  }
+
+  it('axe finds nothing on any page, light at a desk and dark on a telephone, and nothing is cut off', async () => {
+    const account = await accountOf(scene, { team: await scene.team() });
+    await joinTeam(scene, await scene.team('A second team with a name that is rather long'), account.id, 'viewer');
+    await withPage(async (page) => {
+      expect(await lookAt(page, outside)).toEqual([]);
+      await signIn(page, account.email);
+      expect(await lookAt(page, inside)).toEqual([]);
+      await open(page, '/account/mfa');
+      await press(page, 'Set up an authenticator app');
+      const key = (await page.locator('code').textContent()) ?? '';
+      await page.getByLabel('Code').fill(codeFor(scene, key));
+      await page.getByLabel('Your password').fill(PASSWORD);
+      await press(page, 'Switch it on');
+      expect(await lookAt(page, [['recovery-codes', async () => undefined]])).toEqual([]);
+      expect(await lookAt(page, [['mfa-on', () => open(page, '/account/mfa')]])).toEqual([]);
+      await browser.context.clearCookies();
+      await signIn(page, account.email);
+      expect(
+        await lookAt(page, [
+          ['code', async () => undefined],
+          ['recovery-code', () => open(page, '/sign-in/recovery-code')],
+        ]),
+      ).toEqual([]);
+    });
+  });
+});
+
+/** Its size and its colours are those that were asked for last. */
+const DRAWN = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
+
+/** What runs in the page is the test's own, past the policy that lets the page run nothing. */
+async function violations(page: Page): Promise<AxeResults['violations']> {
+  await page.evaluate(axe.source);
+  const results = (await page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,
+  )) as AxeResults;
+  return results.violations;
+}

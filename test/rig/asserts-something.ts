@@ -1,0 +1,12 @@
+// A file whose tests assert nothing is green whatever the program does.
+import { afterAll, afterEach, expect } from 'vitest';
+
+let tests = 0;
+let assertions = 0;
+afterEach(({ task }) => {
+  if (task.result?.state !== 'fail') tests++;
+  assertions += expect.getState().assertionCalls;
+});
+afterAll(() => {
+  if (tests > 0) expect(assertions, 'no test of this file asserts anything').toBeGreaterThan(0);
+});

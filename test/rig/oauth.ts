@@ -1,0 +1,101 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { ApiAnswer, ApiCall } from './api.ts';
+import { PageVisitor, type PageSeen } from './page-visitor.ts';
+import type { Person } from './people.ts';
+import type { Scene } from './scene.ts';
+
+export interface OauthApp {
+  clientId: string;
+  registrationToken: string;
+  redirectUri: string;
+}
+
+export interface Tokens {
+  access_token: string;
+  refresh_token: string;
+  scope: string;
+}
+
+export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+export const newVerifier = (): string => randomBytes(32).toString('base64url');
+
+export const REDIRECT_URI = 'https://app.example.com/callback';
+
+/** What the app asks, with a parameter changed or, as undefined, left out. */
+const queryOf = (app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}): string => {
+  const all: Record<string, string | undefined> = {
+    ...{ response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, state: 'state-1' },
+    ...{ code_challenge: challengeOf(verifier), code_challenge_method: 'S256', scope: 'team:read', ...more },
+  };
+  const given = Object.entries(all).filter((one): one is [string, string] => one[1] !== undefined);
+  return new URLSearchParams(given).toString();
+};
+
+/** Another app, and what it and a browser do to let it in. */
+export function oauthOf(scene: Scene) {
+  const form = (path: string, fields: Record<string, string> | string, more: ApiCall = {}): Promise<ApiAnswer> => {
+    const body = typeof fields === 'string' ? fields : new URLSearchParams(fields).toString();
+    return scene.api('POST', path, {
+      ...more,
+      body,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...more.headers },
+    });
+  };
+
+  async function register(metadata: object = {}): Promise<OauthApp> {
+    const body = { client_name: 'Newsletter Desk', redirect_uris: [REDIRECT_URI], ...metadata };
+    const answer = await scene.api('POST', '/oauth/register', { body });
+    if (answer.status !== 201) throw new Error(`not registered: ${answer.text}`);
+    return {
+      clientId: answer.body.client_id,
+      registrationToken: answer.body.registration_access_token,
+      redirectUri: answer.body.redirect_uris[0],
+    };
+  }
+
+  const visitorOf = (person: Person): PageVisitor => {
+    const [name = '', value = ''] = person.headers['cookie']?.split('=') ?? [];
+    return new PageVisitor(scene, { [name]: value });
+  };
+
+  /** What the person is shown whom the app sends. */
+  async function asked(person: Person, app: OauthApp, verifier: string, more: Record<string, string | undefined> = {}) {
+    const visitor = visitorOf(person);
+    const page = await visitor.follow(visitor.open(`/oauth/authorize?${queryOf(app, verifier, more)}`));
+    return { visitor, page };
+  }
+
+  async function codeFor(
+    person: Person,
+    app: OauthApp,
+    verifier: string,
+    more: Record<string, string | undefined> = {},
+  ) {
+    const { visitor, page } = await asked(person, app, verifier, more);
+    return answerIn(await visitor.send(page, 'Allow')).get('code') ?? '';
+  }
+
+  const exchange = (app: OauthApp, code: string, verifier: string, more: Record<string, string> = {}) =>
+    form('/oauth/token', {
+      ...{ grant_type: 'authorization_code', client_id: app.clientId, code, redirect_uri: app.redirectUri },
+      ...{ code_verifier: verifier, ...more },
+    });
+
+  const refresh = (app: OauthApp, refreshToken: string, more: Record<string, string> = {}) =>
+    form('/oauth/token', {
+      ...{ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: refreshToken, ...more },
+    });
+
+  /** The whole way, to tokens. */
+  async function letIn(person: Person, app: OauthApp, more: Record<string, string | undefined> = {}): Promise<Tokens> {
+    const verifier = newVerifier();
+    const answer = await exchange(app, await codeFor(person, app, verifier, more), verifier);
+    if (answer.status !== 200) throw new Error(`no tokens: ${answer.text}`);
+    return answer.body;
+  }
+
+  return { form, register, queryOf, visitorOf, asked, codeFor, exchange, refresh, letIn };
+}
+
+/** What an app is told by the address that the browser is led to. */
+export const answerIn = (page: PageSeen): URLSearchParams => new URL(page.leadsTo ?? 'about:blank').searchParams;

@@ -1,0 +1,85 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { generateKeyPairSync } from 'node:crypto';
+
+export interface OidcProvider extends AsyncDisposable {
+  issuer: string;
+  clientId: string;
+  secret: string;
+  /** Whom it signs in, whoever asks. */
+  person: { sub: string; [claim: string]: unknown };
+}
+
+export interface OidcProviderOptions {
+  redirectUri: string;
+  auth?: 'client_secret_basic' | 'client_secret_post';
+}
+
+interface Context {
+  req: unknown;
+  res: unknown;
+}
+
+/** What of the package is used; it comes without types. */
+interface Library {
+  new (
+    issuer: string,
+    configuration: object,
+  ): {
+    callback(): (request: unknown, response: unknown) => void;
+    interactionDetails(
+      request: unknown,
+      response: unknown,
+    ): Promise<{ prompt: { name: string }; params: { client_id: string } }>;
+    interactionFinished(request: unknown, response: unknown, result: object): Promise<void>;
+    Grant: new (of: { accountId: string; clientId: string }) => {
+      addOIDCScope(scope: string): void;
+      save(): Promise<string>;
+    };
+  };
+}
+
+/** The provider of the npm package oidc-provider, which signs in without asking anybody. It answers by the machine's clock. */
+export async function startOidcProvider({ redirectUri, auth }: OidcProviderOptions): Promise<OidcProvider> {
+  // @ts-expect-error It has no types.
+  const { default: Provider } = (await import('oidc-provider')) as { default: Library };
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const made: OidcProvider = {
+    ...{ issuer, clientId: 'rasket', secret: 'a-secret: with signs+&=%', person: { sub: 'nobody' } },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        ...{ client_id: made.clientId, client_secret: made.secret, redirect_uris: [redirectUri] },
+        ...(auth ? { token_endpoint_auth_method: auth } : {}),
+      },
+    ],
+    jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'first', use: 'sig', alg: 'RS256' }] },
+    cookies: { keys: ['only of this test'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    features: { devInteractions: { enabled: false } },
+    pkce: { required: () => true },
+    ttl: { AccessToken: 300, AuthorizationCode: 60, Grant: 300, IdToken: 300, Interaction: 300, Session: 300 },
+    interactions: { url: (_context: Context, { uid }: { uid: string }) => `/interaction/${uid}` },
+    findAccount: () => ({ accountId: made.person.sub, claims: () => made.person }),
+    async loadExistingGrant({ oidc }: { oidc: { client: { clientId: string } } }) {
+      const grant = new provider.Grant({ accountId: made.person.sub, clientId: oidc.client.clientId });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  });
+  const answer = provider.callback();
+  server.on('request', (request, response) => {
+    if (!request.url?.startsWith('/interaction/')) return answer(request, response);
+    void provider.interactionFinished(request, response, { login: { accountId: made.person.sub } });
+  });
+  return made;
+}
