@@ -142,7 +142,16 @@ export const invoices = {
     summary: 'show an invoice with its lines',
     example: 'billing invoice 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
     path: { invoice_id: INVOICE },
-    fields: [id, number, month, total, currency, issued, ...more],
+    fields: [
+      id,
+      number,
+      month,
+      total,
+      currency,
+      issued,
+      ...more,
+      { name: 'lines', label: 'All lines', shown: 'asked' },
+    ],
     parts: partsOf({
       label: 'Lines',
       of: (invoice: AnswerOf<'getInvoice'>): readonly InvoiceLine[] => invoice.lines,
