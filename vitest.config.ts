@@ -23,6 +23,7 @@ const plain = ['contract', 'config', 'install', 'protocol', 'rig', 'vectors'].ma
 // have one to give to a scene.
 const withoutDatabase = [
   'test/sdk/samples.test.ts',
+  'test/flow/bill-month.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
   'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,output,parity,profiles,shells,webhook-health,webhooks-replay}.test.ts',
@@ -56,7 +57,7 @@ const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `t
 const onBoth = [
   'test/pages/*.test.ts',
   'test/platform/*.test.ts',
-  'test/fault/{broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
+  'test/fault/{billing-kill,broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
   'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-locks,automations-mail,automations-model,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
   'test/flow/{broadcast-holds,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
@@ -69,6 +70,7 @@ const onBoth = [
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',
   'test/api/automations/{automations,graphs}.test.ts',
+  'test/api/billing/*.test.ts',
   'test/api/broadcasts/{broadcast-leases,broadcast-preview,broadcast-report,broadcasts,local-time,send-broadcast}.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',

@@ -72,6 +72,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     "ai: s subject-lines, d draft
     keys list: c create, u update, e revoke
     automations list: c create, u update, s stop, d duplicate, e delete
+    billing: c change, p checkout, o portal
     broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
     contacts imports: i import
     contact-properties list: c create, u update, d delete

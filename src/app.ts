@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
+import { closeMonths, noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import {
   createConfirmations,
@@ -43,14 +44,8 @@ import {
 } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
-import {
-  createListeners,
-  createWebhookSender,
-  forgetListeners,
-  type Listeners,
-  type WebhookSender,
-} from './flow/webhooks/index.ts';
-import { createUnknownProxy, startHttp, type HttpPort, type UnknownProxy } from './http/index.ts';
+import { createListeners, createWebhookSender, forgetListeners, type WebhookSender } from './flow/webhooks/index.ts';
+import { createUnknownProxy, startHttp, type HttpParts, type HttpPort, type UnknownProxy } from './http/index.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
@@ -60,6 +55,7 @@ import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
+import { keepPlanTerms } from './resources/billing/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf, type Finding } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
@@ -79,6 +75,8 @@ export interface AppOptions extends WorldOptions {
   networkClock?: Clock;
   version: string;
   roles?: readonly Role[];
+  /** Who takes payments of teams; nobody unless given. */
+  payments?: PaymentProvider;
   /** An SMTP port that is taken is replaced by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
 }
@@ -158,8 +156,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const http =
-      tracking && (await startHttpPort(world, options.version, { accept, tracking, listeners, wakeQueue, node }));
+    const stages = { accept, listeners, wakeQueue, node };
+    const http = tracking && (await startHttpPort(world, options, { ...stages, tracking }));
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
     const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
@@ -193,6 +191,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function prepareData(world: World): Promise<void> {
   await migrateStore(world);
   await recogniseCopy(world);
+  await keepPlanTerms(world);
 }
 
 interface SmtpParts {
@@ -250,8 +249,8 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
 
 function startHttpPort(
   world: World,
-  version: string,
-  stages: { accept: Accept; tracking: Tracking; listeners: Listeners; wakeQueue: () => void; node: Node },
+  { version, payments = noPayments }: AppOptions,
+  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node'>,
 ): Promise<HttpPort> {
   const checks = {
     database: () => ping(world.db),
@@ -259,7 +258,7 @@ function startHttpPort(
   };
   const unknownProxy = createUnknownProxy(world);
   stages.node.watch(() => proxyFindings(unknownProxy));
-  return startHttp({ world, version, checks, ...stages, unknownProxy, document: loadContract() });
+  return startHttp({ world, version, payments, checks, ...stages, unknownProxy, document: loadContract() });
 }
 
 function proxyFindings({ seen }: UnknownProxy): Finding[] {
@@ -373,6 +372,7 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
+    { name: 'close-billing-months', schedule: '11 * * * *', run: () => closeMonths(world) },
     { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },

@@ -7,6 +7,7 @@ export { apiKeys } from './api-keys.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { automationRuns, automations } from './automations.ts';
 export { attachments } from './attachments.ts';
+export { billing, billingPlans, invoices } from './billing.ts';
 export { broadcastExclusions, broadcastLinks, broadcastRecipients } from './broadcast-reports.ts';
 export { broadcastInWords, resumeIt } from './broadcast-words.ts';
 export { broadcasts } from './broadcasts.ts';

@@ -9,8 +9,8 @@ const MAY: Record<Role, string> = {
   member:
     'sends, and makes, changes and deletes content: emails, contacts, templates, broadcasts, automations, suppressions',
   admin:
-    'reads the audit log, and changes what the team sends and receives by: domains, API keys, webhooks, inbound rules, the settings of the team; invites, removes and gives roles to people who are no owners',
-  owner: 'decides who the owners of the team are',
+    'reads the audit log, the prices and the invoices, and changes what the team sends and receives by: domains, API keys, webhooks, inbound rules, the settings of the team; invites, removes and gives roles to people who are no owners',
+  owner: 'decides who the owners of the team are, and which plan it has where owners may',
 };
 
 /** What the contract marks an operation with. */

@@ -22,7 +22,9 @@ export type PageId =
   | 'listenWebhooks'
   | 'createContactImport'
   | 'createImage'
-  | 'exportContacts';
+  | 'exportContacts'
+  | 'getInvoiceCsv'
+  | 'getInvoicePage';
 export type ValueId = Exclude<OperationId, PageId>;
 
 type Parameters<Id extends OperationId> = operations[Id]['parameters'];

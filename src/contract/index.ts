@@ -106,6 +106,10 @@ export type OauthErrorCode = Schemas['OauthErrorCode'];
 export type UsageObject = Schemas['Usage'];
 export type SuggestSubjectLinesRequest = Schemas['SuggestSubjectLinesRequest'];
 export type DraftEmailBodyRequest = Schemas['DraftEmailBodyRequest'];
+export type BillingObject = Schemas['Billing'];
+export type BillingPlan = Schemas['BillingPlan'];
+export type InvoiceObject = Schemas['Invoice'];
+export type InvoiceListItem = Schemas['InvoiceListItem'];
 
 export type CreateBroadcastRequest = Schemas['CreateBroadcastRequest'];
 export type UpdateBroadcastRequest = Schemas['UpdateBroadcastRequest'];

@@ -6,6 +6,7 @@ import { exportContacts } from './contact-export.ts';
 import { listenWebhooks } from './event-stream.ts';
 import { createImage } from './image-upload.ts';
 import { createContactImport } from './import-upload.ts';
+import { sendInvoiceCsv, sendInvoicePage } from './invoices.ts';
 import { authorizeClient } from './oauth/authorize-client.ts';
 import type { Page } from './page.ts';
 import { sendReceivedAttachment, sendReceivedRaw } from './received-file.ts';
@@ -38,6 +39,8 @@ export const pages: { [Id in PageId]: Page<Id> } = {
   createContactImport,
   createImage,
   exportContacts,
+  getInvoiceCsv: sendInvoiceCsv,
+  getInvoicePage: sendInvoicePage,
 };
 
 /** Made once: the document does not change while the program runs. */

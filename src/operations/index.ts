@@ -8,6 +8,7 @@ import { apiKeys } from './api-keys.ts';
 import { attachments } from './attachments.ts';
 import { audit } from './audit.ts';
 import { automations } from './automations.ts';
+import { billing } from './billing.ts';
 import { broadcasts } from './broadcasts.ts';
 import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
@@ -52,6 +53,7 @@ export const operations: Operations = {
   ...attachments,
   ...audit,
   ...automations,
+  ...billing,
   ...broadcasts,
   ...contactImports,
   ...contactProperties,

@@ -7,6 +7,7 @@ import type {
   ValueId,
   operations,
 } from '../contract/index.ts';
+import type { PaymentProvider } from '../flow/billing/index.ts';
 import type { Accept } from '../flow/mail/accept/index.ts';
 import type { Node } from '../flow/upkeep/index.ts';
 import type { Page } from '../platform/db/index.ts';
@@ -28,6 +29,8 @@ export interface Services {
   node: Node;
   /** The queue of this process looks for work, if it has one. */
   wakeQueue: () => void;
+  /** Who takes payments of teams. */
+  payments: PaymentProvider;
   version: string;
 }
 

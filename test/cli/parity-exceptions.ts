@@ -171,6 +171,8 @@ export const commandless: Record<string, string> = {
   getSharePage: 'a page for a browser',
   createContactImport: 'a form with a file; contacts import has its own tests',
   createImage: 'a file as it is; images upload has its own tests',
+  getInvoicePage: 'a page for a browser, or a printer',
+  getInvoiceCsv: 'a file for a spreadsheet; billing invoice shows the same',
   exportContacts: 'a file; contacts export has its own tests',
   createAudienceContact: 'the former name of contacts create --segment',
   listAudienceContacts: 'the former name of segments contacts',

@@ -1,4 +1,5 @@
 import { loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
+import { noPayments } from '../../src/flow/billing/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
 import { createNode } from '../../src/flow/upkeep/index.ts';
 import { createListeners } from '../../src/flow/webhooks/index.ts';
@@ -21,6 +22,7 @@ export function startSecondPort(
     wakeQueue: () => undefined,
     node: createNode(world, { version: 'test', roles: [] }),
     listeners: createListeners(world),
+    payments: noPayments,
   };
   return startHttp({ ...parts, authenticators: [...authenticators, ...createAuthenticators(world)] });
 }

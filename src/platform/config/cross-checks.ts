@@ -19,6 +19,7 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkRetries(config),
     ...checkChoice('team.default_plan', config.team.default_plan, 'plans', config.plans),
     ...checkPlanNames(config),
+    ...checkOverage(config),
     ...checkDnsProviders(config),
     ...checkModel(config),
   ];
@@ -163,4 +164,17 @@ function checkPlanNames({ plans }: Config): Conflict[] {
     }
   }
   return conflicts;
+}
+
+// Either alone would be a price that nobody pays, or emails beyond the included ones that cost nothing.
+function checkOverage({ plans }: Config): Conflict[] {
+  return Object.entries(plans).flatMap(([plan, { overage_emails: emails, overage_per_1000_cents: price }]) => {
+    if (emails > 0 === (price !== null)) return [];
+    const [emailsKey, priceKey] = [`plans.${plan}.overage_emails`, `plans.${plan}.overage_per_1000_cents`];
+    const text =
+      price === null
+        ? `${emailsKey} is ${emails} but ${priceKey} is 0; give the price of 1,000 of them, or raise plans.${plan}.included_emails`
+        : `${priceKey} is ${price} but ${emailsKey} is 0; say how many emails a month are sent beyond the included ones`;
+    return [{ keys: [emailsKey, priceKey], text }];
+  });
 }

@@ -6,7 +6,7 @@ export { loadConfig } from './load-config.ts';
 export type { ConfigInput } from './load-config.ts';
 export { tsigSecretIn } from './network-kinds.ts';
 export { readPostgresUrl } from './postgres-url.ts';
-export { isPlan, planNamed } from './plan-named.ts';
+export { isPlan, monthlyLimitOf, planNamed } from './plan-named.ts';
 export { placeOf } from './place-of.ts';
 export type { Config, DeepPartial, DnsProviderSettings, Plan, Region, Source, Sources } from './settings.ts';
 export { showConfig } from './show-config.ts';

@@ -3,6 +3,7 @@ import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
+import { findTimeZone } from '../../protocol/time-zone/index.ts';
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
 const seconds = { unit: 'seconds' };
@@ -224,6 +225,20 @@ export const sections = {
     key_file: filePathOrEmpty,
     timeout_seconds: integer({ min: 1, max: 600, ...seconds }),
   },
+  billing: {
+    currency: text('three capital letters of ISO 4217, of a currency with hundredths, such as EUR', hasCents),
+    series: text('1 to 20 capital letters, digits and hyphens, such as INV', (value) =>
+      /^[A-Z0-9-]{1,20}$/.test(value),
+    ),
+    time_zone: text(
+      'the name of an IANA time zone, such as Europe/Berlin',
+      (value) => findTimeZone(value) !== undefined,
+    ),
+    issuer: textOrEmpty('a name and address of at most 500 characters on one line', (value) =>
+      /^[^\p{Cc}\p{Zl}\p{Zp}]{1,500}$/u.test(value),
+    ),
+    self_service: flag(),
+  },
   team: {
     default_plan: text('the name of a plan', (value) => entryName.test(value)),
     default_region: oneOf(['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'] satisfies ContractRegion[]),
@@ -237,6 +252,9 @@ export const entrySections = {
     fields: {
       name: text('a name of 1 to 64 characters on one line', (value) => /^[^\p{Cc}]{1,64}$/u.test(value)),
       included_emails: integer({ min: 0, max: 1_000_000_000, unit: 'emails a month' }),
+      monthly_price_cents: integer({ min: 0, max: 100_000_000, unit: 'cents a month' }),
+      overage_per_1000_cents: integerOrNone({ max: 100_000_000, unit: 'cents for 1,000 emails; 0 for none' }),
+      overage_emails: integer({ min: 0, max: 1_000_000_000, unit: 'emails a month' }),
       marketing_emails: integer({ min: 0, max: 1_000_000_000, unit: 'marketing emails a month' }),
       daily_cap: integerOrNone({ max: 1_000_000_000, unit: 'emails a day; 0 for no limit' }),
       domain_limit: integer({ min: 0, max: 100_000, unit: 'domains' }),
@@ -294,6 +312,8 @@ export type DnsProviderSettings = Values<(typeof entrySections)['dns_providers']
 /** Keys are spelled as in the file, so that one search finds a setting and every reader of it. Deeply frozen. */
 export interface Config extends Fixed {
   readonly plans: Readonly<Record<string, Plan>>;
+  /** Plans that are in no file any more and that teams still have, as they were; the start of the program adds them. */
+  readonly retired_plans?: Readonly<Record<string, Plan>>;
   readonly regions: Readonly<Record<string, Region>>;
   readonly dns_providers: Readonly<Record<string, DnsProviderSettings>>;
 }
@@ -325,6 +345,12 @@ function isPrivateScheme(value: string): boolean {
 
 function isApiUrl(value: string): boolean {
   return /^https:\/\/[^\\?#@\s]+[^/\\?#@\s]$/.test(value) && URL.canParse(value);
+}
+
+function hasCents(value: string): boolean {
+  if (!/^[A-Z]{3}$/.test(value) || !Intl.supportedValuesOf('currency').includes(value)) return false;
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency: value });
+  return format.resolvedOptions().maximumFractionDigits === 2;
 }
 
 /** One that an email may be from. */

@@ -1,9 +1,18 @@
 import { isPlan } from '../../platform/config/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { lockTeam } from '../access/index.ts';
 import { readAdminEmails } from './admin-emails.ts';
 import { readTeamName } from './team-name.ts';
-import { changeTeam, findNamedTeam, type RiskState, type TeamColumns, type TeamRow } from './teams.store.ts';
+import {
+  changeTeam,
+  findNamedTeam,
+  insertTeamPlan,
+  type RiskState,
+  type TeamColumns,
+  type TeamRow,
+} from './teams.store.ts';
 
 export interface TeamChange {
   /** The slug stays: it stands in commands and notes. */
@@ -21,13 +30,24 @@ export async function administerTeam(store: Store, slugOrId: string, input: Team
   if (input.plan !== undefined) change.plan_code = knownPlan(store, input.plan);
   if (input.riskState !== undefined) change.risk_state = input.riskState;
   if (input.adminEmails !== undefined) change.admin_emails = JSON.stringify(readAdminEmails(input.adminEmails));
-  const team = await findNamedTeam(store.db, slugOrId);
-  if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);
-  if (Object.keys(change).length > 0) await changeTeam(store.db, team.id, change);
-  return { ...team, ...change };
+  return store.db.tx(async (tx) => {
+    const team = await findNamedTeam(tx, slugOrId);
+    if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);
+    const { plan_code: code, ...rest } = change;
+    if (Object.keys(rest).length > 0) await changeTeam(tx, team.id, rest);
+    if (code !== undefined) await changePlan(store, tx, team.id, code);
+    return { ...team, ...change };
+  });
 }
 
-function knownPlan({ config }: Store, code: string): string {
+/** Gives a team another plan from now on, and keeps since when: days of a month are charged by it. */
+export async function changePlan(store: Store, tx: Executor, teamId: string, code: string): Promise<void> {
+  if ((await lockTeam(tx, teamId)) === code) return;
+  await changeTeam(tx, teamId, { plan_code: code });
+  await insertTeamPlan(tx, { id: store.ids.uuid(), teamId, code, since: store.clock.now() });
+}
+
+export function knownPlan({ config }: Store, code: string): string {
   if (isPlan(config, code)) return code;
   const known = Object.keys(config.plans).join(', ');
   throw refuse('validation_error', {

@@ -7,11 +7,14 @@ export { getTeam } from './get-team.ts';
 export { presentTeam, presentTeams } from './present.ts';
 export { foundTeam, listOwnTeams, switchTeam } from './own-teams.ts';
 export { updateTeam } from './update-team.ts';
-export { administerTeam, type TeamChange } from './administer-team.ts';
+export { administerTeam, changePlan, knownPlan, type TeamChange } from './administer-team.ts';
 export {
   findNamedTeam,
   findTeam,
+  countByPlan,
   listTeams,
+  plansOfTeam,
+  type TeamPlan,
   suspendedAmong,
   suspendedTeams,
   type RiskState,

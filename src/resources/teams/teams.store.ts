@@ -30,6 +30,33 @@ export async function insertTeam(tx: Executor, team: NewTeamRow): Promise<void> 
     ['id', 'name', 'slug', 'risk_state', 'plan_code', 'created_at', 'admin_emails'],
     [[team.id, team.name, team.slug, team.risk_state, team.plan_code, team.created_at, team.admin_emails]],
   );
+  await insertTeamPlan(tx, { id: team.id, teamId: team.id, code: team.plan_code, since: team.created_at });
+}
+
+/** A plan that a team has from a moment on. */
+export interface TeamPlan {
+  code: string;
+  since: number;
+}
+
+export async function insertTeamPlan(tx: Executor, row: TeamPlan & { id: string; teamId: string }): Promise<void> {
+  const columns = ['id', 'team_id', 'plan_code', 'since'];
+  await tx.insertMany('team_plans', columns, [[row.id, row.teamId, row.code, row.since]]);
+}
+
+/** The plans that a team has had, oldest first. */
+export async function plansOfTeam(db: Executor, teamId: string): Promise<TeamPlan[]> {
+  const sql = 'select plan_code, since from team_plans where team_id = ? order by since, id';
+  const rows = await db.all<{ plan_code: string; since: number }>(sql, [teamId]);
+  return rows.map((row) => ({ code: row.plan_code, since: Number(row.since) }));
+}
+
+/** How many teams have each plan, by its code. */
+export async function countByPlan(db: Executor): Promise<Map<string, number>> {
+  const rows = await db.all<{ plan_code: string; teams: number }>(
+    'select plan_code, count(*) as teams from teams group by plan_code order by plan_code',
+  );
+  return new Map(rows.map((row) => [row.plan_code, Number(row.teams)]));
 }
 
 export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('select * from teams order by id');

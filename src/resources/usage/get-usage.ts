@@ -1,5 +1,5 @@
 import type { UsageObject } from '../../contract/index.ts';
-import type { Plan } from '../../platform/config/index.ts';
+import { monthlyLimitOf, type Plan } from '../../platform/config/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { countDomains } from '../domains/index.ts';
 import { countSegments } from '../segments/index.ts';
@@ -24,7 +24,7 @@ export async function getUsage(ctx: Ctx, { broadcasts }: { broadcasts: number })
     object: 'usage',
     emails: {
       daily: { limit: plan.daily_cap, ...emailsOf(usage.daily), resets_at: day },
-      monthly: { limit: plan.included_emails, ...emailsOf(usage.monthly), resets_at: month },
+      monthly: { limit: monthlyLimitOf(plan), ...emailsOf(usage.monthly), resets_at: month },
     },
     contacts: { used: contacts, limit: plan.contact_limit },
     segments: { used: segments, limit: null },

@@ -2,7 +2,7 @@
  * Usage: what a team has used of its plan, by day and by month in UTC. Counted in the transaction that accepts the mail,
  * so the counters are never behind and never ahead of it.
  */
-export { contactCount, addToContactCount, countUsage, usageOf, type UsageKind } from './usage.store.ts';
+export { contactCount, addToContactCount, countUsage, dailyEmails, usageOf, type UsageKind } from './usage.store.ts';
 export { isAboveQuota, mayShowContent, mustBeWithinQuota } from './within-quota.ts';
 export { getUsage } from './get-usage.ts';
 export { addStorage, lockStorage, storageOf } from './received-storage.store.ts';

@@ -56,3 +56,11 @@ export async function contactCount(db: Executor, teamId: string): Promise<number
   const row = await db.get<{ contacts: number }>('select contacts from contact_counts where team_id = ?', [teamId]);
   return Number(row?.contacts ?? 0);
 }
+
+/** Emails that counted towards the quota of a month (`2026-11`), by day. */
+export async function dailyEmails(db: Executor, teamId: string, month: string): Promise<Map<string, number>> {
+  const sql = `select period, used from usage_counters
+    where team_id = ? and kind = 'transactional' and period >= ? and period <= ?`;
+  const rows = await db.all<{ period: string; used: number }>(sql, [teamId, `${month}-01`, `${month}-31`]);
+  return new Map(rows.map(({ period, used }) => [period, Number(used)]));
+}

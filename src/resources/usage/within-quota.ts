@@ -1,3 +1,4 @@
+import { monthlyLimitOf } from '../../platform/config/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
@@ -6,12 +7,12 @@ import { suspendedAmong } from '../teams/index.ts';
 import { planOf } from './plan-of.ts';
 import { usageOf } from './usage.store.ts';
 
-/** Whether this month's emails are more than the plan includes, as after a change to a smaller plan. */
+/** Whether this month's emails are more than the plan allows, as after a change to a smaller plan. */
 export async function isAboveQuota(
   { store, teamId }: Pick<Ctx, 'store' | 'teamId'>,
   db: Executor = store.db,
 ): Promise<{ used: number; included: number } | undefined> {
-  const { included_emails: included } = await planOf(store, db, teamId);
+  const included = monthlyLimitOf(await planOf(store, db, teamId));
   const used = (await usageOf(db, teamId, store.clock.now())).monthly.transactional;
   return used > included ? { used, included } : undefined;
 }

@@ -29,4 +29,4 @@ export { replayWebhookEvent } from './replay-webhook-event.ts';
 export { rotateWebhookSecret } from './rotate-webhook-secret.ts';
 export { newSigningSecret, SEALED_WEBHOOK_SECRETS, signingSecretsOf } from './signing-secrets.ts';
 export { triggerWebhook } from './trigger-webhook.ts';
-export { findWebhook, noteTold } from './webhooks.store.ts';
+export { countWebhooks, findWebhook, noteTold } from './webhooks.store.ts';

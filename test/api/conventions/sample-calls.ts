@@ -5,6 +5,7 @@ import { oauthOf } from '../../rig/oauth.ts';
 import { peopleOf } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
+import { plantInvoice } from '../../rig/invoices.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 
 export type Operation = ReturnType<typeof contractOperations>[number];
@@ -133,6 +134,7 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
   broadcast_id: async (scene, team) =>
     (await scene.api('POST', '/broadcasts', { key: team.key, body: { from: 'a@example.org', subject: 'One' } })).body
       .id,
+  invoice_id: (scene, team) => plantInvoice(scene, team),
   image_id: async (scene, team) => (await scene.api('POST', '/images', { key: team.key, body: pngOf(1, 1) })).body.id,
   import_id: async (scene, team) =>
     (await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf('email\none@example.org\n') })).body.id,

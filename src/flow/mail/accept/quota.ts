@@ -1,3 +1,4 @@
+import { monthlyLimitOf } from '../../../platform/config/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
@@ -81,8 +82,14 @@ async function limitsOf(
       },
     ];
   }
+  const charged = plan.overage_emails > 0 ? ` (${plan.overage_emails} of them charged by 1,000)` : '';
   const limits: Limit[] = [
-    { name: 'monthly_quota_exceeded', period: 'monthly', max: plan.included_emails, what: 'emails a month' },
+    {
+      name: 'monthly_quota_exceeded',
+      period: 'monthly',
+      max: monthlyLimitOf(plan),
+      what: `emails a month${charged}`,
+    },
   ];
   if (plan.daily_cap !== null) {
     limits.push({ name: 'daily_quota_exceeded', period: 'daily', max: plan.daily_cap, what: 'emails a day' });

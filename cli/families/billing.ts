@@ -1,0 +1,171 @@
+import type { AnswerOf } from '../client/index.ts';
+import {
+  actionOf,
+  detailOf,
+  listOf,
+  partsOf,
+  reportOf,
+  wide,
+  type Family,
+  type Field,
+  type ItemOf,
+  type Key,
+} from './family.ts';
+
+type Plan = AnswerOf<'listBillingPlans'>['data'][number];
+type Invoice = ItemOf<'listInvoices'> | AnswerOf<'getInvoice'>;
+type InvoiceLine = AnswerOf<'getInvoice'>['lines'][number];
+
+/** As a person reads it. */
+const price = (cents: number): string => `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+const priced = (cents: number, currency: string): string => `${price(cents)} ${currency}`;
+
+const planFlag = { value: '<plan>', says: 'the code of the plan', isWord: true, isRequired: true } as const;
+
+const overageOf = ({ overage_per_1000_cents: cents, overage_emails: most }: Plan): string =>
+  cents === null ? 'refused' : `${price(cents)} for 1,000, at most ${most}`;
+
+const planColumns: readonly Field<Plan>[] = [
+  { name: 'code', label: 'Code', kind: 'whole' },
+  { name: 'name', label: 'Name', kind: 'name' },
+  { name: 'monthly_price_cents', label: 'A month', kind: 'whole', words: (plan) => price(plan.monthly_price_cents) },
+  { name: 'included_emails', label: 'Emails', kind: 'whole' },
+  { name: 'overage_per_1000_cents', label: 'Beyond', kind: 'whole', words: overageOf },
+  { name: 'overage_emails', label: 'At most beyond', kind: 'whole', shown: 'wide' },
+];
+
+export const billing = {
+  command: 'billing',
+  summary: 'what your plan costs, and the invoices of your team',
+  noun: 'a plan',
+  get: detailOf('getBilling', {
+    summary: 'show your plan and what it costs',
+    example: 'billing get',
+    fields: [
+      { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
+      {
+        ...{ name: 'plan.monthly_price_cents', label: 'A month' },
+        value: ({ plan, currency }) => priced(plan.monthly_price_cents, currency),
+      },
+      { name: 'plan.included_emails', label: 'Emails' },
+      { name: 'plan.overage_per_1000_cents', label: 'Beyond them', value: ({ plan }) => overageOf(plan) },
+      { name: 'time_zone', label: 'Time zone' },
+      { name: 'self_service', label: 'Owners change it', value: (one) => (one.self_service ? 'yes' : 'no') },
+      { name: 'payment_provider', label: 'Paid by' },
+      {
+        ...{ name: 'subscription', label: 'Subscription' },
+        value: ({ subscription: one }) => one && `${one.status}, until ${one.current_period_end.slice(0, 10)}`,
+      },
+      { name: 'effective_plan_code', label: 'In force', shown: 'asked' },
+      { name: 'currency', label: 'Currency', shown: 'asked' },
+    ],
+  }),
+  actions: [
+    actionOf('changeBillingPlan', {
+      verb: 'change',
+      key: 'c',
+      summary: 'give your team another plan',
+      description:
+        'For an owner, where the operator lets owners do so. The month is charged by the days of each plan; a smaller plan may remove older content.',
+      example: 'billing change pro',
+      flags: { plan: planFlag },
+      tell: ({ plan, currency }) =>
+        `The plan is ${plan.name} now, at ${priced(plan.monthly_price_cents, currency)} a month.`,
+    }),
+    actionOf('createBillingCheckout', {
+      verb: 'checkout',
+      key: 'p',
+      summary: 'pay for a plan at the payment provider',
+      example: 'billing checkout pro',
+      flags: { plan: planFlag },
+      tell: ({ url }) => `Pay at ${url}`,
+      copy: ({ url }) => url,
+    }),
+    actionOf('createBillingPortal', {
+      verb: 'portal',
+      key: 'o',
+      summary: 'look after how you pay, at the payment provider',
+      example: 'billing portal',
+      tell: ({ url }) => `Look after it at ${url}`,
+      copy: ({ url }) => url,
+    }),
+  ],
+} satisfies Family;
+
+export const billingPlans = {
+  command: 'billing',
+  summary: 'the plans of this installation, and what they cost',
+  noun: 'a plan on offer',
+  screens: { report: 'plans' },
+  report: reportOf('listBillingPlans', {
+    verb: 'plans',
+    summary: 'list the plans of this installation, and what they cost',
+    example: 'billing plans',
+    rows: ({ data }): readonly Plan[] => data,
+    columns: planColumns,
+  }),
+} satisfies Family;
+
+const INVOICE: Key = { word: 'invoice', says: 'the id in the list of invoices' };
+
+const id: Field<Invoice> = { name: 'id', label: 'Id', kind: 'id' };
+const number: Field<Invoice> = { name: 'number', label: 'Number', kind: 'name' };
+const month: Field<Invoice> = { name: 'month', label: 'Month', kind: 'whole' };
+const total: Field<Invoice> = {
+  ...{ name: 'total_cents', label: 'Total', kind: 'whole' },
+  words: (invoice) => priced(invoice.total_cents, invoice.currency),
+};
+const currency: Field<Invoice> = { name: 'currency', label: 'Currency', kind: 'whole' };
+const issued: Field<Invoice> = { name: 'issued_at', label: 'Issued', kind: 'time' };
+const more: readonly Field<Invoice>[] = [
+  { name: 'billed_to', label: 'To' },
+  { name: 'issuer', label: 'From' },
+  { name: 'period_start', label: 'Since', kind: 'time' },
+  { name: 'period_end', label: 'Until', kind: 'time' },
+  { name: 'time_zone', label: 'Time zone' },
+];
+
+export const invoices = {
+  command: 'billing',
+  summary: 'the invoices of your team',
+  noun: 'an invoice',
+  screens: { list: 'invoices' },
+  list: listOf('listInvoices', {
+    verb: 'invoices',
+    summary: 'list invoices, newest first',
+    example: 'billing invoices',
+    columns: [id, number, month, total, issued, ...wide(currency, ...more)],
+    empty: 'There are no invoices; a month that costs nothing has none.',
+  }),
+  get: detailOf('getInvoice', {
+    verb: 'invoice',
+    summary: 'show an invoice with its lines',
+    example: 'billing invoice 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
+    path: { invoice_id: INVOICE },
+    fields: [
+      id,
+      number,
+      month,
+      total,
+      currency,
+      issued,
+      ...more,
+      { name: 'lines', label: 'All lines', shown: 'asked' },
+    ],
+    parts: partsOf({
+      label: 'Lines',
+      of: (invoice: AnswerOf<'getInvoice'>): readonly InvoiceLine[] => invoice.lines,
+      columns: [
+        { name: 'description', label: 'Line', kind: 'name' },
+        { name: 'quantity', label: 'Quantity', kind: 'whole' },
+        { name: 'price_cents', label: 'Price', kind: 'whole', words: (line) => price(line.price_cents) },
+        { name: 'amount_cents', label: 'Amount', kind: 'whole', words: (line) => price(line.amount_cents) },
+        { name: 'unit', label: 'Unit', shown: 'wide' },
+        { name: 'plan_code', label: 'Plan', shown: 'wide' },
+        { name: 'kind', label: 'Kind', shown: 'asked' },
+        { name: 'plan_name', label: 'Plan name', shown: 'asked' },
+      ],
+      copy: (line) => line.description,
+    }),
+  }),
+} satisfies Family;

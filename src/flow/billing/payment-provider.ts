@@ -1,0 +1,35 @@
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
+import type { SubscriptionStatus } from '../../resources/billing/index.ts';
+
+/** How a subscription stands at the provider at this moment. */
+export interface ProviderSubscription {
+  status: SubscriptionStatus;
+  /** The code of the plan that is paid for. */
+  plan: string;
+  periodStart: number;
+  periodEnd: number;
+}
+
+/** Who takes payments. Its events are only a reason to ask it again: they may come late, twice and in any order. */
+export interface PaymentProvider {
+  name: string;
+  /** The address of a page on which a team pays for a plan. */
+  checkout(order: { teamId: string; plan: string }): Promise<string>;
+  /** The address of a page on which a team looks after how it pays. */
+  portal(teamId: string): Promise<string>;
+  /** Undefined where it knows none of the team. */
+  fetchSubscription(teamId: string): Promise<ProviderSubscription | undefined>;
+}
+
+/** The provider of an installation on which nothing is paid. */
+export const noPayments: PaymentProvider = {
+  name: 'none',
+  checkout: () => Promise.reject(noProvider()),
+  portal: () => Promise.reject(noProvider()),
+  fetchSubscription: () => Promise.resolve(undefined),
+};
+
+const noProvider = (): Refusal =>
+  refuse('not_implemented', {
+    say: 'This installation has no payment provider; pay its invoices as its operator says. The operator changes plans.',
+  });

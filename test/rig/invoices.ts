@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto';
+import type { Scene, Team } from './scene.ts';
+
+let invoices = 0;
+
+/** An invoice as it stands in the table, of a month that nobody closes; answers its id. */
+export async function plantInvoice(scene: Scene, team: Pick<Team, 'id'>): Promise<string> {
+  const { clock, db, ids } = scene.app.world;
+  const id = ids.uuid();
+  const month = '2001-01';
+  const line = { kind: 'plan', plan_code: 'pro', plan_name: 'Pro', description: 'Pro, 31 of 31 days' };
+  const content = {
+    month,
+    ...{ period_start: '2001-01-01T00:00:00.000Z', period_end: '2001-02-01T00:00:00.000Z', time_zone: 'UTC' },
+    ...{ issuer: null, billed_to: 'Example Ltd', currency: 'EUR', total_cents: 2000 },
+    lines: [{ ...line, quantity: 31, unit: 'days', price_cents: 2000, amount_cents: 2000 }],
+  };
+  const columns = ['id', 'team_id', 'number', 'month', 'content', 'issued_at'];
+  const number = `PLANTED-${++invoices}-${randomUUID().slice(0, 8)}`;
+  // Two of one team have a month each.
+  const row = [id, team.id, number, `${month}-${invoices}`, JSON.stringify(content), clock.now()];
+  await db.insertMany('invoices', columns, [row]);
+  return id;
+}
