@@ -23,7 +23,9 @@ export type PageId =
   | 'createContactImport'
   | 'createImage'
   | 'exportContacts';
-export type ValueId = Exclude<OperationId, PageId>;
+/** Speaks a protocol of its own, which carries the other operations. */
+export type McpId = 'callMcp';
+export type ValueId = Exclude<OperationId, PageId | McpId>;
 
 type Parameters<Id extends OperationId> = operations[Id]['parameters'];
 type Defined<T> = Exclude<T, undefined>;
