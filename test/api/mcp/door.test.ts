@@ -214,6 +214,11 @@ it('stands in the log of requests without its answers, and changes stand in the 
   expect(JSON.stringify((await logged(read.headers.get('x-request-id'))).response_body)).not.toContain('assistant');
   const { body: audit } = await scene.api('GET', '/audit', { key: team.key });
   const entry = audit.data.find(({ action }: { action: string }) => action === 'template.created');
-  expect(entry).toMatchObject({ request_id: made.headers.get('x-request-id') });
-  expect(JSON.stringify(entry)).toContain('oauth');
+  const { body: grants } = await scene.api('GET', '/oauth/grants', { key: team.key });
+  expect(entry).toMatchObject({
+    request_id: made.headers.get('x-request-id'),
+    actor: { kind: 'user', id: owner.userId },
+    details: { name: 'Of an assistant' },
+  });
+  expect(grants.data.map(({ id }: { id: string }) => id)).toContain(entry.details.oauth_grant_id);
 });
