@@ -25,7 +25,9 @@ export type PageId =
   | 'exportContacts'
   | 'getInvoiceCsv'
   | 'getInvoicePage';
-export type ValueId = Exclude<OperationId, PageId>;
+/** Speaks a protocol of its own, which carries the other operations. */
+export type McpId = 'callMcp';
+export type ValueId = Exclude<OperationId, PageId | McpId>;
 
 type Parameters<Id extends OperationId> = operations[Id]['parameters'];
 type Defined<T> = Exclude<T, undefined>;

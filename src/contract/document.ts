@@ -52,6 +52,8 @@ export interface Operation {
    * unknown fields are ignored, takes forms too, and is refused in the words of RFC 6749.
    */
   'x-oauth-flow'?: true;
+  /** Whether it is the door of the Model Context Protocol, which reads its messages and lets its callers in by itself. */
+  'x-mcp'?: true;
   /** A credential that this operation alone takes, in words; gone once it stands in the description. */
   'x-own-credential'?: string;
   /** The action as which the audit log keeps every change that the operation makes. */

@@ -18,13 +18,13 @@ export function createRefusalAnswer(
     // The unread rest of a refused body would be taken for the next request.
     if ([400, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
     if (refusal instanceof OauthRefusal) return sendOauthError(reply, refusal);
-    const { oauthFlow } = request.routeOptions?.config ?? {};
+    const { oauthFlow, resourcePath } = request.routeOptions?.config ?? {};
     // A missing User-Agent is refused alike everywhere.
     if (oauthFlow === 'json' && refusal.code === undefined) return sendOauthError(reply, refusal);
     if (oauthFlow === 'page' && refusal.code === undefined) {
       return void refusedPage(reply, refusal.message, refusal.status);
     }
-    if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin()));
+    if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin(), resourcePath));
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
   };
 }

@@ -4,9 +4,10 @@ import {
   callerKindOf,
   resolveRef,
   type CallerKind,
-  type OperationId,
+  type PageId,
   type OperationValidators,
   type Validators,
+  type ValueId,
 } from '../contract/index.ts';
 import { Answered, operations, type OperationCtx, type OperationCtxFor } from '../operations/index.ts';
 import { audited } from '../resources/audit/index.ts';
@@ -36,8 +37,8 @@ interface AnyCall {
 interface Verb {
   answer(ctx: OperationCtxFor[CallerKind], call: AnyCall, page?: PageCall): unknown;
 }
-const verbs: Record<OperationId, Verb['answer']> = { ...operations, ...pages };
-const isVerb = (id: string): id is OperationId => Object.hasOwn(verbs, id);
+const verbs: Record<ValueId | PageId, Verb['answer']> = { ...operations, ...pages };
+const isVerb = (id: string): id is ValueId | PageId => Object.hasOwn(verbs, id);
 
 /** Makes the HTTP answerer of an operation; throws when the program has none for it. */
 export function answererOf(operation: OperationValidators, validators: Validators, services: HttpServices): Answerer {

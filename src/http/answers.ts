@@ -10,6 +10,8 @@ declare module 'fastify' {
     limitedBy?: string;
     /** Whether it is a step of OAuth, which is refused in words of its own, or by a page. */
     oauthFlow?: 'json' | 'page';
+    /** The path of the route, where its tokens are a resource of their own. */
+    resourcePath?: '/mcp';
   }
 }
 

@@ -2,6 +2,7 @@ import type { OperationValidators } from '../contract/index.ts';
 import { whoActed, type AuditNote } from '../resources/audit/index.ts';
 import { redactBody, redactTokens } from '../resources/logs/index.ts';
 import type { CheckedRequest } from './checked-request.ts';
+import type { Caller } from './request-log.ts';
 
 const DETAILS_BYTES = 2000;
 const USER_AGENT_CHARS_MAX = 500;
@@ -26,11 +27,15 @@ export function noteOf(
     address: request.ip,
     user_agent: redactTokens(request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
     request_id: request.id,
-    details: detailsOf(request.method === 'GET' ? parameters.query : body.value),
+    details: detailsOf(grantOf(caller), request.method === 'GET' ? parameters.query : body.value),
   };
 }
 
-function detailsOf(body: unknown): string | null {
-  if (typeof body !== 'object' || body === null || Object.keys(body).length === 0) return null;
-  return redactBody(body, { bytesMax: DETAILS_BYTES, bytes: JSON.stringify(body).length, isClipped: true });
+/** An app acts as its person; under which permission, stands beside what it asked. */
+const grantOf = ({ actor }: Caller): object => (actor.kind === 'oauth_grant' ? { oauth_grant_id: actor.grantId } : {});
+
+function detailsOf(grant: object, asked: unknown): string | null {
+  const details = typeof asked === 'object' && asked !== null ? { ...grant, ...asked } : grant;
+  if (Object.keys(details).length === 0) return null;
+  return redactBody(details, { bytesMax: DETAILS_BYTES, bytes: JSON.stringify(details).length, isClipped: true });
 }

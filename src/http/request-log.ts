@@ -65,7 +65,10 @@ export function createAnswerNote(
       response_body:
         request.method === 'HEAD' || isLog
           ? null
-          : responseBody(payload, { ...what, isSecret: isSecret || isForAdmins(operation, request) }),
+          : responseBody(payload, {
+              ...what,
+              isSecret: isSecret || isForAdmins(operation, request) || isOfAssistant(operation),
+            }),
     });
   };
 }
@@ -76,6 +79,9 @@ const isOfPerson = ({ operation }: Operation, { actor }: Caller): boolean =>
 /** Whether it reads what a viewer may not, who may read the logs. */
 const isForAdmins = ({ operation }: Operation, { method }: FastifyRequest): boolean =>
   method === 'GET' && ['admin', 'owner'].includes(operation['x-service-role'] ?? '');
+
+/** Its answers hold what any operation answers, and whoever reads the logs may not read all of that. */
+const isOfAssistant = ({ operation }: Operation): boolean => operation['x-mcp'] === true;
 
 /** Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else. */
 const isLookOfOurs = ({ method, headers }: FastifyRequest, { statusCode }: FastifyReply): boolean =>

@@ -30,6 +30,7 @@ import {
   type ParsedBody,
 } from './check-request.ts';
 import { allowOtherOrigins, challengeForScope, readOauthFields } from './oauth/index.ts';
+import { serveMcp } from './mcp/index.ts';
 import type { HttpServices } from './page.ts';
 import { readForms } from './import-upload.ts';
 import { addressBucket, bucketOfAddress, createRateLimit, type RateState } from './rate-limit.ts';
@@ -123,7 +124,14 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   // RFC 9110 §10.1.1: an expectation may be ignored; Node would answer a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   await servePeoplePages(server, { services, validators, authenticators, rateLimit });
-  await addAll(server, [...validators.operations.values()], addOperation);
+  const all = [...validators.operations.values()];
+  for (const door of all.filter(isMcp))
+    serveMcp(server, door, { services, validators, rateLimit, noteAnswer, countUpload });
+  await addAll(
+    server,
+    all.filter((operation) => !isMcp(operation)),
+    addOperation,
+  );
 
   await server.listen({ host: config.http.host, port: config.http.port });
   const { address, port } = server.server.address() as AddressInfo;
@@ -246,6 +254,9 @@ const takesBytes = ({ operation }: OperationValidators): boolean =>
   operation.requestBody?.content['application/octet-stream'] !== undefined;
 
 const takesJson = (operation: OperationValidators): boolean => !takesForm(operation) && !takesBytes(operation);
+
+/** Carries the other operations, and reads its messages itself. */
+const isMcp = ({ operation }: OperationValidators): boolean => operation['x-mcp'] === true;
 
 /** Form parsing is registered in a scope of its own: for all other routes, a form is a body of the wrong type. */
 async function addAll(

@@ -214,5 +214,6 @@ export const commandless: Record<string, string> = {
   authorizeClient: ofApps,
   exchangeToken: ofApps,
   revokeToken: ofApps,
+  callMcp: 'for AI assistants, which call the other operations through it',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

@@ -21,11 +21,12 @@ function nameOf(status: number): string {
   return status >= 500 ? 'server_error' : 'invalid_request';
 }
 
-const metadataOf = (origin: string): string => `resource_metadata="${origin}/.well-known/oauth-protected-resource"`;
+const metadataOf = (origin: string, path = ''): string =>
+  `resource_metadata="${origin}/.well-known/oauth-protected-resource${path}"`;
 
 /** RFC 9728 §5.1: where a token is to be had. Nobody is told that a token is wrong who has sent none (RFC 6750 §3.1). */
-export const challengeOf = ({ errorName }: Refusal, origin: string): string =>
-  `Bearer ${errorName === 'invalid_api_key' ? 'error="invalid_token", ' : ''}${metadataOf(origin)}`;
+export const challengeOf = ({ errorName }: Refusal, origin: string, path?: '/mcp'): string =>
+  `Bearer ${errorName === 'invalid_api_key' ? 'error="invalid_token", ' : ''}${metadataOf(origin, path)}`;
 
 /** RFC 6750 §3.1: the scope that an access token lacks, so that its app can ask the person for it. */
 export function challengeForScope(
@@ -34,6 +35,15 @@ export function challengeForScope(
   { access, origin }: { access: Requirement; origin: string },
 ): void {
   if (actor.kind !== 'oauth_grant' || reachOf(actor, access) !== 'lacks_scope') return;
-  const challenge = `Bearer error="insufficient_scope", scope="${access.scope}", ${metadataOf(origin)}`;
+  challengeForScopes(reply, [String(access.scope)], origin);
+}
+
+export function challengeForScopes(
+  reply: FastifyReply,
+  scopes: readonly string[],
+  origin: string,
+  path?: '/mcp',
+): void {
+  const challenge = `Bearer error="insufficient_scope", scope="${scopes.join(' ')}", ${metadataOf(origin, path)}`;
   reply.header('www-authenticate', challenge);
 }

@@ -62,8 +62,10 @@ async function call(operation: Operation, headers: Record<string, string>, more:
 }
 
 const as = (role: string | null) => ({ cookie: `theme=dark; test_session=${role ?? 'nobody'}` });
-// A step of OAuth is no person's call: what it takes instead of a credential is tested by its family.
-const operations = contractOperations().filter(({ operation }) => operation['x-oauth-flow'] !== true);
+// A step of OAuth is no person's call, nor is /mcp: what they take instead of a credential is tested by their families.
+const operations = contractOperations().filter(
+  ({ operation }) => operation['x-oauth-flow'] !== true && operation['x-mcp'] !== true,
+);
 
 describe.each([...ROLES, null])('a person whose role is %s', (role) => {
   it.each(operations.map((operation) => [labelOf(operation), operation] as const))('%s', async (_, operation) => {

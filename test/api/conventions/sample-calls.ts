@@ -60,7 +60,8 @@ export const isOfPeople = ({ operation }: Operation): boolean =>
   operation['x-service-permission'] === 'session' || operation['x-same-origin'] === true;
 
 /** Refused in words of its own, and by a credential of its own; its family tests all of it. */
-const isOfOauth = ({ operation }: Operation): boolean => operation['x-oauth-flow'] === true;
+const isOfOauth = ({ operation }: Operation): boolean =>
+  operation['x-oauth-flow'] === true || operation['x-mcp'] === true;
 
 export const operations = contractOperations().filter(
   (operation) => !isOperators(operation) && !isOfPeople(operation) && !isOfOauth(operation),

@@ -1,0 +1,165 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
+import {
+  accessOf,
+  reachOf,
+  type OpenApiDocument,
+  type OperationValidators,
+  type Validators,
+} from '../../contract/index.ts';
+import { operations as verbs } from '../../operations/index.ts';
+import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
+import { mustReach } from '../../resources/access/index.ts';
+import { answerText, isOfOthers } from './answer-text.ts';
+import { CURATED } from './curated.ts';
+import type { Assistant, CallOperation } from './call-operation.ts';
+import { toolOf } from './operation-tool.ts';
+import { refusalText } from './refusal-text.ts';
+import { bestMatches } from './search.ts';
+
+const SEARCH = 'search_operations';
+const CALL = 'call_operation';
+const MATCHES_MAX = 10;
+
+const GENERAL: Tool[] = [
+  {
+    name: SEARCH,
+    title: 'Search all operations',
+    description:
+      'Finds what this service can do beyond the tools that are listed, by words such as "delete contact". Answers ids with the schema of their arguments, for call_operation.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'a few words: what to do, and with what', minLength: 1, maxLength: 200 },
+        limit: { type: 'integer', description: 'how many to show', minimum: 1, maximum: MATCHES_MAX, default: 5 },
+      },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    annotations: { title: 'Search all operations', readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  },
+  {
+    name: CALL,
+    title: 'Call any operation',
+    description:
+      'Calls an operation that search_operations has found, with arguments by the schema that it showed. It may change or delete things, or send mail.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        operation_id: { type: 'string', description: 'an id that search_operations answered' },
+        arguments: { type: 'object', description: 'by the schema that search_operations showed' },
+      },
+      required: ['operation_id'],
+      additionalProperties: false,
+    },
+    annotations: { title: 'Call any operation', readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+  },
+];
+
+export interface ToolCall {
+  name: string;
+  arguments: Record<string, unknown>;
+}
+
+export interface ToolParts {
+  document: OpenApiDocument;
+  validators: Validators;
+  callOperation: CallOperation;
+  /** A text that cannot be guessed. */
+  newMark: () => string;
+  /** What any error is for the caller. */
+  refusalOf: (error: unknown, assistant: Assistant) => Refusal;
+}
+
+/** What an assistant may do: the operations that its grant reaches, as tools. */
+export function createTools(parts: ToolParts) {
+  const { document, validators, callOperation, newMark, refusalOf } = parts;
+  // Files, pages and streams are no tools: a model has no use for their bytes.
+  const all = [...validators.operations.values()].filter(
+    ({ operationId, operation }) => operation['x-service-scope'] !== null && Object.hasOwn(verbs, operationId),
+  );
+  const byId = new Map(all.map((operation) => [operation.operationId, operation]));
+  const known = new Map<string, Tool>();
+  const describe = (operation: OperationValidators): Tool => {
+    const tool = known.get(operation.operationId) ?? toolOf(document, operation);
+    known.set(operation.operationId, tool);
+    return tool;
+  };
+  const reaches = ({ actor }: Assistant, { operation }: OperationValidators): boolean =>
+    reachOf(actor, accessOf(operation)) === 'reached';
+
+  /** The operation that a call is of, by its own tool or by the general one. */
+  const operationIn = ({ name, arguments: given }: ToolCall): OperationValidators | undefined =>
+    byId.get(name === CALL ? String(given['operation_id']) : name);
+
+  function list(assistant: Assistant): Tool[] {
+    const curated = CURATED.flatMap((id) => byId.get(id) ?? []).filter((operation) => reaches(assistant, operation));
+    return [...curated.map(describe), ...GENERAL];
+  }
+
+  function search(assistant: Assistant, { query, limit = 5, ...more }: Record<string, unknown>): CallToolResult {
+    const [unknown] = Object.keys(more);
+    if (unknown !== undefined) throw bad(`${unknown} is not an argument of ${SEARCH}`);
+    if (typeof query !== 'string' || query.trim() === '' || query.length > 200) {
+      throw bad('query must be a text of 1 to 200 characters');
+    }
+    if (!Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > MATCHES_MAX) {
+      throw bad(`limit must be a whole number from 1 to ${MATCHES_MAX}`);
+    }
+    const reached = all.filter((operation) => reaches(assistant, operation));
+    const found = bestMatches(reached, query, Number(limit)).map((operation) => {
+      const { name, description, inputSchema, annotations } = describe(operation);
+      return { operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema };
+    });
+    const none =
+      'No operation that this access reaches has these words. Others may need a scope that the person did not allow.';
+    return { content: texts(found.length === 0 ? [none] : answerText({ data: found }, undefined)) };
+  }
+
+  async function callOne(
+    assistant: Assistant,
+    operation: OperationValidators,
+    given: unknown,
+  ): Promise<CallToolResult> {
+    mustReach(assistant.actor, accessOf(operation.operation));
+    const answer = await callOperation(assistant, operation, given);
+    const mark = isOfOthers(operation.operation.tags[0]) ? newMark() : undefined;
+    return { content: texts(answerText(answer, mark)) };
+  }
+
+  function run(assistant: Assistant, call: ToolCall): CallToolResult | Promise<CallToolResult> {
+    if (call.name === SEARCH) return search(assistant, call.arguments);
+    const operation = operationIn(call);
+    if (call.name !== CALL) {
+      if (!operation) throw notFound(`Tool ${JSON.stringify(call.name.slice(0, 100))}`);
+      return callOne(assistant, operation, call.arguments);
+    }
+    const { operation_id: id, arguments: given = {}, ...more } = call.arguments;
+    const [unknown] = Object.keys(more);
+    if (unknown !== undefined)
+      throw bad(`${unknown} is not an argument of ${CALL}; those of the operation stand in arguments`);
+    if (!operation) throw notFound(`Operation ${JSON.stringify(String(id).slice(0, 100))}`);
+    return callOne(assistant, operation, given);
+  }
+
+  return {
+    list,
+    /** The scope of an operation that the grant lacks: its person may be asked for it. */
+    lackingScope(assistant: Assistant, call: ToolCall): string | null | undefined {
+      const operation = operationIn(call)?.operation;
+      const lacks = operation && reachOf(assistant.actor, accessOf(operation)) === 'lacks_scope';
+      return lacks ? operation['x-service-scope'] : undefined;
+    },
+    async call(assistant: Assistant, call: ToolCall): Promise<CallToolResult> {
+      try {
+        return await run(assistant, call);
+      } catch (error) {
+        return { isError: true, content: texts([refusalText(refusalOf(error, assistant))]) };
+      }
+    },
+  };
+}
+
+export type Tools = ReturnType<typeof createTools>;
+
+const texts = (all: readonly string[]): { type: 'text'; text: string }[] => all.map((text) => ({ type: 'text', text }));
+const bad = (say: string): Refusal => refuse('validation_error', { status: 400, say: `${say}.` });

@@ -1,0 +1,224 @@
+// Who may come to /mcp, from where, with what, and what is kept of it.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApi } from '../../rig/api.ts';
+import { assistantsOf, CLIENTS } from '../../rig/mcp.ts';
+import { peopleOf, type Person } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let owner: Person;
+let assistants: Awaited<ReturnType<typeof assistantsOf>>;
+let token: string;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+  team = await scene.team();
+  owner = await peopleOf(scene).person({ team, role: 'owner' });
+  assistants = await assistantsOf(scene, team, owner);
+  token = await assistants.token();
+});
+afterAll(() => scene.close());
+
+const origin = () => scene.app.world.origin();
+const ACCEPT = { accept: 'application/json, text/event-stream' };
+const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
+const call = (name: string, given: object = {}) => message('tools/call', { name, arguments: given });
+/** As a client of 2025 asks, who needs no handshake here. */
+const ask = (
+  body: unknown,
+  { key = token, headers = {} }: { key?: string; headers?: Record<string, string | null> } = {},
+) => scene.api('POST', '/mcp', { key, body, headers: { ...ACCEPT, ...headers } });
+const METADATA = () => `resource_metadata="${origin()}/.well-known/oauth-protected-resource/mcp"`;
+
+describe('the credential', () => {
+  it('is asked for, with the way to it', async () => {
+    const answer = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: ACCEPT });
+    expect(answer).toMatchObject({ status: 401, body: { name: 'missing_api_key' } });
+    expect(answer.headers.get('www-authenticate')).toBe(`Bearer ${METADATA()}`);
+  });
+
+  it('is neither an API key nor a session nor a token that is none', async () => {
+    const program = await peopleOf(scene).program(owner, team.id);
+    for (const key of [team.key, program, await scene.operator(), 'rko_nonsense', `${token}x`]) {
+      const answer = await ask(message('tools/list'), { key });
+      expect(answer).toMatchObject({ status: 401, body: { name: 'invalid_api_key' } });
+      expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="invalid_token", ${METADATA()}`);
+    }
+    const { status } = await scene.api('POST', '/mcp', { body: message('tools/list'), headers: owner.headers });
+    expect(status).toBe(401);
+  });
+
+  it('for /mcp is taken here alone, one for the whole API here too, and one of another service nowhere', async () => {
+    expect((await ask(message('tools/list'))).status).toBe(200);
+    expect(await scene.api('GET', '/team', { key: token })).toMatchObject({ status: 401 });
+    const whole = await assistants.token(['team:read'], origin());
+    expect((await ask(call('getTeam'), { key: whole })).text).toContain(team.id);
+    await using other = await startScene({ roles: ['http'] });
+    const elsewhere = await (await assistantsOf(other, await other.team())).token();
+    expect((await ask(message('tools/list'), { key: elsewhere })).status).toBe(401);
+  });
+
+  it('reaches nothing after it was given back', async () => {
+    const held = await assistants.token(['templates:read']);
+    expect((await ask(message('tools/list'), { key: held })).text).toContain('listTemplates');
+    await assistants.oauth.form('/oauth/revoke', { token: held, client_id: assistants.app.clientId });
+    expect((await ask(message('tools/list'), { key: held })).status).toBe(401);
+  });
+
+  it('reaches no more than its person does, from the moment that they were demoted', async () => {
+    const member = await peopleOf(scene).person({ team, role: 'member' });
+    const held = await (await assistantsOf(scene, team, member)).token(['templates:read', 'templates:write']);
+    expect((await ask(message('tools/list'), { key: held })).text).toContain('createTemplate');
+    const path = `/teams/${team.id}/members/${member.memberId}`;
+    expect((await owner.call('PATCH', path, { role: 'viewer' })).status).toBe(200);
+    const demoted = await ask(call('createTemplate', { name: 'a', html: 'b' }), { key: held });
+    expect(demoted.text).not.toContain('"id":"');
+    expect(demoted.text).toMatch(/invalid_permission|invalid_api_key/);
+  });
+});
+
+describe('a scope that is missing', () => {
+  it.each([
+    ['a tool', call('sendEmail', {})],
+    ['a call of any operation', call('call_operation', { operation_id: 'sendEmail', arguments: {} })],
+  ])('is named for %s, so that the app can ask for it', async (_, body) => {
+    const key = await assistants.token(['team:read', 'emails:read']);
+    const answer = await ask(body, { key });
+    expect(answer).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
+    expect(answer.headers.get('www-authenticate')).toBe(
+      `Bearer error="insufficient_scope", scope="team:read emails:read emails:send", ${METADATA()}`,
+    );
+  });
+
+  it.each(Object.entries(CLIENTS))('is an error of the client of %s, which goes on working', async (_, connect) => {
+    await using client = await connect(assistants.url, await assistants.token(['team:read']));
+    await expect(client.call('listEmails')).rejects.toThrow();
+    expect((await client.call('getTeam')).text).toContain(team.id);
+  });
+});
+
+describe('the request', () => {
+  it.each(['GET', 'DELETE', 'PUT'])('%s is 405', async (method) => {
+    const answer = await scene.api(method, '/mcp', { key: token, headers: ACCEPT });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('POST');
+  });
+
+  it.each(['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'x@evil.example', '169.254.169.254'])(
+    'with the Host %s is refused',
+    async (host) => {
+      const answer = await ask(message('tools/list'), { headers: { host } });
+      expect(answer).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
+      expect(answer.body.message).toContain('http.public_url');
+      expect(answer.text).not.toContain('tools');
+    },
+  );
+
+  it('with the Host of the public address or of this machine is taken', async () => {
+    await using publicly = await startScene({
+      roles: ['http'],
+      config: { http: { public_url: 'https://mail.example.com' } },
+    });
+    const api = createApi(`http://127.0.0.1:${publicly.app.http?.port}`);
+    for (const host of ['mail.example.com', 'mail.example.com:443', '127.0.0.1', 'localhost:3000', '[::1]:3000']) {
+      const { status } = await api('POST', '/mcp', { body: {}, headers: { ...ACCEPT, host } });
+      expect(status, host).toBe(401);
+    }
+    const { status } = await api('POST', '/mcp', { body: {}, headers: { ...ACCEPT, host: 'example.com' } });
+    expect(status).toBe(403);
+  });
+
+  it.each(['https://evil.example', 'null', 'http://127.0.0.1:1', 'file://'])(
+    'from a page of %s is refused, with a good token too',
+    async (from) => {
+      const answer = await ask(message('tools/list'), { headers: { origin: from } });
+      expect(answer).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull();
+    },
+  );
+
+  it('from a page of ours is taken', async () => {
+    expect((await ask(message('tools/list'), { headers: { origin: origin() } })).status).toBe(200);
+  });
+
+  it.each([
+    ['a batch', [message('tools/list'), message('tools/list')]],
+    ['an empty batch', []],
+    ['a batch of one', [call('getTeam')]],
+    ['a text', '"tools/list"'],
+    ['no JSON', '{'],
+    ['null', 'null'],
+  ])('of %s is refused as a whole', async (_, body) => {
+    expect(await ask(body)).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+  });
+
+  it.each([
+    ['no message', {}],
+    ['a call without a name', message('tools/call', {})],
+    ['a call with a list of arguments', message('tools/call', { name: 'getTeam', arguments: [] })],
+    ['a method that there is not', message('teams/delete')],
+  ])('of %s is answered with an error of JSON-RPC', async (_, body) => {
+    const headers = { ...ACCEPT, authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const answer = await fetch(`${scene.url}/mcp`, { method: 'POST', headers, body: JSON.stringify(body) });
+    expect(await answer.json()).toMatchObject({ jsonrpc: '2.0', error: { code: expect.any(Number) } });
+  });
+
+  it('of 10 MB is refused before it is read, and its sender is told the limit', async () => {
+    const answer = await ask(call('createTemplate', { name: 'Big', html: 'x'.repeat(10 * 1024 * 1024) }));
+    expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect(answer.body.message).toContain('1048576 bytes');
+  });
+
+  it('of another media type is refused', async () => {
+    const answer = await ask('jsonrpc=2.0', { headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+    expect(answer.status).toBe(400);
+  });
+
+  it('keeps no connection open for what will be announced', async () => {
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'a', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
+    const body = message('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: meta });
+    const answer = await ask(body, { headers });
+    expect(answer.text).toContain('-32603');
+  });
+});
+
+it('is counted with everything else of the team', async () => {
+  await using limited = await startScene({ roles: ['http'], ratePerSecond: 20 });
+  const mine = await limited.team();
+  const held = await (await assistantsOf(limited, mine)).token(['team:read']);
+  const asked = () => limited.api('POST', '/mcp', { key: held, body: call('getTeam'), headers: ACCEPT });
+  for (let i = 0; i < 20; i++) expect((await asked()).status).toBe(200);
+  const answer = await asked();
+  expect(answer).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+  expect(answer.headers.get('retry-after')).toBe('1');
+  expect((await limited.api('GET', '/team', { key: mine.key })).status).toBe(429);
+});
+
+it('stands in the log of requests without its answers, and changes stand in the audit log under the grant', async () => {
+  const made = await ask(call('createTemplate', { name: 'Of an assistant', html: '<p>secret-of-the-answer</p>' }));
+  const read = await ask(call('listTemplates'));
+  expect(read.text).toContain('Of an assistant');
+  const logged = async (id: string | null) => {
+    const { body } = await scene.api('GET', `/logs/${id}`, { key: team.key });
+    return body;
+  };
+  expect(await logged(made.headers.get('x-request-id'))).toMatchObject({
+    ...{ endpoint: '/mcp', method: 'POST', response_status: 200 },
+    request_body: { method: 'tools/call', params: { name: 'createTemplate' } },
+  });
+  expect(JSON.stringify((await logged(read.headers.get('x-request-id'))).response_body)).not.toContain('assistant');
+  const { body: audit } = await scene.api('GET', '/audit', { key: team.key });
+  const entry = audit.data.find(({ action }: { action: string }) => action === 'template.created');
+  const { body: grants } = await scene.api('GET', '/oauth/grants', { key: team.key });
+  expect(entry).toMatchObject({
+    request_id: made.headers.get('x-request-id'),
+    actor: { kind: 'user', id: owner.userId },
+    details: { name: 'Of an assistant' },
+  });
+  expect(grants.data.map(({ id }: { id: string }) => id)).toContain(entry.details.oauth_grant_id);
+});
