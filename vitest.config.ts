@@ -47,7 +47,7 @@ const onSqliteAlone = [
   'test/smtp/{crowded-ports,delivery-notices,own-mail,slow-clients,submission-dialogues}.test.ts',
   'test/smtp/{submission-limits,submission-memory,submission-smuggling,submitted-rules}.test.ts',
   'test/smtp/receiving/{content-memory,costly-messages,forwarding,large-message-memory,relay-and-smuggling}.test.ts',
-  'test/smtp/receiving/{screening,transcripts}.test.ts',
+  'test/smtp/receiving/{account-mail,screening,transcripts}.test.ts',
 ];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 // What `npm test` runs on PostgreSQL as well: what a dialect can change (the database seam, claims, faults, races, models, paging,
