@@ -47,7 +47,7 @@ const onSqliteAlone = [
   'test/smtp/{crowded-ports,delivery-notices,own-mail,slow-clients,submission-dialogues}.test.ts',
   'test/smtp/{submission-limits,submission-memory,submission-smuggling,submitted-rules}.test.ts',
   'test/smtp/receiving/{content-memory,costly-messages,forwarding,large-message-memory,relay-and-smuggling}.test.ts',
-  'test/smtp/receiving/{account-mail,screening,transcripts}.test.ts',
+  'test/smtp/receiving/{screening,transcripts}.test.ts',
 ];
 const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 // What `npm test` runs on PostgreSQL as well: what a dialect can change (the database seam, claims, faults, races, models, paging,
@@ -100,7 +100,7 @@ const onBoth = [
   'test/api/topics/{confirmation,topics}.test.ts',
   'test/api/usage/usage.test.ts',
   'test/api/webhooks/{endpoint-health,listen-webhooks,manage-webhooks,query-plans,replay,replay-between-nodes,trigger,webhook-events}.test.ts',
-  'test/smtp/receiving/{greylisting,return-traffic}.test.ts',
+  'test/smtp/receiving/{account-mail,greylisting,return-traffic}.test.ts',
   'test/smtp/submitted-mail.test.ts',
 ];
 
