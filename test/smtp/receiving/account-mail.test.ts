@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createUser } from '../../../src/resources/users/index.ts';
 import { freePort } from '../../peers/free-port.ts';
 import type { AnyBody } from '../../rig/api.ts';
-import { bringMail } from '../../rig/mx.ts';
+import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSink, type Sink } from '../../rig/sink.ts';
@@ -126,12 +126,34 @@ describe('mail about an account to an address that is received here', () => {
       `${mail}\r\n--b--`,
       '',
     ].join('\r\n');
-    for (const raw of [mail, answer(`In-Reply-To: ${id}`), answer(`References: <1@x>\r\n\t${id}`), bounce])
+    const inText = `From: MAILER-DAEMON@away.example.org\r\nSubject: failure notice\r\n\r\nSorry.\r\n\r\n--- Below this line is a copy of the message.\r\n\r\n${mail}`;
+    for (const raw of [mail, inText, answer(`In-Reply-To: ${id}`), answer(`References: <1@x>\r\n\t${id}`), bounce])
       expect(await bringMail(scene, { from: 'bob@away.example.org', to: [`desk@${domain}`], raw })).toMatch(/^250/);
     await scene.settled();
     const all = await received();
-    expect(all).toHaveLength(4);
+    expect(all).toHaveLength(5);
     for (const one of all) expect(one).toMatchObject(WITHHELD);
+  });
+
+  it('is shown in the development profile, where all mail is that of whoever runs it', async () => {
+    await using one = await startScene({
+      roles: ['http', 'delivery', 'receiving'],
+      config: { accounts: { sign_up: 'open' }, delivery: { capture: true }, instance: { host: 'localhost' } },
+    });
+    const own = await one.team();
+    const { name } = await receivingDomainOf(one, own);
+    await one.api('POST', '/auth/signup', {
+      body: { email: `new@${name}`, password: PASSWORD },
+      headers: { origin: one.url },
+    });
+    await one.settled();
+    const [{ message_id: id }] = (await one.api('GET', '/emails', { key: own.key })).body.data;
+    const raw = `From: a@away.example.org\r\nMessage-ID: ${id}\r\nSubject: Shown\r\n\r\nShown.\r\n`;
+    expect(await bringMail(one, { from: 'a@away.example.org', to: [`new@${name}`], raw })).toMatch(/^250/);
+    const [{ id: received }] = (await one.api('GET', '/emails/receiving', { key: own.key })).body.data;
+    const { body } = await one.api('GET', `/emails/receiving/${received}`, { key: own.key });
+    expect(body).toMatchObject({ text: expect.stringContaining('Shown.'), dropped_reason: null });
+    expect(body).not.toHaveProperty('content_withheld');
   });
 
   it('is no reason to withhold other mail, which may name emails of the team', async () => {

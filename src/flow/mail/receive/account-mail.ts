@@ -6,7 +6,7 @@ import { accountMailAmong } from '../../../resources/emails/index.ts';
 const EMAIL_ID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?=@)/gi;
 /** The message itself, and the one that it answers or passes on. */
 const NAMING = ['message-id', 'in-reply-to', 'references', 'resent-message-id', 'x-original-message-id'];
-const HEAD_BYTES_MAX = 256 * 1024;
+const SCANNED_MAX = 256 * 1024;
 const IDS_MAX = 1000;
 
 /**
@@ -25,10 +25,12 @@ export async function holdsAccountMail(world: World, raw: Buffer, reading: Messa
 
 function naming(raw: Buffer, reading: MessageReading): string[] {
   if (!reading.isRead) return [startOf(raw)];
-  const { headers, parts } = reading;
+  const { headers, parts, text, html } = reading;
   const returned = parts.filter(({ contentType }) => /^(?:message\/|text\/rfc822-headers)/i.test(contentType));
-  return [...NAMING.map((name) => headers[name] ?? ''), ...returned.map(({ content }) => startOf(content))];
+  const named = [...NAMING.map((name) => headers[name] ?? ''), ...returned.map(({ content }) => startOf(content))];
+  // Some servers bring a message back within the text of their notice.
+  return [...named, ...[text, html].map((body) => (body ?? '').slice(0, SCANNED_MAX))];
 }
 
 const startOf = (content: Uint8Array): string =>
-  Buffer.from(content.buffer, content.byteOffset, Math.min(content.byteLength, HEAD_BYTES_MAX)).toString('latin1');
+  Buffer.from(content.buffer, content.byteOffset, Math.min(content.byteLength, SCANNED_MAX)).toString('latin1');
