@@ -104,7 +104,7 @@ const onBoth = [
   'test/api/topics/{confirmation,topics}.test.ts',
   'test/api/usage/usage.test.ts',
   'test/api/webhooks/{endpoint-health,listen-webhooks,manage-webhooks,query-plans,replay,replay-between-nodes,trigger,webhook-events}.test.ts',
-  'test/smtp/receiving/{greylisting,return-traffic}.test.ts',
+  'test/smtp/receiving/{account-mail,greylisting,return-traffic}.test.ts',
   'test/smtp/submitted-mail.test.ts',
 ];
 

@@ -186,6 +186,14 @@ export function emailRowsByIds(db: Executor, ids: readonly string[]): Promise<Em
   return db.all<EmailRow>(`select * from emails where ${among.sql}`, [among.value]);
 }
 
+/** Which of these are mail about an account of a person, of whatever team. */
+export async function accountMailAmong(db: Executor, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id from emails where ${among.sql} and is_account_mail = 1`;
+  return new Set((await db.all<{ id: string }>(sql, [among.value])).map(({ id }) => id));
+}
+
 export function bodyRowsByIds(db: Executor, ids: readonly string[]): Promise<BodyRow[]> {
   const among = uuidsIn(db.dialect, 'email_id', ids);
   return db.all<BodyRow>(`select * from email_bodies where ${among.sql}`, [among.value]);

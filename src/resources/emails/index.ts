@@ -18,6 +18,7 @@ export { invalidAttachment } from './read-attachments.ts';
 export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
 export { bodyRow, contentsOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
 export {
+  accountMailAmong,
   advanceLastEvent,
   attachmentsOf,
   cancelScheduled,

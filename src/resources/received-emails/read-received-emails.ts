@@ -35,6 +35,7 @@ export async function getReceivedEmail(ctx: Ctx, id: string, htmlFormat: 'data_u
     received_for: readList(row.received_for),
     html: isEmbedded ? await withInlineImages(store, content.html ?? '', files) : content.html,
     text: content.text,
+    ...(row.dropped_reason === 'account_mail' ? { content_withheld: 'account_mail' as const } : {}),
     headers: content.headers ?? {},
     not_forwarded_reason: row.not_forwarded,
     authentication: row.authentication === null ? null : (JSON.parse(row.authentication) as Authentication),

@@ -12,9 +12,9 @@ import { insertContents, removeContents, type ContentRow } from '../contents/ind
 import { addStorage, lockStorage } from '../usage/index.ts';
 import { senderKey, senderKeyStart } from './sender-key.ts';
 
-export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule';
+export type DroppedReason = 'storage_quota' | 'daily_cap' | 'virus' | 'parse_failed' | 'inbound_rule' | 'account_mail';
 /** Why a rule did not pass a message on. */
-export type NotForwarded = 'loop' | 'too_many_hops' | 'received_here';
+export type NotForwarded = 'loop' | 'too_many_hops' | 'received_here' | 'account_mail';
 
 /** Lists are JSON text; they are written once and read whole. */
 export interface ReceivedEmailRow {

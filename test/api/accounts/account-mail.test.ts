@@ -139,6 +139,49 @@ it('asks automatic answers to stay away, and is from notifications@ the domain v
   expect(mail).toContain(`From: rasket <notifications@${domain.name}>`);
 });
 
+it('is sent to an address that the sending team has suppressed by hand, and not to one that bounced', async () => {
+  const [silenced, dead] = [await person(), 'permfail@mailed.example'];
+  const suppressed = await scene.api('POST', '/suppressions', { key: team.key, body: { email: silenced } });
+  expect(suppressed.status).toBe(201);
+  await createUser(scene.app.world, { email: dead, password: PASSWORD, isVerified: true });
+  // The first comes back, so that the second is not sent.
+  for (const email of [silenced, dead]) await post('/auth/password-reset', { email });
+  await scene.settled();
+  await post('/auth/password-reset', { email: dead });
+  await scene.settled();
+  expect(subjectsTo(scene, silenced)).toEqual(['Choose a new password']);
+  const { data } = (await scene.api('GET', '/emails?limit=100', { key: team.key })).body;
+  const states = data.filter(({ to }: { to: string[] }) => to[0] === dead);
+  expect(states.map((one: { last_event: string }) => one.last_event)).toEqual(['suppressed', 'bounced']);
+  // Other mail of the team stays away.
+  const body = { from: `a@${domain.name}`, to: silenced, subject: 'Mine', text: 'Mine.' };
+  const { id } = (await scene.api('POST', '/emails', { key: team.key, body })).body;
+  await scene.settled();
+  expect((await scene.api('GET', `/emails/${id}`, { key: team.key })).body.last_event).toBe('suppressed');
+  expect(subjectsTo(scene, silenced)).toEqual(['Choose a new password']);
+});
+
+it('asks servers that offer DSN to bring back no more than its headers', async () => {
+  await using one = await startScene({ sink: { extensions: ['DSN'] } });
+  const host = await one.team();
+  const { name } = await host.domain();
+  const email = await person(one);
+  await post('/auth/password-reset', { email }, {}, one);
+  const body = { from: `a@${name}`, to: 'x@mailed.example', subject: 'Mine', text: 'Mine.' };
+  await one.api('POST', '/emails', { key: host.key, body });
+  await one.settled();
+  const { data } = (await one.api('GET', '/emails', { key: host.key })).body;
+  const asked = async (to: string) => {
+    const { id } = data.find((sent: { to: string[] }) => sent.to[0] === to);
+    const attempts = (await one.api('GET', `/emails/${id}/attempts`, { key: host.key })).text;
+    return /MAIL FROM:<[^>]*>[^"]*/.exec(attempts)?.[0] ?? attempts;
+  };
+  expect(await asked(email)).toMatch(/ RET=HDRS/);
+  expect(await asked('x@mailed.example')).not.toContain('RET=');
+  // Nobody is mailed a notice about it.
+  expect(one.sink.messages).toHaveLength(2);
+});
+
 describe('where it cannot be sent', () => {
   const finding = async (at: Scene) => {
     const { body } = await at.api('GET', '/operator/findings', { key: await at.operator() });

@@ -2,6 +2,7 @@ import { timeOfId } from '../../../platform/ids/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Mailbox } from '../../../protocol/address/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
+import type { Asked } from '../../../protocol/dsn/index.ts';
 import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
 import type { RunRow } from '../../../resources/automation-runs/index.ts';
 import type { NewBlob } from '../../../platform/blobs/index.ts';
@@ -64,6 +65,9 @@ export async function rowsInSlices(
   return all;
 }
 
+/** Notices go to nobody, and what comes back to our return path brings no token with it. */
+const HEADERS_ONLY: Asked = { sender: '', ret: 'HDRS', recipients: {} };
+
 /** All rows and files of one send, made before the commit so that the commit itself only inserts. */
 function rowsOf(
   world: World,
@@ -89,6 +93,7 @@ function rowsOf(
   const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
   // Taken from the id, so that ranges of dates and ranges of ids are the same thing.
   const createdAt = timeOfId(id);
+  const asked = as.isAccountMail ? HEADERS_ONLY : message?.asked;
   const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
   const email = {
     id,
@@ -113,7 +118,7 @@ function rowsOf(
     scheduled_at: draft.scheduledAt,
     mail_from: message?.forwarded?.mailFrom ?? null,
     search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
-    asked: message?.asked ? JSON.stringify(message.asked) : null,
+    asked: asked ? JSON.stringify(asked) : null,
     broadcast_id: as.broadcastId ?? null,
     run_depth: as.run?.depth ?? null,
     is_account_mail: as.isAccountMail ? 1 : 0,

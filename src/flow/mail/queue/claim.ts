@@ -3,7 +3,12 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { timeOfId } from '../../../platform/ids/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
-import { advanceLastEvent, recordEmailEvents, type EmailEvent } from '../../../resources/emails/index.ts';
+import {
+  accountMailAmong,
+  advanceLastEvent,
+  recordEmailEvents,
+  type EmailEvent,
+} from '../../../resources/emails/index.ts';
 import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
 import { suspendedAmong } from '../../../resources/teams/index.ts';
 import {
@@ -86,7 +91,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
     const recipients: string[] = [];
     const decided: Outcome[] = [];
     for (const address of addresses) {
-      const origin = left.has(row.email_id) ? 'opt_out' : suppressed.get(keyOf(row.team_id, address));
+      const origin = left.has(row.email_id) ? 'opt_out' : suppressed(row, address);
       if (origin === undefined) recipients.push(address);
       else decided.push({ kind: 'suppressed', address, origin });
     }
@@ -202,13 +207,25 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
 
 const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
 
+/**
+ * By what each recipient is suppressed, if at all. What members of a team suppress by hand keeps no mail about an account from
+ * anybody: the team lends it a domain, and decides nothing about it.
+ */
 async function suppressedAmong(
   tx: Executor,
   claimed: { row: DeliveryRow; addresses: string[] }[],
-): Promise<Map<string, 'bounce' | 'complaint' | 'manual'>> {
+): Promise<(row: DeliveryRow, address: string) => 'bounce' | 'complaint' | 'manual' | undefined> {
   const wanted = claimed.flatMap(({ row, addresses }) =>
     addresses.map((address) => [row.team_id, normalizeAddress(address)] as const),
   );
   const found = await suppressionsAmong(tx, wanted);
-  return new Map(found.map((entry) => [`${entry.team_id} ${entry.email_key}`, entry.origin]));
+  const origins = new Map(found.map((entry) => [`${entry.team_id} ${entry.email_key}`, entry.origin]));
+  const byHand = claimed.filter(({ row, addresses }) =>
+    addresses.some((address) => origins.get(keyOf(row.team_id, address)) === 'manual'),
+  );
+  const ofAccounts = await accountMailAmong(tx, [...new Set(byHand.map(({ row }) => row.email_id))]);
+  return (row, address) => {
+    const origin = origins.get(keyOf(row.team_id, address));
+    return origin === 'manual' && ofAccounts.has(row.email_id) ? undefined : origin;
+  };
 }

@@ -3,9 +3,10 @@ import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { isReturn } from '../../../protocol/mail-report/index.ts';
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
-import type { Authentication } from '../../../resources/received-emails/index.ts';
+import type { Authentication, NotForwarded } from '../../../resources/received-emails/index.ts';
 import { findDomainByName, sendingNames } from '../../../resources/domains/index.ts';
 import type { Accept } from '../accept/index.ts';
+import { holdsAccountMail } from './account-mail.ts';
 import { applyRules, type RuleDecision } from './apply-rules.ts';
 import { createGreylist, type Greylist } from './greylist.ts';
 import { contentKey, createForwarder, type Forwardable, type Forwarder, type ForwardJob } from './forwarder.ts';
@@ -14,7 +15,7 @@ import { letGoLarge } from './let-go.ts';
 import type { Arrival, LoadedArrival } from './inbound-message.ts';
 import { createMessageParser } from './parse-message.ts';
 import { routeRecipient, type Route } from './route-recipient.ts';
-import { forwardBlockers } from './forward-blockers.ts';
+import { ACCOUNT_MAIL, forwardBlockers } from './forward-blockers.ts';
 import type { ReceiveResult } from './receive-result.ts';
 import { screenMessage } from './screen-message.ts';
 import { settleReturned } from './settle-returned.ts';
@@ -47,7 +48,9 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
     const decisions: RuleDecision[] = [];
     for (const [teamId, addresses] of teamsOf(arrival)) decisions.push(await applyRules(world, teamId, addresses));
     const isClean = virus === undefined;
-    const refusal = isClean ? await refusalToForward(forwarder, arrival, decisions) : undefined;
+    const isAccountMail = await holdsAccountMail(world, arrival.raw, reading);
+    const mayForward = isClean && !isAccountMail;
+    const refusal = mayForward ? await refusalToForward(forwarder, arrival, decisions) : undefined;
     if (refusal) return deferred(refusal);
     await settleReturned(world, arrival, reading, wakeQueue);
     const keeping = decisions.filter(({ kept }) => kept.length > 0);
@@ -57,12 +60,13 @@ export function createReceive(world: World, accept: Accept, wakeQueue: () => voi
         authentication,
         teams: new Map(keeping.map(({ teamId, kept }) => [teamId, kept])),
         withoutContent: new Set(keeping.flatMap((one) => (one.isWithoutContent ? [one.teamId] : []))),
-        notForwarded: await forwardBlockers(world, arrival.raw, keeping),
+        notForwarded: isAccountMail ? heldBack(world, keeping) : await forwardBlockers(world, arrival.raw, keeping),
+        isAccountMail,
         hasVirus: !isClean,
       },
       reading,
     );
-    const jobs = isClean ? [...ruleForwards(received, keeping), ...bouncesToSenders(arrival)] : [];
+    const jobs = mayForward ? [...ruleForwards(received, keeping), ...bouncesToSenders(arrival)] : [];
     const laterRefusal = await forwardAll(world, forwarder, { arrival, reading, checks: authentication }, jobs);
     if (laterRefusal) return deferred(laterRefusal);
     return { kind: 'accepted', id: received[0]?.id ?? world.ids.uuid() };
@@ -103,6 +107,17 @@ const deferred = (refusal: Refusal): ReceiveResult => ({
   kind: 'deferred',
   deferral: { why: 'not_forwarded', refusal },
 });
+
+/** By team, why its rules do not forward mail about an account; the log says it for each address. */
+function heldBack({ mailLog }: World, decisions: readonly RuleDecision[]): Map<string, NotForwarded> {
+  const held = new Map<string, NotForwarded>();
+  for (const { teamId, forwards } of decisions) {
+    for (const address of forwards.flatMap(({ addresses }) => addresses))
+      mailLog.notForwarded({ teamId, address, because: ACCOUNT_MAIL.says });
+    if (forwards.length > 0) held.set(teamId, ACCOUNT_MAIL.reason);
+  }
+  return held;
+}
 
 interface Screened {
   authentication: Authentication;

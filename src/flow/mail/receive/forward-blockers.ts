@@ -34,6 +34,11 @@ export async function forwardBlockers(
   return found;
 }
 
+export const ACCOUNT_MAIL: ForwardBlocker = {
+  reason: 'account_mail',
+  says: 'it may hold a link that is for the person it was sent to, about an account',
+};
+
 export const RECEIVED_HERE: ForwardBlocker = {
   reason: 'received_here',
   says: 'every address that it would go to is received here',

@@ -31,6 +31,8 @@ export interface InboundMessage extends Omit<LoadedArrival, 'routes'> {
   withoutContent?: ReadonlySet<string>;
   /** Teams whose rule would forward it, and why it is not forwarded. */
   notForwarded?: ReadonlyMap<string, NotForwarded>;
+  /** It may hold a token of a person, which no team reads: only that the message came is stored. */
+  isAccountMail?: boolean;
   /** A virus was found: only that the message came is stored. */
   hasVirus?: boolean;
 }

@@ -39,7 +39,8 @@ export function createStoreMessage(world: World): StoreMessage {
     );
     const fitting: ReceivedRows[] = [];
     for (const team of teams) {
-      if (message.withoutContent?.has(team.rows.email.team_id)) fitting.push(withoutFiles(team, 'inbound_rule'));
+      if (message.isAccountMail) fitting.push(withoutFiles(team, 'account_mail'));
+      else if (message.withoutContent?.has(team.rows.email.team_id)) fitting.push(withoutFiles(team, 'inbound_rule'));
       else fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team, 'storage_quota'));
     }
     for (const { files } of fitting) if (files.length > 0) await world.blobs.putAll(files);
