@@ -4,11 +4,12 @@ import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Actor, Browser } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
-import { findMemberByUser } from '../members/index.ts';
+import { teamOfSession } from '../session-rows/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { insertCode, insertConsent, removeOldConsents, takeConsent } from './asks.store.ts';
 import { allowedTo, refusedTo, type AuthorizationRequest } from './authorization.ts';
 import { findClient, type ClientRow } from './clients.store.ts';
+import { holdMembershipOf, lockPerson } from './grants.store.ts';
 
 const CONSENT_MS = 10 * 60_000;
 const CODE_MS = 5 * 60_000;
@@ -80,7 +81,10 @@ async function allow(
     details: detailsOf(client, request.scopes),
   });
   await audit.store.db.tx(async (tx) => {
-    const member = await findMemberByUser(tx, teamId, actor.userId);
+    await lockPerson(tx, actor.userId);
+    // What has ended the session meanwhile, as a new password does, has ended what it would have let in.
+    if ((await teamOfSession(tx, actor.sessionId, store.clock.now())) === undefined) throw ended();
+    const member = await holdMembershipOf(tx, actor.userId, teamId);
     const team = await findTeam(tx, teamId);
     if (!member || team?.risk_state !== 'normal') {
       throw refuse('invalid_permission', { say: 'You are not in this team any more, or it is suspended.' });
@@ -96,6 +100,9 @@ async function allow(
 
 const detailsOf = ({ client_id, name }: ClientRow, scopes: readonly Scope[]): string =>
   JSON.stringify({ client_id, client_name: name, scopes });
+
+const ended = (): Refusal =>
+  refuse('invalid_permission', { say: 'Your session has ended at this moment; sign in, then begin again in the app.' });
 
 const answered = (): Refusal =>
   refuse('validation_error', {

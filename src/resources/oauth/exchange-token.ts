@@ -8,7 +8,14 @@ import { lockCode, removeCode, type CodeRow } from './asks.store.ts';
 import type { AuthorizationRequest } from './authorization.ts';
 import { GRANT_TYPES, type GrantType } from './client-metadata.ts';
 import { findClient, holdClient, markClientUsed, type ClientRow } from './clients.store.ts';
-import { findStanding, insertGrant, lockGrant, lockGrantOfCode, type GrantRow } from './grants.store.ts';
+import {
+  findStanding,
+  holdMembership,
+  insertGrant,
+  lockGrant,
+  lockGrantOfCode,
+  type GrantRow,
+} from './grants.store.ts';
 import { revokeByItself } from './grants.ts';
 import { oauthRefusal, type OauthRefusal } from './oauth-refusal.ts';
 import { neededText, readScopes, textOf, type Fields } from './parameters.ts';
@@ -74,7 +81,8 @@ async function byCode(ctx: NobodyCtx, client: ClientRow, fields: Fields): Promis
       isSame(request.challenge, createHash('sha256').update(verifier).digest('base64url'));
     if (!isRight || code.expires_at <= store.clock.now()) return { refused: noCode() };
     if (!(await holdClient(tx, client.client_id))) return { refused: noCode() };
-    if ((await findStanding(tx, code))?.risk_state !== 'normal') return { refused: noPerson() };
+    const isMember = await holdMembership(tx, { ...code, id: code.member_id });
+    if (!isMember || (await findStanding(tx, code))?.risk_state !== 'normal') return { refused: noPerson() };
     const resource = narrowed(request.resource, target);
     const grant = await begin(tx, store, code, request);
     await markClientUsed(tx, client.client_id, store.clock.now());

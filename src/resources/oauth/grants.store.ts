@@ -2,7 +2,7 @@ import type { Role } from '../../contract/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import type { Resource } from './resource.ts';
 
-export type RevokedReason = 'user' | 'client' | 'code_reuse' | 'refresh_reuse' | 'operator';
+export type RevokedReason = 'user' | 'client' | 'code_reuse' | 'refresh_reuse' | 'operator' | 'membership';
 
 export interface GrantRow {
   id: string;
@@ -73,6 +73,36 @@ export const liveGrantsOfClient = (db: Executor, clientId: string): Promise<Gran
 
 export const liveGrantsOfUser = (db: Executor, userId: string): Promise<GrantRow[]> =>
   db.all<GrantRow>('select * from oauth_grants where user_id = ? and revoked_at is null order by id', [userId]);
+
+export const liveGrantsOfMember = (db: Executor, userId: string, memberId: string): Promise<GrantRow[]> =>
+  db.all<GrantRow>(
+    'select * from oauth_grants where user_id = ? and member_id = ? and revoked_at is null order by id',
+    [userId, memberId],
+  );
+
+export interface Membership {
+  id: string;
+  user_id: string;
+  team_id: string;
+}
+
+/** Kept to the end of the transaction: whoever removes the member waits, and finds what was begun meanwhile. */
+export async function holdMembership(tx: Executor, { id, user_id, team_id }: Membership): Promise<boolean> {
+  const sql = `select id from team_members where id = ? and user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`;
+  return (await tx.get(sql, [id, user_id, team_id])) !== undefined;
+}
+
+/** Of a person, in a team; kept as by `holdMembership`. */
+export const holdMembershipOf = (tx: Executor, userId: string, teamId: string): Promise<Membership | undefined> =>
+  tx.get<Membership>(
+    `select id, user_id, team_id from team_members where user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`,
+    [userId, teamId],
+  );
+
+/** Locks the account to the end of the transaction: what ends sessions and grants of a person is done before, or after. */
+export async function lockPerson(tx: Executor, userId: string): Promise<void> {
+  await tx.get(`select id from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`, [userId]);
+}
 
 export interface Standing {
   role: Role;

@@ -8,6 +8,7 @@ import { removeAllAsks, removeCodesOfUser } from './asks.store.ts';
 import {
   findGrant,
   grantPage,
+  liveGrantsOfMember,
   liveGrantsOfUser,
   lockGrant,
   revokeGrantRow,
@@ -76,6 +77,17 @@ export async function revokeGrantsOfUser(
 ): Promise<void> {
   await removeCodesOfUser(tx, userId);
   for (const { id } of await liveGrantsOfUser(tx, userId)) await revokeGrantRow(tx, id, revoked);
+}
+
+/** Whatever apps were let in by a person in the team that they leave. */
+export async function revokeGrantsOfMember(
+  tx: Executor,
+  { id, user_id: userId }: { id: string; user_id: string },
+  at: number,
+): Promise<void> {
+  for (const grant of await liveGrantsOfMember(tx, userId, id)) {
+    await revokeGrantRow(tx, grant.id, { at, reason: 'membership' });
+  }
 }
 
 /** In a copy of an installation, whatever the original may have ended since: apps ask again. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lockUser } from '../../../src/resources/users/index.ts';
 import { newVerifier, oauthOf, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
-import { PageVisitor } from '../../rig/page-visitor.ts';
+import { PageVisitor, type PageSeen } from '../../rig/page-visitor.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { scaled } from '../../rig/scale.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -91,6 +92,27 @@ describe('consent', () => {
     await scene.app.world.db.run('delete from team_members where id = ?', [person.memberId]);
     const answer = await browser.send(page, 'Allow');
     expect([answer.status, answer.leadsTo]).toEqual([403, undefined]);
+  });
+
+  it('of somebody whose session ends at the same moment gives nothing', async () => {
+    const person = await people.person({ team, role: 'owner' });
+    const { visitor: browser, page } = await oauth.asked(person, app, newVerifier());
+    const { db } = scene.app.world;
+    const waiting = async () => {
+      const sql =
+        "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      return Number((await db.get<{ n: number }>(sql))?.n);
+    };
+    let answer: Promise<PageSeen> | undefined;
+    await db.tx(async (tx) => {
+      await lockUser(tx, person.userId);
+      await tx.run('delete from sessions where user_id = ?', [person.userId]);
+      answer = browser.send(page, 'Allow');
+      if (db.dialect === 'pg') await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+    });
+    expect((await answer)?.leadsTo ?? '').not.toContain('code=');
+    const codes = await db.all('select * from oauth_codes where user_id = ?', [person.userId]);
+    expect(codes).toEqual([]);
   });
 
   it('needs a team', async () => {

@@ -213,6 +213,8 @@ describe('what a token reaches', () => {
     const code = await oauth.codeFor(person, app, verifier);
     expect((await owner.call('DELETE', `/teams/${team.id}/members/${person.memberId}`)).status).toBe(200);
     expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
+    const at = new Date(scene.clock.now()).toISOString();
+    expect(await newestGrant()).toMatchObject({ revoked_reason: 'membership', revoked_at: at });
     const columns = 'id, team_id, user_id, role, created_at';
     const again = [scene.app.world.ids.uuid(), team.id, person.userId, 'owner', scene.clock.now()];
     await scene.app.world.db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, again);
