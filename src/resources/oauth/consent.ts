@@ -1,4 +1,3 @@
-import type { Scope } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
@@ -78,7 +77,7 @@ async function allow(
     ...{ team_id: teamId, action: 'oauth_grant.allowed', subject_id: grantId, ...whoActed(actor) },
     ...{ address: ctx.browser.address, user_agent: ctx.browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
     request_id: ctx.requestId,
-    details: detailsOf(client, request.scopes),
+    details: detailsOf(client.client_id, request),
   });
   await audit.store.db.tx(async (tx) => {
     await lockPerson(tx, actor.userId);
@@ -98,8 +97,8 @@ async function allow(
   return code;
 }
 
-const detailsOf = ({ client_id, name }: ClientRow, scopes: readonly Scope[]): string =>
-  JSON.stringify({ client_id, client_name: name, scopes });
+const detailsOf = (clientId: string, { client, scopes }: AuthorizationRequest): string =>
+  JSON.stringify({ client_id: clientId, client_name: client.name, scopes });
 
 const ended = (): Refusal =>
   refuse('invalid_permission', { say: 'Your session has ended at this moment; sign in, then begin again in the app.' });

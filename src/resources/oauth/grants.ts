@@ -7,6 +7,7 @@ import { audited, whoActed } from '../audit/index.ts';
 import { removeAllAsks, removeCodesOfUser } from './asks.store.ts';
 import {
   findGrant,
+  forgetAllRefresh,
   grantPage,
   liveGrantsOfMember,
   liveGrantsOfUser,
@@ -94,4 +95,5 @@ export async function revokeGrantsOfMember(
 export async function endAllTokens(tx: Executor): Promise<void> {
   await removeAllAsks(tx);
   await removeAllTokens(tx);
+  await forgetAllRefresh(tx);
 }

@@ -11,6 +11,7 @@ export { endAllTokens, listOauthGrants, revokeGrantsOfMember, revokeGrantsOfUser
 export { deleteClient, getClient, replaceClient } from './manage-client.ts';
 export { authorizationServer, protectedResource } from './metadata.ts';
 export { describable, OauthRefusal } from './oauth-refusal.ts';
+export { listOwnGrants, revokeOwnGrant } from './own-grants.ts';
 export { registerClient } from './register-client.ts';
 export { removeExpiredOauth, removeUnusedOauth } from './remove-expired.ts';
 export { revokeToken } from './revoke-token.ts';
