@@ -138,3 +138,37 @@ describe('consent', () => {
     expect(second.title).not.toContain('Desk');
   });
 });
+
+describe('the page of apps', () => {
+  it('shows what the person has let in, in every team, and ends it there', async () => {
+    const [other, person] = [await scene.team('Second <team>'), await people.person({ team })];
+    const columns = 'id, team_id, user_id, role, created_at';
+    const row = [scene.app.world.ids.uuid(), other.id, person.userId, 'viewer', scene.clock.now()];
+    await scene.app.world.db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, row);
+    const hostile = await oauth.register({ client_name: 'Desk <b>' });
+    const here = await oauth.letIn(person, hostile);
+    const there = await oauth.letIn(await people.session(person, other.id), app);
+    const stranger = await oauth.letIn(owner, app);
+    expect((await scene.api('GET', '/team', { key: here.access_token })).status).toBe(200);
+    const browser = oauth.visitorOf(person);
+    expect((await browser.open('/account')).links).toContain('/account/apps');
+    const page = await browser.open('/account/apps');
+    expect(page.heading).toBe('Apps you have let in');
+    expect(page.text).toMatch(/Newsletter Desk In Second <team>, since .*, not used yet .*Desk <b> In .*, last used /);
+    expect(page.forms.filter(({ submit }) => submit === 'End it')).toHaveLength(2);
+    const ended = await browser.follow(browser.send(page, 'End it'));
+    expect(ended.text).toContain('It has ended.');
+    expect(ended.forms.filter(({ submit }) => submit === 'End it')).toHaveLength(1);
+    expect((await scene.api('GET', '/team', { key: there.access_token })).status).toBe(401);
+    expect((await scene.api('GET', '/team', { key: here.access_token })).status).toBe(200);
+    const [entry] = (await scene.api('GET', '/audit', { key: other.key })).body.data;
+    expect(entry).toMatchObject({ action: 'oauth_grant.revoked', actor: { kind: 'user', id: person.userId } });
+    const theirs = (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
+    for (const id of [theirs, 'x']) {
+      const body = `grant_id=${id}`;
+      expect(await browser.open('/account/apps', { body })).toMatchObject({ status: 404, leadsTo: undefined });
+    }
+    expect((await scene.api('GET', '/team', { key: stranger.access_token })).status).toBe(200);
+    expect((await new PageVisitor(scene).open('/account/apps')).leadsTo).toBe('/sign-in?next=%2Faccount%2Fapps');
+  });
+});
