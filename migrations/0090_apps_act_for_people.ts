@@ -10,13 +10,25 @@ export async function up(knex: Knex): Promise<void> {
     // The membership that it was given in: who comes back into a team comes back without old grants.
     id(table, 'member_id').notNullable();
     table.text('client_id').notNullable().references('oauth_clients.client_id');
+    // What the app called itself when the person let it in.
+    table.text('client_name').notNullable();
+    table.text('client_logo_uri');
     // Separated by spaces.
     table.text('scopes').notNullable();
     // 'api', which is everything, or 'mcp'.
     table.text('resource').notNullable();
     // Of the code that it came from, so that the code is known when it comes again.
     table.text('code_hash').notNullable().unique();
+    // SHA-256 of what all refresh tokens of the grant begin with, by which one that came before is known; null once they are given back.
+    table.text('refresh_family').unique();
+    // That of the newest of them, which is the only one that is accepted.
+    table.text('refresh_hash');
+    // Refreshes within an hour, and when that hour began.
+    table.integer('refreshes').notNullable().defaultTo(0);
+    time(table, 'refreshes_since');
     time(table, 'created_at').notNullable();
+    // To the minute.
+    time(table, 'last_used_at');
     time(table, 'revoked_at');
     table.text('revoked_reason');
     // GET /oauth/grants, newest first.
@@ -36,8 +48,6 @@ export async function up(knex: Knex): Promise<void> {
     table.text('scopes').notNullable();
     table.text('resource').notNullable();
     time(table, 'expires_at').notNullable();
-    // When a refresh token was exchanged: it is kept, so that it is known when it comes again.
-    time(table, 'used_at');
     // All tokens of a grant.
     table.index(['grant_id'], 'oauth_tokens_of_grant');
     // The hourly removal.

@@ -7,6 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   client: 'the app is gone',
   code_reuse: 'a code came twice',
   refresh_reuse: 'a refresh token came twice',
+  membership: 'its person left the team',
   operator: 'ended by the operator',
 };
 
@@ -16,6 +17,7 @@ const stateOf = ({ revoked_reason: reason }: Grant): string => (reason === null 
 
 export const oauthGrants = {
   command: 'oauth-grants',
+  alias: 'apps',
   summary: 'apps that people let act for your team',
   noun: 'a grant',
   list: listOf('listOauthGrants', {

@@ -138,6 +138,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     ['account', (page) => open(page, '/account?said=joined')],
     ['password', (page) => open(page, '/account/password')],
     ['sessions', (page) => open(page, '/account/sessions')],
+    ['apps', (page) => open(page, '/account/apps')],
     ['mfa-off', (page) => open(page, '/account/mfa')],
     [
       'mfa-set-up',

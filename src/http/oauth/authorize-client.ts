@@ -1,4 +1,7 @@
+import type { NobodyCtx } from '../../resources/access/index.ts';
+import { Refusal } from '../../platform/refusal/index.ts';
 import { readAuthorization } from '../../resources/oauth/index.ts';
+import { createSessionAuthentication, SESSION_COOKIE } from '../../resources/sessions/index.ts';
 import type { Page } from '../page.ts';
 import { refusedPage } from './refused-page.ts';
 
@@ -9,12 +12,27 @@ const ASKED = [
 ];
 
 /** Leads to the page of consent, which reads the same once more, or back to the app with what is wrong. */
-export const authorizeClient: Page<'authorizeClient'> = async ({ store }, { query }, { reply }) => {
+export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, { reply }) => {
   const asked = query as Readonly<Record<string, unknown>>;
-  const read = await readAuthorization(store, asked);
+  const read = await readAuthorization(ctx.store, asked);
   if (read.kind === 'unknown') return refusedPage(reply, read.say);
-  if (read.kind === 'refused') return reply.code(302).header('location', read.to).send('');
   const passed = new URLSearchParams();
-  for (const name of ASKED) if (typeof asked[name] === 'string') passed.set(name, asked[name]);
-  return reply.code(302).header('location', `${CONSENT_PATH}?${passed}`).send('');
+  for (const name of ASKED)
+    for (const value of [asked[name]].flat()) if (typeof value === 'string') passed.append(name, value);
+  if (read.kind === 'asked') return reply.code(302).header('location', `${CONSENT_PATH}?${passed}`).send('');
+  // Anybody may register any address: who is sent on to it at once has first shown to be a person here (RFC 9700 §4.11.2).
+  const to = (await isSignedIn(ctx)) ? read.to : `/sign-in?next=${encodeURIComponent(`/oauth/authorize?${passed}`)}`;
+  return reply.code(302).header('location', to).send('');
 };
+
+async function isSignedIn({ store, browser }: NobodyCtx): Promise<boolean> {
+  const token = browser.cookie(SESSION_COOKIE);
+  if (token === undefined) return false;
+  try {
+    await createSessionAuthentication(store, 'browser')(token);
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}

@@ -57,6 +57,7 @@ async function showAccount(
         renderLink('/account/password', mfa.has_password ? 'Change your password' : 'Choose a password'),
         renderLink('/account/mfa', mfa.enabled ? 'Your second factor' : 'Set up a second factor'),
         renderLink('/account/sessions', 'Where you are signed in'),
+        renderLink('/account/apps', 'Apps you have let in'),
       ),
       '<h2>Your teams</h2>',
       teams.length === 0

@@ -1,4 +1,5 @@
 import { accountPage, sessionsPage, teamPage } from './account.ts';
+import { appsPage } from './apps.ts';
 import { consentPage } from './consent.ts';
 import { devicePage } from './device.ts';
 import { invitationPage } from './invitation.ts';
@@ -15,6 +16,6 @@ export const peoplePages: readonly PeoplePage[] = [
   ...[signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
   ...[ssoStartPage, ssoCallbackPage, consentPage],
   ...[forgotPasswordPage, resetPasswordPage, invitationPage],
-  ...[accountPage, teamPage, passwordPage, sessionsPage, devicePage],
+  ...[accountPage, teamPage, passwordPage, sessionsPage, appsPage, devicePage],
   ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],
 ];

@@ -43,7 +43,7 @@ const REMOVED: Readonly<Record<string, string>> = {
   'broadcast.deleted': 'select name from broadcasts where id = ?',
   'session.ended': 'select kind, client_name, address, user_agent from sessions where id = ?',
   'suppression.lifted': 'select email from suppressions where id = ?',
-  'oauth_grant.revoked': 'select client_id, scopes from oauth_grants where id = ?',
+  'oauth_grant.revoked': 'select client_id, client_name, scopes from oauth_grants where id = ?',
   'invitation.revoked': 'select email, role from team_invitations where id = ?',
   'team_member.removed': 'select email, role from team_members m join users u on u.id = m.user_id where m.id = ?',
   'team_member.updated':

@@ -3,6 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../access/index.ts';
+import { revokeGrantsOfMember } from '../oauth/index.ts';
 import { endSessionsInTeam, endSsoSessions } from '../session-rows/index.ts';
 import { findConnection, identityOfUser, insertIdentity, isEnforced } from '../sso-rows/index.ts';
 import {
@@ -60,6 +61,7 @@ export async function removeTeamMember(ctx: Ctx, place: { teamId: string; member
     if (isWayIn(member)) await mustLeaveAWayIn(tx, member);
     await endWhatItGave(tx, member, null);
     await endSsoSessions(tx, member.team_id, member.user_id);
+    await revokeGrantsOfMember(tx, member, ctx.store.clock.now());
     await keepOut(tx, ctx.store, member);
     return { object: 'team_member' as const, id: member.id, deleted: true as const };
   });

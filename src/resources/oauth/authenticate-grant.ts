@@ -2,13 +2,16 @@ import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Actor, Identity } from '../access/index.ts';
+import { noteGrantUsed } from './grants.store.ts';
 import type { Resource } from './resource.ts';
 import { findLiveAccess } from './tokens.store.ts';
 
 export const ACCESS_PREFIX = 'rko_';
 
+const NOTED_MS = 60_000;
+
 /**
- * Nothing is remembered between requests: what a grant rests on is asked anew with each, on every node. `at` is where the
+ * Nothing is remembered between requests but when it was used: what a grant rests on is asked anew with each, on every node. `at` is where the
  * token is shown; one for /mcp alone is taken there and nowhere else.
  */
 export function createGrantAuthentication(
@@ -16,12 +19,16 @@ export function createGrantAuthentication(
   at: Resource = 'api',
 ): (token: string) => Promise<Identity<Extract<Actor, { kind: 'oauth_grant' }>> & { teamId: string }> {
   return async (token) => {
-    const found = await findLiveAccess(store.db, hashToken(token), store.clock.now());
+    const now = store.clock.now();
+    const found = await findLiveAccess(store.db, hashToken(token), now);
     if (!found) throw refuse('invalid_api_key', { say: 'This access token is not valid, or not any more.' });
     if (found.resource === 'mcp' && at !== 'mcp') {
       throw refuse('invalid_api_key', { say: `This access token is for ${store.origin()}/mcp alone.` });
     }
     if (found.risk_state === 'suspended') throw refuse('suspended_api_key', { say: 'This team is suspended.' });
+    if (now - (found.last_used_at ?? 0) >= NOTED_MS) {
+      await store.db.txUnsynced((tx) => noteGrantUsed(tx, found.grant_id, now));
+    }
     const { grant_id: grantId, user_id: userId, email: name, role } = found;
     return {
       teamId: found.team_id,

@@ -13,6 +13,8 @@ export interface AuthorizationRequest {
   challenge: string;
   scopes: Scope[];
   resource: Resource;
+  /** What the app called itself on the page that asked. */
+  client: { name: string; logoUri: string | null };
 }
 
 export interface Asked {
@@ -84,6 +86,7 @@ function readRequest(store: Store, client: ClientRow, redirectUri: string, query
   return {
     ...{ redirectUri, state, challenge, scopes: scopesFor(client, textOf(query, 'scope')) },
     resource: resource === undefined ? 'api' : readResource(store.origin(), resource),
+    client: { name: client.name, logoUri: client.logo_uri },
   };
 }
 

@@ -1,14 +1,14 @@
-import type { Scope } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Actor, Browser } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
-import { findMemberByUser } from '../members/index.ts';
+import { teamOfSession } from '../session-rows/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { insertCode, insertConsent, removeOldConsents, takeConsent } from './asks.store.ts';
 import { allowedTo, refusedTo, type AuthorizationRequest } from './authorization.ts';
 import { findClient, type ClientRow } from './clients.store.ts';
+import { holdMembershipOf, lockPerson } from './grants.store.ts';
 
 const CONSENT_MS = 10 * 60_000;
 const CODE_MS = 5 * 60_000;
@@ -77,10 +77,13 @@ async function allow(
     ...{ team_id: teamId, action: 'oauth_grant.allowed', subject_id: grantId, ...whoActed(actor) },
     ...{ address: ctx.browser.address, user_agent: ctx.browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
     request_id: ctx.requestId,
-    details: detailsOf(client, request.scopes),
+    details: detailsOf(client.client_id, request),
   });
   await audit.store.db.tx(async (tx) => {
-    const member = await findMemberByUser(tx, teamId, actor.userId);
+    await lockPerson(tx, actor.userId);
+    // What has ended the session meanwhile, as a new password does, has ended what it would have let in.
+    if ((await teamOfSession(tx, actor.sessionId, store.clock.now())) === undefined) throw ended();
+    const member = await holdMembershipOf(tx, actor.userId, teamId);
     const team = await findTeam(tx, teamId);
     if (!member || team?.risk_state !== 'normal') {
       throw refuse('invalid_permission', { say: 'You are not in this team any more, or it is suspended.' });
@@ -94,8 +97,11 @@ async function allow(
   return code;
 }
 
-const detailsOf = ({ client_id, name }: ClientRow, scopes: readonly Scope[]): string =>
-  JSON.stringify({ client_id, client_name: name, scopes });
+const detailsOf = (clientId: string, { client, scopes }: AuthorizationRequest): string =>
+  JSON.stringify({ client_id: clientId, client_name: client.name, scopes });
+
+const ended = (): Refusal =>
+  refuse('invalid_permission', { say: 'Your session has ended at this moment; sign in, then begin again in the app.' });
 
 const answered = (): Refusal =>
   refuse('validation_error', {

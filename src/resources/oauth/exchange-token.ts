@@ -8,14 +8,26 @@ import { lockCode, removeCode, type CodeRow } from './asks.store.ts';
 import type { AuthorizationRequest } from './authorization.ts';
 import { GRANT_TYPES, type GrantType } from './client-metadata.ts';
 import { findClient, holdClient, markClientUsed, type ClientRow } from './clients.store.ts';
-import { findStanding, insertGrant, lockGrant, lockGrantOfCode, type GrantRow } from './grants.store.ts';
+import {
+  countRefresh,
+  findStanding,
+  holdMembership,
+  insertGrant,
+  lockGrantOfCode,
+  lockGrantOfFamily,
+  setRefresh,
+  type GrantRow,
+} from './grants.store.ts';
 import { revokeByItself, type Tell } from './grants.ts';
-import { oauthRefusal, type OauthRefusal } from './oauth-refusal.ts';
+import { OauthRefusal, oauthRefusal } from './oauth-refusal.ts';
 import { neededText, readScopes, textOf, type Fields } from './parameters.ts';
+import { familyOf } from './refresh-family.ts';
 import { narrowed, readResource, type Resource } from './resource.ts';
-import { findToken, insertTokens, markTokenUsed } from './tokens.store.ts';
+import { findToken, insertTokens, removeTokensOfGrant } from './tokens.store.ts';
 
 const ACCESS_SECONDS = 3600;
+const HOUR_MS = 3_600_000;
+const REFRESHES_MAX = 60;
 const DAY_MS = 24 * 3_600_000;
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/;
 
@@ -75,7 +87,8 @@ async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): 
       isSame(request.challenge, createHash('sha256').update(verifier).digest('base64url'));
     if (!isRight || code.expires_at <= store.clock.now()) return { refused: noCode() };
     if (!(await holdClient(tx, client.client_id))) return { refused: noCode() };
-    if ((await findStanding(tx, code))?.risk_state !== 'normal') return { refused: noPerson() };
+    const isMember = await holdMembership(tx, { ...code, id: code.member_id });
+    if (!isMember || (await findStanding(tx, code))?.risk_state !== 'normal') return { refused: noPerson() };
     const resource = narrowed(request.resource, target);
     const grant = await begin(tx, store, code, request);
     await markClientUsed(tx, client.client_id, store.clock.now());
@@ -86,7 +99,8 @@ async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): 
 async function begin(tx: Executor, store: Store, code: CodeRow, request: AuthorizationRequest) {
   const grant = {
     ...{ id: code.grant_id, team_id: code.team_id, user_id: code.user_id, member_id: code.member_id },
-    ...{ client_id: code.client_id, scopes: request.scopes.join(' '), resource: request.resource },
+    ...{ client_id: code.client_id, client_name: request.client.name, client_logo_uri: request.client.logoUri },
+    ...{ scopes: request.scopes.join(' '), resource: request.resource },
     ...{ code_hash: code.code_hash, created_at: store.clock.now() },
   };
   await removeCode(tx, code.code_hash);
@@ -95,17 +109,19 @@ async function begin(tx: Executor, store: Store, code: CodeRow, request: Authori
 }
 
 async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields): Promise<Outcome> {
-  const tokenHash = hashToken(neededText(fields, 'refresh_token'));
+  const shown = neededText(fields, 'refresh_token');
+  const family = familyOf(shown);
+  const tokenHash = hashToken(shown);
   const scope = textOf(fields, 'scope');
   const asked = scope === undefined ? [] : readScopes(scope);
   const target = readTarget(store, fields);
-  const found = await findToken(store.db, tokenHash);
   return store.db.tx(async (tx): Promise<Outcome> => {
-    const grant = found && (await lockGrant(tx, found.grant_id));
-    // Behind the lock: another request may have used it, or ended the grant.
-    const token = grant && (await findToken(tx, tokenHash));
-    if (!grant || token?.kind !== 'refresh' || grant.revoked_at !== null) return { refused: noRefresh() };
-    if (token.used_at !== null) return { reused: grant };
+    const grant = family === undefined ? undefined : await lockGrantOfFamily(tx, hashToken(family));
+    if (!grant || family === undefined || grant.revoked_at !== null) return { refused: noRefresh() };
+    if (grant.refresh_hash !== tokenHash) return { reused: grant };
+    // Behind the lock. It is gone where it was the newest and nobody has refreshed for too long.
+    const token = await findToken(tx, tokenHash);
+    if (!token) return { refused: noRefresh() };
     const now = store.clock.now();
     if (grant.client_id !== client.client_id || token.expires_at <= now) return { refused: noRefresh() };
     if ((await findStanding(tx, grant))?.risk_state !== 'normal') return { refused: noPerson() };
@@ -113,9 +129,24 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
     const wider = asked.find((one) => !granted.includes(one));
     if (wider !== undefined) return { refused: oauthRefusal('invalid_scope', `The grant does not hold ${wider}.`) };
     const resource = narrowed(grant.resource, target);
-    await markTokenUsed(tx, tokenHash, now);
-    return { pair: await issue(tx, store, client, grant, { scopes: asked.length > 0 ? asked : granted, resource }) };
+    const limited = await countOne(tx, grant, now);
+    if (limited) return { refused: limited };
+    await removeTokensOfGrant(tx, grant.id);
+    const scopes = asked.length > 0 ? asked : granted;
+    return { pair: await issue(tx, store, client, grant, { family, scopes, resource }) };
   });
+}
+
+/** Answers the refusal where this would be too many of an hour; the token is not used up then. */
+async function countOne(tx: Executor, grant: GrantRow, now: number): Promise<OauthRefusal | undefined> {
+  const { refreshes_since: since } = grant;
+  const isSame = since !== null && now - since < HOUR_MS;
+  if (isSame && grant.refreshes >= REFRESHES_MAX) {
+    const say = `This grant was refreshed ${REFRESHES_MAX} times within an hour; an access token lasts one.`;
+    return new OauthRefusal('invalid_request', say, Math.ceil((since + HOUR_MS - now) / 1000));
+  }
+  await countRefresh(tx, grant.id, isSame ? { count: grant.refreshes + 1, since } : { count: 1, since: now });
+  return undefined;
 }
 
 /** The refresh token is always for all that was granted (RFC 6749 §6). */
@@ -124,11 +155,11 @@ async function issue(
   { clock, config }: Store,
   client: ClientRow,
   grant: Pick<GrantRow, 'id' | 'scopes' | 'resource'>,
-  { scopes, resource }: { scopes: readonly Scope[]; resource: Resource },
+  { scopes, resource, family = newToken('rkr_') }: { scopes: readonly Scope[]; resource: Resource; family?: string },
 ): Promise<TokenPair> {
   const now = clock.now();
   const access = newToken('rko_');
-  const refresh = typesOf(client).includes('refresh_token') ? newToken('rkr_') : undefined;
+  const refresh = typesOf(client).includes('refresh_token') ? newToken(family) : undefined;
   const scope = scopes.join(' ');
   const rows = [
     {
@@ -145,6 +176,7 @@ async function issue(
         ]),
   ];
   await insertTokens(tx, rows);
+  if (refresh !== undefined) await setRefresh(tx, grant.id, { family: hashToken(family), hash: hashToken(refresh) });
   return {
     ...{ access_token: access, token_type: 'Bearer', expires_in: ACCESS_SECONDS, scope },
     ...(refresh !== undefined && { refresh_token: refresh }),

@@ -3,7 +3,7 @@ import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../pla
 import { PERSON_MAY_REACH } from '../session-rows/index.ts';
 import type { Resource } from './resource.ts';
 
-export type RevokedReason = 'user' | 'client' | 'code_reuse' | 'refresh_reuse' | 'operator';
+export type RevokedReason = 'user' | 'client' | 'code_reuse' | 'refresh_reuse' | 'operator' | 'membership';
 
 export interface GrantRow {
   id: string;
@@ -11,20 +11,31 @@ export interface GrantRow {
   user_id: string;
   member_id: string;
   client_id: string;
+  /** As the person was shown it. */
+  client_name: string;
+  client_logo_uri: string | null;
   scopes: string;
   resource: Resource;
   code_hash: string;
+  refresh_family: string | null;
+  refresh_hash: string | null;
+  refreshes: number;
+  refreshes_since: number | null;
   created_at: number;
+  last_used_at: number | null;
   revoked_at: number | null;
   revoked_reason: RevokedReason | null;
 }
 
 const COLUMNS = [
-  ...(['id', 'team_id', 'user_id', 'member_id', 'client_id', 'scopes', 'resource'] as const),
+  ...(['id', 'team_id', 'user_id', 'member_id', 'client_id', 'client_name', 'client_logo_uri'] as const),
+  ...(['scopes', 'resource'] as const),
   ...(['code_hash', 'created_at'] as const),
 ];
 
-export async function insertGrant(tx: Executor, row: Omit<GrantRow, 'revoked_at' | 'revoked_reason'>): Promise<void> {
+export type NewGrantRow = Pick<GrantRow, (typeof COLUMNS)[number]>;
+
+export async function insertGrant(tx: Executor, row: NewGrantRow): Promise<void> {
   await tx.insertMany('oauth_grants', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
@@ -37,25 +48,65 @@ export const lockGrant = (tx: Executor, id: string): Promise<GrantRow | undefine
 export const lockGrantOfCode = (tx: Executor, codeHash: string): Promise<GrantRow | undefined> =>
   tx.get<GrantRow>(`select * from oauth_grants where code_hash = ? ${forUpdate(tx)}`, [codeHash]);
 
+/** Locked as by `lockGrant`: the grant whose refresh tokens begin so. */
+export const lockGrantOfFamily = (tx: Executor, family: string): Promise<GrantRow | undefined> =>
+  tx.get<GrantRow>(`select * from oauth_grants where refresh_family = ? ${forUpdate(tx)}`, [family]);
+
+/** The newest refresh token takes the place of the one before. */
+export const setRefresh = (
+  tx: Executor,
+  id: string,
+  { family, hash }: { family: string; hash: string },
+): Promise<number> =>
+  tx.run('update oauth_grants set refresh_family = ?, refresh_hash = ? where id = ?', [family, hash, id]);
+
+/** None of its refresh tokens is known any more. */
+export const forgetRefresh = (tx: Executor, id: string): Promise<number> =>
+  tx.run('update oauth_grants set refresh_family = null, refresh_hash = null where id = ?', [id]);
+
+export const forgetAllRefresh = (tx: Executor): Promise<number> =>
+  tx.run('update oauth_grants set refresh_family = null, refresh_hash = null where refresh_family is not null');
+
+export const countRefresh = (
+  tx: Executor,
+  id: string,
+  { count, since }: { count: number; since: number },
+): Promise<number> =>
+  tx.run('update oauth_grants set refreshes = ?, refreshes_since = ? where id = ?', [count, since, id]);
+
 export const findGrant = (db: Executor, teamId: string, id: string): Promise<GrantRow | undefined> =>
   db.get<GrantRow>('select * from oauth_grants where team_id = ? and id = ?', [teamId, id]);
-
-export interface ListedGrant extends GrantRow {
-  client_name: string;
-  client_logo_uri: string | null;
-}
-
-const LISTED = `(select g.*, c.name as client_name, c.logo_uri as client_logo_uri
-  from oauth_grants g join oauth_clients c on c.client_id = g.client_id where g.team_id = ?) as grants`;
 
 export async function grantPage(
   db: Executor,
   teamId: string,
   page: Page,
-): Promise<{ rows: ListedGrant[]; hasMore: boolean }> {
-  const sql = pageSql(LISTED, '1 = 1', page);
-  return pageOf(await db.all<ListedGrant>(sql, [teamId, ...pageValues(page)]), page);
+): Promise<{ rows: GrantRow[]; hasMore: boolean }> {
+  const sql = pageSql('oauth_grants', 'team_id = ?', page);
+  return pageOf(await db.all<GrantRow>(sql, [teamId, ...pageValues(page)]), page);
 }
+
+export interface OwnGrant extends GrantRow {
+  team_name: string;
+}
+
+const OWN = `(select g.*, teams.name as team_name from oauth_grants g join teams on teams.id = g.team_id
+  join team_members m on m.id = g.member_id and m.user_id = g.user_id
+  where g.user_id = ? and g.revoked_at is null) as grants`;
+
+export async function liveGrantPageOfUser(
+  db: Executor,
+  userId: string,
+  page: Page,
+): Promise<{ rows: OwnGrant[]; hasMore: boolean }> {
+  return pageOf(await db.all<OwnGrant>(pageSql(OWN, '1 = 1', page), [userId, ...pageValues(page)]), page);
+}
+
+export const findGrantOfUser = (db: Executor, userId: string, id: string): Promise<GrantRow | undefined> =>
+  db.get<GrantRow>('select * from oauth_grants where user_id = ? and id = ?', [userId, id]);
+
+export const noteGrantUsed = (db: Executor, id: string, now: number): Promise<number> =>
+  db.run('update oauth_grants set last_used_at = ? where id = ?', [now, id]);
 
 /** Answers how many were live: one that is revoked keeps its reason. Its tokens go with it. */
 export async function revokeGrantRow(
@@ -74,6 +125,36 @@ export const liveGrantsOfClient = (db: Executor, clientId: string): Promise<Gran
 
 export const liveGrantsOfUser = (db: Executor, userId: string): Promise<GrantRow[]> =>
   db.all<GrantRow>('select * from oauth_grants where user_id = ? and revoked_at is null order by id', [userId]);
+
+export const liveGrantsOfMember = (db: Executor, userId: string, memberId: string): Promise<GrantRow[]> =>
+  db.all<GrantRow>(
+    'select * from oauth_grants where user_id = ? and member_id = ? and revoked_at is null order by id',
+    [userId, memberId],
+  );
+
+export interface Membership {
+  id: string;
+  user_id: string;
+  team_id: string;
+}
+
+/** Kept to the end of the transaction: whoever removes the member waits, and finds what was begun meanwhile. */
+export async function holdMembership(tx: Executor, { id, user_id, team_id }: Membership): Promise<boolean> {
+  const sql = `select id from team_members where id = ? and user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`;
+  return (await tx.get(sql, [id, user_id, team_id])) !== undefined;
+}
+
+/** Of a person, in a team; kept as by `holdMembership`. */
+export const holdMembershipOf = (tx: Executor, userId: string, teamId: string): Promise<Membership | undefined> =>
+  tx.get<Membership>(
+    `select id, user_id, team_id from team_members where user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`,
+    [userId, teamId],
+  );
+
+/** Locks the account to the end of the transaction: what ends sessions and grants of a person is done before, or after. */
+export async function lockPerson(tx: Executor, userId: string): Promise<void> {
+  await tx.get(`select id from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`, [userId]);
+}
 
 export interface Standing {
   role: Role;

@@ -7,7 +7,9 @@ import { audited, whoActed } from '../audit/index.ts';
 import { removeAllAsks, removeCodesOfUser } from './asks.store.ts';
 import {
   findGrant,
+  forgetAllRefresh,
   grantPage,
+  liveGrantsOfMember,
   liveGrantsOfUser,
   lockGrant,
   revokeGrantRow,
@@ -88,8 +90,20 @@ export async function revokeGrantsOfUser(
   for (const { id } of await liveGrantsOfUser(tx, userId)) await revokeGrantRow(tx, id, revoked);
 }
 
+/** Whatever apps were let in by a person in the team that they leave. */
+export async function revokeGrantsOfMember(
+  tx: Executor,
+  { id, user_id: userId }: { id: string; user_id: string },
+  at: number,
+): Promise<void> {
+  for (const grant of await liveGrantsOfMember(tx, userId, id)) {
+    await revokeGrantRow(tx, grant.id, { at, reason: 'membership' });
+  }
+}
+
 /** In a copy of an installation, whatever the original may have ended since: apps ask again. */
 export async function endAllTokens(tx: Executor): Promise<void> {
   await removeAllAsks(tx);
   await removeAllTokens(tx);
+  await forgetAllRefresh(tx);
 }

@@ -2,7 +2,7 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { GrantType } from './client-metadata.ts';
 import type { ClientRow } from './clients.store.ts';
-import type { ListedGrant, RevokedReason } from './grants.store.ts';
+import type { GrantRow, RevokedReason } from './grants.store.ts';
 
 /** As RFC 7591 §3.2.1 has it: what was left out is left out. */
 export const presentClient = (store: Store, row: ClientRow) => ({
@@ -21,7 +21,7 @@ export const presentClient = (store: Store, row: ClientRow) => ({
   ...(row.software_version !== null && { software_version: row.software_version }),
 });
 
-export const presentGrant = (row: ListedGrant) => ({
+export const presentGrant = (row: GrantRow) => ({
   id: row.id,
   client_id: row.client_id,
   scopes: row.scopes.split(' '),

@@ -10,12 +10,11 @@ export interface TokenRow {
   scopes: string;
   resource: Resource;
   expires_at: number;
-  used_at: number | null;
 }
 
 const COLUMNS = ['token_hash', 'grant_id', 'kind', 'scopes', 'resource', 'expires_at'] as const;
 
-export async function insertTokens(tx: Executor, rows: readonly Omit<TokenRow, 'used_at'>[]): Promise<void> {
+export async function insertTokens(tx: Executor, rows: readonly TokenRow[]): Promise<void> {
   await tx.insertMany(
     'oauth_tokens',
     COLUMNS,
@@ -25,9 +24,6 @@ export async function insertTokens(tx: Executor, rows: readonly Omit<TokenRow, '
 
 export const findToken = (db: Executor, tokenHash: string): Promise<TokenRow | undefined> =>
   db.get<TokenRow>('select * from oauth_tokens where token_hash = ?', [tokenHash]);
-
-export const markTokenUsed = (tx: Executor, tokenHash: string, now: number): Promise<number> =>
-  tx.run('update oauth_tokens set used_at = ? where token_hash = ? and used_at is null', [now, tokenHash]);
 
 export const removeToken = (tx: Executor, tokenHash: string): Promise<number> =>
   tx.run('delete from oauth_tokens where token_hash = ?', [tokenHash]);
@@ -49,12 +45,13 @@ export interface LiveAccess {
   email: string;
   role: Role;
   risk_state: 'normal' | 'suspended';
+  last_used_at: number | null;
 }
 
 /** Whatever an access token rests on is asked with every use: grant, client, person, membership, team and its single sign-on. */
 export const findLiveAccess = (db: Executor, tokenHash: string, now: number): Promise<LiveAccess | undefined> =>
   db.get<LiveAccess>(
-    `select t.grant_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
+    `select g.last_used_at, t.grant_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
       from oauth_tokens t
       join oauth_grants g on g.id = t.grant_id and g.revoked_at is null
       join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null

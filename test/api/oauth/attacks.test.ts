@@ -32,7 +32,7 @@ const reasons = async () =>
     (grant: { revoked_reason: string }) => grant.revoked_reason,
   );
 const visitor = () => new PageVisitor(scene);
-const authorize = (query: string) => visitor().open(`/oauth/authorize?${query}`);
+const authorize = (query: string) => oauth.visitorOf(owner).open(`/oauth/authorize?${query}`);
 
 describe('a code', () => {
   it('presented a second time ends the grant and all its tokens', async () => {
@@ -142,6 +142,21 @@ describe('asking', () => {
     expect(told.get('iss')).toBe(origin());
     expect(told.get('state')).toBe('state' in more ? (more['state'] ?? null) : 'state-1');
     expect(told.get('error_description')).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
+  });
+
+  it('that is wrong leads nobody to the app who has not signed in, and tells it so afterwards', async () => {
+    const evil = await oauth.register({ redirect_uris: ['https://evil.example/login'] });
+    for (const more of ['&scope=everything', '&state=b']) {
+      const query = `${oauth.queryOf(evil, newVerifier(), { scope: undefined })}${more}`;
+      const led = await visitor().open(`/oauth/authorize?${query}`);
+      expect([led.status, led.leadsTo?.split('?')[0]]).toEqual([302, '/sign-in']);
+      const ended = oauth.visitorOf({ ...owner, headers: { cookie: 'rasket_session=rks_ended' } });
+      expect((await ended.open(`/oauth/authorize?${query}`)).leadsTo).toBe(led.leadsTo);
+      const next = new URL(led.leadsTo ?? '', origin()).searchParams.get('next') ?? '';
+      const told = await oauth.visitorOf(owner).open(next);
+      expect(told.leadsTo).toMatch(/^https:\/\/evil\.example\/login\?error=invalid_/);
+      expect((await visitor().open(next.replace('/authorize', '/consent'))).leadsTo ?? '').not.toContain('//evil');
+    }
   });
 
   it('takes a state of 512 characters and returns it unchanged', async () => {

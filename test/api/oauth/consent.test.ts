@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lockUser } from '../../../src/resources/users/index.ts';
 import { newVerifier, oauthOf, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
-import { PageVisitor } from '../../rig/page-visitor.ts';
+import { PageVisitor, type PageSeen } from '../../rig/page-visitor.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { scaled } from '../../rig/scale.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -106,6 +107,27 @@ describe('consent', () => {
     expect((await oauth.visitorOf(owner).open(`/oauth/consent?${query}`)).heading).toBe('Let an app in?');
   });
 
+  it('of somebody whose session ends at the same moment gives nothing', async () => {
+    const person = await people.person({ team, role: 'owner' });
+    const { visitor: browser, page } = await oauth.asked(person, app, newVerifier());
+    const { db } = scene.app.world;
+    const waiting = async () => {
+      const sql =
+        "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      return Number((await db.get<{ n: number }>(sql))?.n);
+    };
+    let answer: Promise<PageSeen> | undefined;
+    await db.tx(async (tx) => {
+      await lockUser(tx, person.userId);
+      await tx.run('delete from sessions where user_id = ?', [person.userId]);
+      answer = browser.send(page, 'Allow');
+      if (db.dialect === 'pg') await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+    });
+    expect((await answer)?.leadsTo ?? '').not.toContain('code=');
+    const codes = await db.all('select * from oauth_codes where user_id = ?', [person.userId]);
+    expect(codes).toEqual([]);
+  });
+
   it('needs a team', async () => {
     const { page } = await oauth.asked(await people.person(), app, newVerifier());
     expect([page.status, page.heading]).toEqual([403, 'Choose a team first']);
@@ -127,5 +149,39 @@ describe('consent', () => {
     const { page: second } = await oauth.asked(owner, hostile, newVerifier());
     expect(second.html).toContain(`<bdi>${name}</bdi>`);
     expect(second.title).not.toContain('Desk');
+  });
+});
+
+describe('the page of apps', () => {
+  it('shows what the person has let in, in every team, and ends it there', async () => {
+    const [other, person] = [await scene.team('Second <team>'), await people.person({ team })];
+    const columns = 'id, team_id, user_id, role, created_at';
+    const row = [scene.app.world.ids.uuid(), other.id, person.userId, 'viewer', scene.clock.now()];
+    await scene.app.world.db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, row);
+    const hostile = await oauth.register({ client_name: 'Desk <b>' });
+    const here = await oauth.letIn(person, hostile);
+    const there = await oauth.letIn(await people.session(person, other.id), app);
+    const stranger = await oauth.letIn(owner, app);
+    expect((await scene.api('GET', '/team', { key: here.access_token })).status).toBe(200);
+    const browser = oauth.visitorOf(person);
+    expect((await browser.open('/account')).links).toContain('/account/apps');
+    const page = await browser.open('/account/apps');
+    expect(page.heading).toBe('Apps you have let in');
+    expect(page.text).toMatch(/Newsletter Desk In Second <team>, since .*, not used yet .*Desk <b> In .*, last used /);
+    expect(page.forms.filter(({ submit }) => submit === 'End it')).toHaveLength(2);
+    const ended = await browser.follow(browser.send(page, 'End it'));
+    expect(ended.text).toContain('It has ended.');
+    expect(ended.forms.filter(({ submit }) => submit === 'End it')).toHaveLength(1);
+    expect((await scene.api('GET', '/team', { key: there.access_token })).status).toBe(401);
+    expect((await scene.api('GET', '/team', { key: here.access_token })).status).toBe(200);
+    const [entry] = (await scene.api('GET', '/audit', { key: other.key })).body.data;
+    expect(entry).toMatchObject({ action: 'oauth_grant.revoked', actor: { kind: 'user', id: person.userId } });
+    const theirs = (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
+    for (const id of [theirs, 'x']) {
+      const body = `grant_id=${id}`;
+      expect(await browser.open('/account/apps', { body })).toMatchObject({ status: 404, leadsTo: undefined });
+    }
+    expect((await scene.api('GET', '/team', { key: stranger.access_token })).status).toBe(200);
+    expect((await new PageVisitor(scene).open('/account/apps')).leadsTo).toBe('/sign-in?next=%2Faccount%2Fapps');
   });
 });

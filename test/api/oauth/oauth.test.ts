@@ -213,6 +213,8 @@ describe('what a token reaches', () => {
     const code = await oauth.codeFor(person, app, verifier);
     expect((await owner.call('DELETE', `/teams/${team.id}/members/${person.memberId}`)).status).toBe(200);
     expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
+    const at = new Date(scene.clock.now()).toISOString();
+    expect(await newestGrant()).toMatchObject({ revoked_reason: 'membership', revoked_at: at });
     const columns = 'id, team_id, user_id, role, created_at';
     const again = [scene.app.world.ids.uuid(), team.id, person.userId, 'owner', scene.clock.now()];
     await scene.app.world.db.run(`insert into team_members (${columns}) values (?, ?, ?, ?, ?)`, again);
@@ -327,11 +329,47 @@ describe('refreshing', () => {
     });
   });
 
+  it('leaves two rows however often it is done, and any token that came before ends the grant', async () => {
+    const { db } = scene.app.world;
+    const first = await oauth.letIn(owner, app);
+    const { id } = await newestGrant();
+    let pair = first;
+    for (let count = 0; count < 25; count++) pair = (await oauth.refresh(app, pair.refresh_token)).body;
+    expect(await db.all('select kind from oauth_tokens where grant_id = ?', [id])).toHaveLength(2);
+    expect(await call(first.access_token)).toMatchObject(NOT_VALID);
+    expect((await call(pair.access_token)).status).toBe(200);
+    expect((await oauth.refresh(app, first.refresh_token)).body.error).toBe('invalid_grant');
+    expect(await newestGrant()).toMatchObject({ id, revoked_reason: 'refresh_reuse' });
+    expect(await call(pair.access_token)).toMatchObject(NOT_VALID);
+  });
+
+  it('is done 60 times an hour, and the token is not used up by what is too much', async () => {
+    const first = await oauth.letIn(owner, app);
+    const { id } = await newestGrant();
+    await scene.app.world.db.run('update oauth_grants set refreshes = 59, refreshes_since = ? where id = ?', [
+      scene.clock.now(),
+      id,
+    ]);
+    const last = await oauth.refresh(app, first.refresh_token);
+    expect(last.status).toBe(200);
+    const many = await oauth.refresh(app, last.body.refresh_token);
+    expect(many).toMatchObject({ status: 429, body: { error: 'invalid_request' } });
+    expect(Number(many.headers.get('retry-after'))).toBe(3600);
+    await scene.app.world.db.run('update oauth_grants set refreshes_since = refreshes_since - 3600000 where id = ?', [
+      id,
+    ]);
+    expect((await oauth.refresh(app, last.body.refresh_token)).status).toBe(200);
+  });
+
   it('ends where nobody has refreshed for oauth.refresh_days', async () => {
     const { refresh_token: token } = await oauth.letIn(owner, app);
     // Rows are older instead of the clock later: it would have every timer fire.
     await scene.app.world.db.run('update oauth_tokens set expires_at = expires_at - ?', [90 * 24 * 3_600_000]);
     expect((await oauth.refresh(app, token)).body.error).toBe('invalid_grant');
+    await scene.app.world.db.run('delete from oauth_tokens where expires_at <= ?', [scene.clock.now()]);
+    expect((await oauth.refresh(app, token)).body.error).toBe('invalid_grant');
+    // It was old, and nobody's second one.
+    expect((await newestGrant()).revoked_reason).toBe(null);
   });
 });
 
@@ -371,6 +409,23 @@ describe('grants', () => {
     const other = await scene.team();
     expect((await scene.api('GET', '/oauth/grants', { key: other.key })).body.data).toEqual([]);
     expect((await scene.api('DELETE', `/oauth/grants/${first.id}`, { key: other.key })).status).toBe(404);
+  });
+
+  it('keep the name that the person was shown, whatever the app calls itself later', async () => {
+    const named = await oauth.register({ client_name: 'Honest App' });
+    const verifier = newVerifier();
+    const { visitor, page } = await oauth.asked(owner, named, verifier);
+    const rename = async (client_name: string) =>
+      scene.api('PUT', `/oauth/register/${named.clientId}`, {
+        key: named.registrationToken,
+        body: { client_name, redirect_uris: [named.redirectUri] },
+      });
+    expect((await rename('Payroll')).status).toBe(200);
+    const answer = await visitor.send(page, 'Allow');
+    expect((await newestAudit()).details).toMatchObject({ client_name: 'Honest App' });
+    expect((await oauth.exchange(named, answerIn(answer).get('code') ?? '', verifier)).status).toBe(200);
+    expect((await rename('Your Bank')).status).toBe(200);
+    expect((await newestGrant()).client.name).toBe('Honest App');
   });
 
   it('are revoked at once, as often as one likes', async () => {
