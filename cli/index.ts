@@ -21,6 +21,7 @@ import { addEmailCommands } from './commands/emails/index.ts';
 import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
+import { addSsoCommands } from './commands/sso/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
 import { addSuppressionCommands } from './commands/suppressions/index.ts';
 import { addTeamCommands } from './commands/teams/index.ts';
@@ -84,6 +85,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['team', addTeamCommands],
   ['members', declare(members)],
   ['invitations', declare(invitations)],
+  ['sso', addSsoCommands],
   ['sessions', declare(sessions)],
   ['oauth-grants', declare(oauthGrants)],
   ['usage', declare(usage)],

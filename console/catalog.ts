@@ -124,7 +124,11 @@ export function actionsOf(family: Family, keys: readonly string[], isOnItem: boo
   const own = [family, ...withoutScreen]
     .flatMap(({ actions = [] }) => actions)
     .filter(
-      ({ path }) => (!isOnItem || keys.length === 0) && isSame(Object.keys(path), Object.keys(family.list?.path ?? {})),
+      ({ path }) =>
+        (!isOnItem || keys.length === 0) &&
+        (isAlone(family.get) && !family.list
+          ? keys.length === 0
+          : isSame(Object.keys(path), Object.keys(family.list?.path ?? {}))),
     );
   const toItem =
     keys.length === 0

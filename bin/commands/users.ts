@@ -4,7 +4,7 @@ import type { Store } from '../../src/platform/store/index.ts';
 import { notFound } from '../../src/platform/refusal/index.ts';
 import { makePasswordReset, tell as tellPerson } from '../../src/resources/accounts/index.ts';
 import { inviteByOperator } from '../../src/resources/invitations/index.ts';
-import { hasMembers, insertMember } from '../../src/resources/members/index.ts';
+import { hasMembers, insertMember, teamsOfLastWayIn } from '../../src/resources/members/index.ts';
 import { resetMfa } from '../../src/resources/mfa/index.ts';
 import { findNamedTeam } from '../../src/resources/teams/index.ts';
 import {
@@ -16,7 +16,7 @@ import {
   listUsers,
   type UserRow,
 } from '../../src/resources/users/index.ts';
-import { formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
+import { clean, formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
@@ -130,6 +130,7 @@ export const disableNamedUser = (email: string, options: ChangeOptions): Promise
   change(email, options, {
     ...{ action: 'user.disabled', change: disableUser },
     tell: (address) => `${address} is disabled: every session has ended, and none begins.`,
+    warn: warnOfLastWayIn,
   });
 
 export const enableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
@@ -144,12 +145,21 @@ export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise
     tell: (address) => `${address} signs in with the password alone now; every session has ended.`,
   });
 
+/** Not refused: whoever must be kept out is kept out first. */
+const warnOfLastWayIn = async ({ db }: Store, { id }: UserRow): Promise<string[]> =>
+  (await teamsOfLastWayIn(db, id)).map(
+    ({ name, slug }) =>
+      `The team ${name} enforces single sign-on, and no owner is left who signs in without it; when its provider does not answer, nobody of it gets in. To let its people sign in with passwords: rasket teams sso-off ${slug} --reason TEXT`,
+  );
+
 type ChangeOptions = Options & { reason: string };
 
 interface Change {
   action: string;
   change: (store: Store, email: string) => Promise<UserRow>;
   tell: (address: string) => string;
+  /** What the operator has to know of what it leads to. */
+  warn?: (store: Store, user: UserRow) => Promise<string[]>;
 }
 
 async function change(email: string, { reason, ...options }: ChangeOptions, wanted: Change): Promise<void> {
@@ -162,10 +172,15 @@ async function change(email: string, { reason, ...options }: ChangeOptions, want
     return id === undefined ? {} : { subjectId: id };
   };
   const audit = { action: wanted.action, details: { email, reason: why }, about };
-  const user = await whereListed('rasket users list', options, () =>
-    withStore(readConfig(options), dataFolder(options), (store) => wanted.change(store, email), { audit }),
+  const make = async (store: Store) => {
+    const row = await wanted.change(store, email);
+    return { row, warnings: (await wanted.warn?.(store, row)) ?? [] };
+  };
+  const { row, warnings } = await whereListed('rasket users list', options, () =>
+    withStore(readConfig(options), dataFolder(options), make, { audit }),
   );
-  console.log(options.json ? JSON.stringify(shown(user)) : wanted.tell(user.email));
+  console.log(options.json ? JSON.stringify(shown(row)) : wanted.tell(row.email));
+  for (const warning of warnings) console.error(clean(warning));
 }
 
 const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [

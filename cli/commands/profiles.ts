@@ -1,7 +1,7 @@
 import { listProfiles, nameOfKeyring, type Advice, type Environment, type Profile } from '../client/index.ts';
 import { formatTable, sayOnLine, type Terminal } from '../output/index.ts';
 
-const none: Advice = { words: 'No key is kept. Keep one with', command: ['login', '--url', 'URL'] };
+const none: Advice = { words: 'No key is kept. Keep one with', command: ['login', '--url', 'URL', '--api-key'] };
 
 export async function showProfiles(terminal: Terminal, env: Environment, isJson: boolean): Promise<void> {
   const { profiles, faults } = listProfiles(env);

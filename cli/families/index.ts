@@ -51,6 +51,7 @@ export { health } from './system.ts';
 export { contactSegments, segmentContacts, segments } from './segments.ts';
 export { sessions } from './sessions.ts';
 export { shares } from './shares.ts';
+export { sso } from './sso.ts';
 export { suppressions } from './suppressions.ts';
 export { ownTeams, teams } from './teams.ts';
 export { templates } from './templates.ts';

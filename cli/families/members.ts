@@ -33,14 +33,32 @@ export const members = {
     actionOf('updateTeamMember', {
       verb: 'update',
       key: 'u',
-      summary: 'give a person another role',
+      summary: 'give a person another role, or exempt them from single sign-on',
       description:
-        'Owners give and take every role, admins every one but that of an owner; the last owner stays one. With a lower role, the sessions of the person in the team end.',
+        'Owners give and take every role, admins every one but that of an owner; the last owner stays one. With a lower role, the sessions of the person in the team end. Only owners exempt.',
       example: 'members update ada@example.com --role admin',
       path: { member_id: MEMBER },
-      flags: { role: { value: '<role>', says: 'viewer, member, admin or owner', choices: ROLES, isRequired: true } },
+      flags: {
+        role: { value: '<role>', says: 'viewer, member, admin or owner', choices: ROLES },
+        sso_exempt: {
+          says: 'let the person sign in with a password although the team enforces single sign-on',
+          no: 'let the person sign in as all others do',
+          isBoolean: true,
+        },
+      },
       current: currentAmong('listMembers'),
-      tell: ({ email, role }) => `${email} is ${role} now.`,
+      tell: ({ email, role, sso_exempt: isExempt }) =>
+        `${email} is ${role} now${isExempt ? ', and exempt from single sign-on' : ''}.`,
+    }),
+    actionOf('unlinkTeamMember', {
+      verb: 'unlink',
+      key: 'n',
+      summary: 'forget whom the provider of single sign-on knows a person as',
+      description:
+        'For a person who has another identity at the provider than before. The next sign-in links anew; sessions that began through the provider end.',
+      example: 'members unlink ada@example.com',
+      path: { member_id: MEMBER },
+      tell: ({ email }) => `The next sign-in of ${email} through the provider links anew.`,
     }),
     actionOf('removeTeamMember', {
       verb: 'remove',

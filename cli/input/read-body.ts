@@ -1,4 +1,4 @@
-import type { Client, OperationId } from '../client/index.ts';
+import { ApiFault, type CallOf, type Client, type OperationId } from '../client/index.ts';
 import { optionOf, type Action, type Body, type Flag } from '../families/index.ts';
 import { CliFault } from '../output/index.ts';
 import { findId } from './find-id.ts';
@@ -87,6 +87,7 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     if (id !== undefined || variables === undefined) return body;
     throw new CliFault(`${nameOf('variable')} belongs to a template; name it with ${nameOf('template')}`, 'usage');
   },
+  putSso: async (body, { client }) => ({ ...(await connectionIn(client)), ...body }),
   previewBroadcast: ({ contact_id: contact, ...body }) =>
     typeof contact === 'string' && contact.includes('@') && body['email'] === undefined
       ? { ...body, email: contact }
@@ -99,6 +100,17 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     return withFallback(body, type, nameOf);
   },
 };
+
+/** What is left out of a PUT goes back to how it was at first: what is there is sent along. */
+async function connectionIn(client: Client): Promise<Body> {
+  try {
+    const { issuer, client_id, enforced, default_role } = await client.call('getSso', {} as CallOf<'getSso'>);
+    return { issuer, client_id, enforced, default_role };
+  } catch (error) {
+    if (error instanceof ApiFault && error.status === 404) return {};
+    throw error;
+  }
+}
 
 const withFallback = (body: Body, type: string, nameOf: Place['nameOf']): Body =>
   typeof body['fallback_value'] === 'string'

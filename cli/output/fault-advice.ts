@@ -24,6 +24,7 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   confirmation_template_id: () => ['listTemplates'],
   contact: () => ['listContacts'],
   contact_property_id: () => ['listContactProperties'],
+  domain: () => ['getSso'],
   domain_id: () => ['listDomains'],
   email_id: (path) => ('received_email_id' in path ? ['listReceivedEmails'] : ['listEmails']),
   event_id: (path) => ['listWebhookEvents', idIn(path, 'webhook_id')],
@@ -90,6 +91,13 @@ const BY_OPERATION: Partial<Record<ContractId, Advise>> = {
   createDomain: ({ status, sent }) =>
     status === 409 ? { words: 'See it with', command: ['getDomain', nameIn(sent)] } : undefined,
   createTemplate: seeOtherTemplate,
+  getSso: ({ status }) =>
+    status === 404
+      ? {
+          words: 'Set it up with',
+          command: ['putSso', '--issuer', 'URL', '--client-id', 'ID', '--client-secret-file', '-'],
+        }
+      : undefined,
   publishTemplate: ({ path }) => ({
     words: 'Declare its variables anew, all of them, with',
     command: ['updateTemplate', idIn(path, 'template'), '--variable', 'KEY'],
@@ -186,6 +194,7 @@ const OF_PEOPLE: Partial<Record<ContractId, true>> = {
   getSession: true,
   updateTeamMember: true,
   removeTeamMember: true,
+  unlinkTeamMember: true,
 };
 
 const isPeoplesCall = (operation: ContractId): boolean =>

@@ -8,6 +8,12 @@ const logIn = (words: string, key: KeyInUse | undefined): Advice => ({
   command: key === undefined ? ['login'] : ['login', '--url', key.url],
 });
 
+/** Without the option a browser comes first. */
+const keepKey = (words: string, key: KeyInUse | undefined): Advice => ({
+  words,
+  command: key === undefined ? ['login', '--api-key'] : ['login', '--url', key.url, '--api-key'],
+});
+
 export const sayRefused = (key: KeyInUse | undefined): string =>
   key === undefined
     ? 'The API key was not accepted (invalid_api_key).'
@@ -18,7 +24,7 @@ export const sayRefused = (key: KeyInUse | undefined): string =>
 /** What gives another key than one that is not accepted. */
 export function renew(key: KeyInUse | undefined): Advice {
   if (key?.keyFrom === '--api-key' || key?.keyFrom === 'RASKET_API_KEY')
-    return logIn('Correct it there, or take it away and keep one with', key);
+    return keepKey('Correct it there, or take it away and keep one with', key);
   if (key?.development && key.keyFrom === key.development.file)
     return {
       words: 'Start that server again, which makes one that works',
@@ -34,7 +40,7 @@ export const setOne = (key: KeyInUse | undefined): Advice => logIn('Set one with
 
 /** For a key that is good, and not allowed to. */
 export const useAnother = (key: KeyInUse | undefined): Advice =>
-  logIn(
+  keepKey(
     `Use another key${key === undefined ? '' : ` than that in ${key.keyFrom}`}, with --api-key, or keep one with`,
     key,
   );

@@ -1,3 +1,4 @@
+import { tell } from '../resources/accounts/index.ts';
 import {
   authorizationServer,
   deleteClient,
@@ -21,7 +22,7 @@ export const oauth = {
   getClient: (ctx, { path }) => getClient(ctx, path.client_id),
   replaceClient: (ctx, { path, body }) => replaceClient(ctx, path.client_id, { ...body }),
   deleteClient: (ctx, { path }) => deleteClient(ctx, path.client_id),
-  exchangeToken: (ctx, { body }) => exchangeToken(ctx, { ...body }),
+  exchangeToken: (ctx, { body }) => exchangeToken(ctx, { ...body }, tell),
   revokeToken: (ctx, { body }) => revokeToken(ctx, { ...body }),
   listOauthGrants: (ctx, { query }) => listOauthGrants(ctx, pageOf(query)),
   revokeOauthGrant: (ctx, { path }) => revokeOauthGrant(ctx, path.oauth_grant_id),

@@ -137,9 +137,17 @@ export const exceptions: Record<string, Exception> = {
     without: { team_id: 'one of three at a time', email_id: 'one of three at a time' },
     beside: { '--team': 'in place of --destination', '--email': 'in place of --destination' },
   },
-  updateTeamMember: {
-    without: { ...ownTeam, sso_exempt: 'said with the single sign-on of the team, which has no command' },
+  updateTeamMember: { without: ownTeam },
+  unlinkTeamMember: { without: ownTeam },
+  getSso: { without: ownTeam },
+  putSso: {
+    without: { ...ownTeam, client_secret: 'no option, because other users of the machine see a command’s words' },
+    beside: { '--client-secret-file': 'the secret, from where nobody sees it' },
   },
+  deleteSso: { without: ownTeam },
+  addSsoDomain: { without: ownTeam },
+  removeSsoDomain: { without: ownTeam },
+  verifySsoDomain: { without: ownTeam },
   removeTeamMember: { without: ownTeam },
   listInvitations: { without: ownTeam },
   createInvitation: { without: ownTeam },
@@ -153,11 +161,6 @@ const ofApps = 'a step of OAuth, which apps of others take; what they were let i
 
 /** Operations without a command, and why. */
 export const commandless: Record<string, string> = {
-  ...Object.fromEntries(
-    ['getSso', 'putSso', 'deleteSso', 'addSsoDomain', 'removeSsoDomain', 'verifySsoDomain', 'unlinkTeamMember'].map(
-      (id) => [id, 'owners set single sign-on up, signed in; on the machine teams sso-off ends its enforcing'],
-    ),
-  ),
   downloadAttachment: 'a link that attachments get shows, and attachments download follows',
   downloadReceivedAttachment: 'a link that received attachment shows, and received download follows',
   downloadReceivedRaw: 'a link that received raw follows',

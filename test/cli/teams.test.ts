@@ -41,7 +41,7 @@ describe('rasket teams, beside a server that runs', () => {
     await suspendsAndResumes(server);
     await givesPlanAndName(server);
     const enforces = await rasket('teams', 'sso-off', 'my-team', '--reason', 'Nobody gets in');
-    expect(enforces).toMatchObject({ code: 65, stderr: expect.stringContaining('does not enforce single sign-on') });
+    expect(enforces).toMatchObject({ code: 1, stderr: expect.stringContaining('does not enforce single sign-on') });
     expect((await rasket('teams', 'sso-off', 'my-team')).code).toBe(64);
     const { stdout } = await rasket('teams', 'create', 'Second');
     expect(stdout).toContain(`rasket login --url ${server.url} --api-key\n`);

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { driver } from '../rig/database.ts';
+import { peopleOf } from '../rig/people.ts';
+import { startScene } from '../rig/scene.ts';
 import { Desk } from './desk.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -90,6 +93,32 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
     { action: 'user.enabled', actor: { kind: 'command' }, details: { email: 'Ada@Example.com', reason: 'came back' } },
     { action: 'user.disabled', details: { email: 'Ada@Example.com', reason: 'left the company' } },
   ]);
+});
+
+it('whoever disables the last owner who signs in without the provider of the team is told so, and how people get in', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const { db, config } = scene.app.world;
+  const url = config.database.url;
+  const its = { RASKET_DATABASE_DRIVER: driver, ...(url === '' ? {} : { RASKET_DATABASE_URL: url }) };
+  const team = await scene.team('Engines');
+  const people = peopleOf(scene);
+  const [ada, grace] = [await people.person({ team, role: 'owner' }), await people.person({ team, role: 'owner' })];
+  await db.run("update users set password_hash = 'x'");
+  await db.run('update team_members set sso_exempt = 1');
+  const connection = { issuer: 'https://id.example.com', client_id: 'x', client_secret: 'secret' };
+  await ada.call('PUT', `/teams/${team.id}/sso`, connection);
+  await db.run('update sso_connections set enforced = 1');
+  const disable = ({ email }: { email: string }) =>
+    desk.rasket(['users', 'disable', email, '--reason', 'left', '--data', scene.dataDir], { env: its });
+  expect(await disable(ada)).toMatchObject({ code: 0, stderr: '' });
+  const last = await disable(grace);
+  expect(last).toMatchObject({ code: 0, stdout: expect.stringContaining('is disabled') });
+  expect(last.stderr).toContain(
+    'The team Engines enforces single sign-on, and no owner is left who signs in without it',
+  );
+  const [, slug = ''] = /rasket teams sso-off (\S+) --reason TEXT\n$/.exec(last.stderr) ?? [];
+  const off = await desk.rasket(['teams', 'sso-off', slug, '--reason', 'x', '--data', scene.dataDir], { env: its });
+  expect(off, off.stderr).toMatchObject({ code: 0 });
 });
 
 it('the first person of a team owns it, and later ones are members, unless it is said', async () => {

@@ -60,7 +60,7 @@ describe('the console of a person', () => {
     await seat.sees(/role +viewer/);
     for (let i = 0; i < 'viewer'.length; i++) await seat.press('BSpace');
     await seat.type('admin');
-    await seat.press('Enter');
+    await seat.press('Enter', 'Enter');
     await seat.sees('grace@people.example is admin now.');
   });
 

@@ -5,7 +5,10 @@ import { newInstanceKey, readInstanceKeys, writeInstanceKeys } from '../../src/p
 import { sealAnew } from '../../src/resources/instance/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { Browser, enrolled } from '../api/mfa/authenticator.ts';
+import { peopleOf } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { signInBySso, teamWithSso } from '../rig/sso.ts';
+import { startStandInProvider } from '../rig/stand-in-provider.ts';
 
 async function teamWithSecrets(scene: Scene) {
   const team = await scene.team();
@@ -53,6 +56,25 @@ it('the app of a person shows the same codes after it, and a code that was used 
   const verify = (code: string) => browser.call('POST', '/auth/mfa/verify', { challenge_token, code });
   expect((await verify(person.code())).status).toBe(422);
   expect((await verify(person.code(1))).status).toBe(200);
+});
+
+it('a team goes on signing in through its provider, which is told the secret of the client', async () => {
+  await using scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } }, roles: ['http'] });
+  const provider = await startStandInProvider(() => scene.clock.now());
+  try {
+    const { domain } = await teamWithSso(scene, peopleOf(scene), provider);
+    const { current } = readInstanceKeys(scene.dataDir);
+    writeInstanceKeys(scene.dataDir, { current: newInstanceKey(), former: [current] });
+    await scene.restart();
+    expect(await sealAnew(scene.app.world, SEALED_COLUMNS)).toMatchObject({ unreadable: 0 });
+    writeInstanceKeys(scene.dataDir, { current: readInstanceKeys(scene.dataDir).current, former: [] });
+    await scene.restart();
+    const email = `ada@${domain}`;
+    provider.person = { sub: 'subject 1', email, email_verified: true, name: 'Ada' };
+    expect((await signInBySso(scene, email)).location).toBe('/account');
+  } finally {
+    await provider.close();
+  }
 });
 
 it('a database of before installations had ids is adopted when its key opens what is sealed in it', async () => {

@@ -71,12 +71,14 @@ function partsOf(origin: string, mail: AccountMail): { subject: string; lines: s
         subject: 'Your password was changed',
         lines: changed(origin, occasion, 'You are signed out everywhere but where you did it.'),
       };
+    case 'app_shut_out':
+      return { subject: 'An app that acts for you was shut out', lines: shutOut(origin, occasion) };
     default:
       return secondFactor(mail.kind, origin, occasion);
   }
 }
 
-type FactorNotice = Exclude<AccountNoticeKind, 'password_changed' | 'password_reset'>;
+type FactorNotice = Exclude<AccountNoticeKind, 'password_changed' | 'password_reset' | 'app_shut_out'>;
 
 const FACTOR_NOTICES: Record<FactorNotice, { subject: string; what: string; more: string[] }> = {
   mfa_enabled: {
@@ -126,6 +128,20 @@ const changed = (origin: string, occasion: string, ended: string): string[] => [
   ended,
   '',
   'If it was not you, choose a new one at once, and look at who has access to your mailbox:',
+  '',
+  `${origin}/reset-password`,
+];
+
+const shutOut = (origin: string, occasion: string): string[] => [
+  `An app that you had let act for you at ${origin} came with access that was used before, on ${occasion}.`,
+  '',
+  'That happens where somebody has copied it, and also where an app does not keep what it is given. So the access was',
+  'ended for whoever has it; nothing else was changed. Your list of apps says which one it was:',
+  '',
+  '    rasket oauth-grants list',
+  '',
+  'The app may ask you to let it in again. Allow it only if you have begun that yourself; if you do not know the app, choose',
+  'a new password, which ends what all apps may do for you:',
   '',
   `${origin}/reset-password`,
 ];

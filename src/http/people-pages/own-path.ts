@@ -1,4 +1,5 @@
-const CHARS_MAX = 2000;
+/** Of what is carried through signing in, also in the address at a provider. */
+export const CHARS_MAX = 2000;
 
 /**
  * Where a person goes on after signing in, as an address bar or a form brought it: a path of this service, or undefined for

@@ -8,7 +8,8 @@ export type AccountNoticeKind =
   | 'mfa_disabled'
   | 'mfa_reset'
   | 'recovery_codes_replaced'
-  | 'recovery_code_used';
+  | 'recovery_code_used'
+  | 'app_shut_out';
 
 /** What a person is told of a change of their account. */
 export interface AccountNoticeRow {

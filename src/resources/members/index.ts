@@ -14,6 +14,7 @@ export {
   insertMember,
   leadsSuspended,
   lockAccount,
+  teamsOfLastWayIn,
   type AccountRow,
 } from './members.store.ts';
 export { lockPeople, mustBeOwnTeam } from './own-team.ts';

@@ -72,6 +72,19 @@ export async function countExemptOwners(tx: Executor, teamId: string): Promise<n
   return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
 }
 
+/** The teams that enforce single sign-on and whose only owner who can sign in without it is this person. */
+export async function teamsOfLastWayIn(db: Executor, userId: string): Promise<{ name: string; slug: string }[]> {
+  return db.all(
+    `select teams.name, teams.slug from team_members m join teams on teams.id = m.team_id
+      join sso_connections c on c.team_id = m.team_id and c.enforced = 1
+      where m.user_id = ? and m.role = 'owner' and m.sso_exempt = 1 and not exists (select 1 from team_members other
+        join users u on u.id = other.user_id and u.password_hash is not null and u.disabled_at is null
+        where other.team_id = m.team_id and other.user_id <> m.user_id and other.role = 'owner' and other.sso_exempt = 1)
+      order by teams.slug`,
+    [userId],
+  );
+}
+
 export async function hasMembers(db: Executor, teamId: string): Promise<boolean> {
   return (await db.get('select 1 as found from team_members where team_id = ? limit 1', [teamId])) !== undefined;
 }

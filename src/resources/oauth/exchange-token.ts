@@ -9,7 +9,7 @@ import type { AuthorizationRequest } from './authorization.ts';
 import { GRANT_TYPES, type GrantType } from './client-metadata.ts';
 import { findClient, holdClient, markClientUsed, type ClientRow } from './clients.store.ts';
 import { findStanding, insertGrant, lockGrant, lockGrantOfCode, type GrantRow } from './grants.store.ts';
-import { revokeByItself } from './grants.ts';
+import { revokeByItself, type Tell } from './grants.ts';
 import { oauthRefusal, type OauthRefusal } from './oauth-refusal.ts';
 import { neededText, readScopes, textOf, type Fields } from './parameters.ts';
 import { narrowed, readResource, type Resource } from './resource.ts';
@@ -30,7 +30,7 @@ interface TokenPair {
 /** `reused`: the code or token came before, and its grant is to end. */
 type Outcome = { pair: TokenPair } | { reused: GrantRow } | { refused: OauthRefusal };
 
-export async function exchangeToken(ctx: NobodyCtx, fields: Fields): Promise<TokenPair> {
+export async function exchangeToken(ctx: NobodyCtx, fields: Fields, tell: Tell): Promise<TokenPair> {
   const type = neededText(fields, 'grant_type');
   const clientId = neededText(fields, 'client_id');
   if (!isGrantType(type)) {
@@ -41,7 +41,9 @@ export async function exchangeToken(ctx: NobodyCtx, fields: Fields): Promise<Tok
   if (!typesOf(client).includes(type)) {
     throw oauthRefusal('unauthorized_client', `This client is not registered for the grant type ${type}.`);
   }
-  return type === 'authorization_code' ? byCode(ctx, client, fields) : byRefresh(ctx, client, fields);
+  const isByCode = type === 'authorization_code';
+  const outcome = isByCode ? await byCode(ctx, client, fields) : await byRefresh(ctx, client, fields);
+  return settle(ctx, outcome, { reason: isByCode ? 'code_reuse' : 'refresh_reuse', tell });
 }
 
 const isGrantType = (type: string): type is GrantType => (GRANT_TYPES as readonly string[]).includes(type);
@@ -52,8 +54,7 @@ function readTarget({ origin }: Store, fields: Fields): Resource | undefined {
   return resource === undefined ? undefined : readResource(origin(), resource);
 }
 
-async function byCode(ctx: NobodyCtx, client: ClientRow, fields: Fields): Promise<TokenPair> {
-  const { store } = ctx;
+async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): Promise<Outcome> {
   const codeHash = hashToken(neededText(fields, 'code'));
   const redirectUri = neededText(fields, 'redirect_uri');
   const verifier = neededText(fields, 'code_verifier');
@@ -61,7 +62,7 @@ async function byCode(ctx: NobodyCtx, client: ClientRow, fields: Fields): Promis
     throw oauthRefusal('invalid_request', 'code_verifier must have 43 to 128 letters, digits and signs of - . _ ~');
   }
   const target = readTarget(store, fields);
-  const outcome = await store.db.tx(async (tx): Promise<Outcome> => {
+  return store.db.tx(async (tx): Promise<Outcome> => {
     const code = await lockCode(tx, codeHash);
     if (!code) {
       const reused = await lockGrantOfCode(tx, codeHash);
@@ -80,7 +81,6 @@ async function byCode(ctx: NobodyCtx, client: ClientRow, fields: Fields): Promis
     await markClientUsed(tx, client.client_id, store.clock.now());
     return { pair: await issue(tx, store, client, grant, { scopes: request.scopes, resource }) };
   });
-  return settle(ctx, outcome, 'code_reuse');
 }
 
 async function begin(tx: Executor, store: Store, code: CodeRow, request: AuthorizationRequest) {
@@ -94,14 +94,13 @@ async function begin(tx: Executor, store: Store, code: CodeRow, request: Authori
   return grant;
 }
 
-async function byRefresh(ctx: NobodyCtx, client: ClientRow, fields: Fields): Promise<TokenPair> {
-  const { store } = ctx;
+async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields): Promise<Outcome> {
   const tokenHash = hashToken(neededText(fields, 'refresh_token'));
   const scope = textOf(fields, 'scope');
   const asked = scope === undefined ? [] : readScopes(scope);
   const target = readTarget(store, fields);
   const found = await findToken(store.db, tokenHash);
-  const outcome = await store.db.tx(async (tx): Promise<Outcome> => {
+  return store.db.tx(async (tx): Promise<Outcome> => {
     const grant = found && (await lockGrant(tx, found.grant_id));
     // Behind the lock: another request may have used it, or ended the grant.
     const token = grant && (await findToken(tx, tokenHash));
@@ -117,7 +116,6 @@ async function byRefresh(ctx: NobodyCtx, client: ClientRow, fields: Fields): Pro
     await markTokenUsed(tx, tokenHash, now);
     return { pair: await issue(tx, store, client, grant, { scopes: asked.length > 0 ? asked : granted, resource }) };
   });
-  return settle(ctx, outcome, 'refresh_reuse');
 }
 
 /** The refresh token is always for all that was granted (RFC 6749 §6). */
@@ -157,10 +155,14 @@ async function issue(
  * Whoever has a token that was used before may have stolen it, or the one who used it has: nobody can say, so that both lose
  * it. What was answered to the first one ends too.
  */
-async function settle(ctx: NobodyCtx, outcome: Outcome, reason: 'code_reuse' | 'refresh_reuse'): Promise<TokenPair> {
+async function settle(
+  ctx: NobodyCtx,
+  outcome: Outcome,
+  { reason, tell }: { reason: 'code_reuse' | 'refresh_reuse'; tell: Tell },
+): Promise<TokenPair> {
   if ('pair' in outcome) return outcome.pair;
   if ('refused' in outcome) throw outcome.refused;
-  await revokeByItself(ctx.store, outcome.reused, reason, ctx);
+  await revokeByItself(ctx.store, outcome.reused, { reason, tell }, ctx);
   throw reason === 'code_reuse'
     ? oauthRefusal('invalid_grant', 'The code was used before; what it gave has been revoked.')
     : oauthRefusal('invalid_grant', 'The refresh token was used before; its grant has been revoked.');
@@ -177,4 +179,7 @@ const noCode = (): OauthRefusal =>
 const noRefresh = (): OauthRefusal =>
   oauthRefusal('invalid_grant', 'The refresh token is not valid for this client, or not any more.');
 const noPerson = (): OauthRefusal =>
-  oauthRefusal('invalid_grant', 'The person who allowed it is not in the team any more, or the team is suspended.');
+  oauthRefusal(
+    'invalid_grant',
+    'The person who allowed it is not in the team any more or has to sign in to it by single sign-on first, or the team is suspended.',
+  );

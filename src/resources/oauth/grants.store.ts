@@ -1,5 +1,6 @@
 import type { Role } from '../../contract/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
+import { PERSON_MAY_REACH } from '../session-rows/index.ts';
 import type { Resource } from './resource.ts';
 
 export type RevokedReason = 'user' | 'client' | 'code_reuse' | 'refresh_reuse' | 'operator';
@@ -79,7 +80,10 @@ export interface Standing {
   risk_state: 'normal' | 'suspended';
 }
 
-/** How it stands with the person for whom an app would act, in the team; undefined where they are in it no more, or disabled. */
+/**
+ * How it stands with the person for whom an app would act, in the team; undefined where they are in it no more or disabled, or
+ * where it demands single sign-on that they have not used.
+ */
 export const findStanding = (
   db: Executor,
   { member_id: memberId, user_id: userId, team_id: teamId }: Pick<GrantRow, 'member_id' | 'user_id' | 'team_id'>,
@@ -87,7 +91,7 @@ export const findStanding = (
   db.get<Standing>(
     `select team_members.role, teams.risk_state from team_members join teams on teams.id = team_members.team_id
       join users on users.id = team_members.user_id and users.disabled_at is null
-      where team_members.id = ? and team_members.user_id = ? and team_members.team_id = ?`,
+      where team_members.id = ? and team_members.user_id = ? and team_members.team_id = ? and ${PERSON_MAY_REACH}`,
     [memberId, userId, teamId],
   );
 

@@ -45,6 +45,13 @@ export async function revokeOauthGrant({ store, teamId, actor }: Ctx, id: string
   });
 }
 
+/** Has the person told by mail, in the transaction in which it was done; the mails of accounts stand above this. */
+export type Tell = (
+  tx: Executor,
+  store: Store,
+  told: { userId: string; kind: 'app_shut_out'; address: string | null },
+) => Promise<unknown>;
+
 /** From where a step of OAuth came, for the audit log. */
 export interface Origin {
   browser: { address: string; userAgent: string };
@@ -53,11 +60,11 @@ export interface Origin {
 
 const USER_AGENT_CHARS_MAX = 500;
 
-/** The service itself ends a grant, and says so in the audit log of its team. */
+/** The service itself ends a grant, and says so in the audit log of its team, and where something may be wrong once by mail to its person. */
 export async function revokeByItself(
   store: Store,
-  { id, team_id: teamId }: GrantRow,
-  reason: RevokedReason,
+  { id, team_id: teamId, user_id: userId }: GrantRow,
+  { reason, tell }: { reason: RevokedReason; tell?: Tell },
   { browser, requestId }: Origin,
 ): Promise<void> {
   const audit = audited(store, {
@@ -65,7 +72,10 @@ export async function revokeByItself(
     ...{ address: browser.address, user_agent: browser.userAgent.slice(0, USER_AGENT_CHARS_MAX) },
     ...{ request_id: requestId, details: JSON.stringify({ revoked_reason: reason }) },
   });
-  await audit.store.db.tx((tx) => revokeGrantRow(tx, id, { at: store.clock.now(), reason }));
+  await audit.store.db.tx(async (tx) => {
+    const count = await revokeGrantRow(tx, id, { at: store.clock.now(), reason });
+    if (count > 0) await tell?.(tx, store, { userId, kind: 'app_shut_out', address: browser.address });
+  });
 }
 
 /** Whatever apps were let in by a person, in every team; for a new password, and for a person who is shut out. */

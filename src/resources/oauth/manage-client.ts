@@ -35,7 +35,7 @@ export async function deleteClient(ctx: NobodyCtx, clientId: string) {
     await markClientDeleted(tx, clientId, store.clock.now());
     return liveGrantsOfClient(tx, clientId);
   });
-  for (const grant of grants) await revokeByItself(store, grant, 'client', ctx);
+  for (const grant of grants) await revokeByItself(store, grant, { reason: 'client' }, ctx);
   return { object: 'oauth_client' as const, client_id: clientId, deleted: true as const };
 }
 

@@ -1,5 +1,6 @@
 import type { Role } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
+import { PERSON_MAY_REACH } from '../session-rows/index.ts';
 import type { Resource } from './resource.ts';
 
 export interface TokenRow {
@@ -50,15 +51,16 @@ export interface LiveAccess {
   risk_state: 'normal' | 'suspended';
 }
 
-/** Whatever an access token rests on is asked with every use: grant, client, person, membership, team. */
+/** Whatever an access token rests on is asked with every use: grant, client, person, membership, team and its single sign-on. */
 export const findLiveAccess = (db: Executor, tokenHash: string, now: number): Promise<LiveAccess | undefined> =>
   db.get<LiveAccess>(
-    `select t.grant_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, m.role, teams.risk_state
+    `select t.grant_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
       from oauth_tokens t
       join oauth_grants g on g.id = t.grant_id and g.revoked_at is null
       join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null
       join users on users.id = g.user_id and users.disabled_at is null
-      join team_members m on m.id = g.member_id and m.user_id = g.user_id and m.team_id = g.team_id
+      join team_members on team_members.id = g.member_id and team_members.user_id = g.user_id
+        and team_members.team_id = g.team_id and ${PERSON_MAY_REACH}
       join teams on teams.id = g.team_id
       where t.token_hash = ? and t.kind = 'access' and t.expires_at > ?`,
     [tokenHash, now],

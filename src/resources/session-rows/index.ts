@@ -19,6 +19,7 @@ export {
   moveSession,
   noteSessionUsed,
   ownerOfSession,
+  PERSON_MAY_REACH,
   removeSessionsBefore,
   sessionPage,
   teamOfSession,

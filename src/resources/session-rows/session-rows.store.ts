@@ -46,6 +46,16 @@ export const MAY_REACH = `(sessions.sso_team_id = team_members.team_id
     or not exists (select 1 from sso_connections where sso_connections.team_id = team_members.team_id
       and sso_connections.enforced = 1))`;
 
+/**
+ * The same for what acts for a person in a team without a session of theirs, as an app does: who is not exempt is one whom the
+ * provider of the team knows. For queries over `team_members`.
+ */
+export const PERSON_MAY_REACH = `(team_members.sso_exempt = 1
+    or not exists (select 1 from sso_connections where sso_connections.team_id = team_members.team_id
+      and sso_connections.enforced = 1 and not exists (select 1 from sso_identities
+        where sso_identities.connection_id = sso_connections.id and sso_identities.user_id = team_members.user_id
+          and sso_identities.subject is not null)))`;
+
 const FROM = `from sessions join users on users.id = sessions.user_id
   left join team_members on team_members.user_id = sessions.user_id
     and team_members.team_id = sessions.current_team_id

@@ -93,6 +93,19 @@ describe('consent', () => {
     expect([answer.status, answer.leadsTo]).toEqual([403, undefined]);
   });
 
+  it('whose address is too long to come back to says so, and what to do', async () => {
+    const state = 's'.repeat(512);
+    const scope = 'emails:read '.repeat(130).trim();
+    const query = oauth.queryOf(app, newVerifier(), { state, scope });
+    const nobody = oauth.visitorOf({ ...owner, headers: { cookie: 'other=1' } });
+    const page = await nobody.open(`/oauth/consent?${query}`);
+    expect([page.status, page.leadsTo]).toEqual([401, undefined]);
+    expect(page.text).toContain('more than 2000 characters');
+    expect(page.links).toContain('/sign-in');
+    // Who is signed in is asked, as by a shorter one.
+    expect((await oauth.visitorOf(owner).open(`/oauth/consent?${query}`)).heading).toBe('Let an app in?');
+  });
+
   it('needs a team', async () => {
     const { page } = await oauth.asked(await people.person(), app, newVerifier());
     expect([page.status, page.heading]).toEqual([403, 'Choose a team first']);

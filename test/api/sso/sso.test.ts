@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../src/platform/secrets/index.ts';
+import { teamsOfLastWayIn } from '../../../src/resources/members/index.ts';
 import { stopEnforcingSso } from '../../../src/resources/sso/index.ts';
+import { disableUser } from '../../../src/resources/users/index.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { proveDomain } from '../../rig/sso.ts';
@@ -239,6 +241,23 @@ describe('enforcing', () => {
     expect(refusal(await owner.call('GET', place))).toBe('403 invalid_permission');
     expect((await second.call('DELETE', at)).status).toBe(200);
     expect((await owner.call('GET', place)).status).toBe(200);
+  });
+
+  it('names the teams that a disabled owner leaves without a way in', async () => {
+    const { team, owner } = await enforcedTeam();
+    const { world } = scene.app;
+    const left = async () => (await teamsOfLastWayIn(world.db, owner.userId)).map(({ name }) => name);
+    const named = (await owner.call('GET', '/team')).body.name as string;
+    expect(await left()).toEqual([named]);
+    const second = await people.person({ team, role: 'owner' });
+    await owner.call('PATCH', `/teams/${team.id}/members/${second.memberId}`, { sso_exempt: true });
+    expect(await left()).toEqual([named]);
+    await withPassword(second);
+    expect(await left()).toEqual([]);
+    await disableUser(world, second.email);
+    expect(await left()).toEqual([named]);
+    await stopEnforcingSso(world, team.id);
+    expect(await left()).toEqual([]);
   });
 
   it('is switched off on the machine, as the last way out', async () => {

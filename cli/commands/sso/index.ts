@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import { sso } from '../../families/sso.ts';
+import { declareFamily } from '../declare-family.ts';
+import { nameFields } from '../field-names.ts';
+
+export const addSsoCommands = (program: Command): void =>
+  declareFamily(program, sso, {
+    actions: {
+      set: {
+        add: (command) =>
+          nameFields(command, { client_secret: '--client-secret-file' }).option(
+            '--client-secret-file <file>',
+            'a file with the secret of the client; - for standard input, or typed where nobody sees it',
+          ),
+        run: async (...call) => (await import('./set.ts')).setSso(...call),
+      },
+    },
+  });

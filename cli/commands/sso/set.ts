@@ -1,0 +1,28 @@
+import { callOf } from '../../input/index.ts';
+import { CliFault } from '../../output/index.ts';
+import { prepare, tell, type Call } from '../run-action.ts';
+import type { Session } from '../session.ts';
+import { readText } from '../read-text.ts';
+import { readSecret } from '../stdin.ts';
+
+const FLAG = '--client-secret-file';
+
+/** Other users of the machine see the words of a command: the secret is in none of them. */
+export async function setSso(session: Session, call: Call): Promise<void> {
+  const { clientSecretFile: file } = call.options;
+  const secret = typeof file === 'string' ? { client_secret: await readClientSecret(session.process, file) } : {};
+  const [path, body] = await prepare(session, call, (typed) => {
+    const fields = { ...typed.fields, ...secret };
+    if (Object.keys(fields).length > 0) return { ...typed, fields };
+    const more = { words: 'See them with', command: ['putSso', '--help'] } as const;
+    throw new CliFault('name at least one thing to set.', 'usage', more);
+  });
+  await tell(session, call, await session.client.call(...callOf(call.action, path, body)), body);
+}
+
+async function readClientSecret(process: Session['process'], file: string): Promise<string> {
+  const text = file === '-' ? await readSecret(process, 'Client secret: ') : await readText(process, file, FLAG);
+  const secret = text.replace(/\r?\n$/, '');
+  if (secret === '') throw new CliFault(`${FLAG} holds nothing; it takes the secret of the client`, 'usage');
+  return secret;
+}
