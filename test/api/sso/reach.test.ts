@@ -1,7 +1,9 @@
 // What the provider of one team may do with a person who is in other teams as well: nothing, there or to the account.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../src/platform/secrets/index.ts';
+import { takeSsoDomain } from '../../../src/resources/sso/index.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
+import { oauthOf, type Tokens } from '../../rig/oauth.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { asSignedIn, signInBySso, teamWithSso } from '../../rig/sso.ts';
@@ -124,5 +126,86 @@ describe('a session through the provider of a team', () => {
     const id = (data as { id: string; email: string }[]).find(({ email }) => email === bob.email)?.id;
     expect((await one.owner.call('DELETE', `/teams/${one.team.id}/members/${id}/sso`)).status).toBe(200);
     expect((await byProgram('GET', '/auth/session')).status).toBe(401);
+  });
+});
+
+describe('a domain whose record is away', () => {
+  const DAY_MS = 24 * 3_600_000;
+  const recheck = () => scene.app.jobs.find(({ name }) => name === 'recheck-sso-domains')?.run();
+  const lookAgain = async () => {
+    scene.clock.advance(DAY_MS);
+    await recheck();
+  };
+  const stateOf = async ({ one }: Awaited<ReturnType<typeof personOfTwo>>) =>
+    (await one.owner.call('GET', `/teams/${one.team.id}/sso`)).body.domains[0];
+  const isIn = async ({ call }: Awaited<ReturnType<typeof personOfTwo>>) =>
+    (await call('GET', '/auth/session')).status === 200;
+
+  it('is proven for the grace, and then no more: its sessions and apps end', async () => {
+    const [given, other] = [await personOfTwo(), await personOfTwo()];
+    const app = await oauthOf(scene).register();
+    const grantsOf = async (teamId: string): Promise<unknown[]> =>
+      scene.app.world.db.all('select id from oauth_grants where team_id = ? and revoked_at is null', [teamId]);
+    const member = { userId: given.bob.userId, email: given.bob.email, memberId: '' };
+    await oauthOf(scene).letIn(await people.session(member, given.one.team.id), app);
+    await oauthOf(scene).letIn(given.bob, app);
+    const { record } = await stateOf(given);
+    scene.dns.set(record.name, 'TXT', []);
+    for (const _day of [1, 2]) await lookAgain();
+    expect(await stateOf(given)).toMatchObject({ status: 'verified', diagnosis: expect.stringContaining('no TXT') });
+    scene.dns.set(record.name, 'TXT', [[record.value]]);
+    await lookAgain();
+    expect(await stateOf(given)).toMatchObject({ status: 'verified', diagnosis: null });
+    scene.dns.set(record.name, 'TXT', [['rasket-sso=of somebody else']]);
+    for (const _day of [1, 2, 3]) await lookAgain();
+    expect([await isIn(given), (await stateOf(given)).status]).toEqual([true, 'verified']);
+    await lookAgain();
+    expect(await stateOf(given)).toMatchObject({
+      status: 'pending',
+      diagnosis: expect.stringContaining('another value'),
+    });
+    expect([await isIn(given), await isIn(other), (await stateOf(other)).status]).toEqual([false, true, 'verified']);
+    expect((await given.bob.call('GET', '/auth/me')).status).toBe(200);
+    expect([(await grantsOf(given.one.team.id)).length, (await grantsOf(given.other.id)).length]).toEqual([0, 1]);
+    const audit = (await given.one.owner.call('GET', '/audit')).body.data as { action: string; details: unknown }[];
+    expect(audit.filter(({ action }) => action === 'team_sso.domain_lost')).toMatchObject([
+      { details: { domain: given.one.domain } },
+    ]);
+    await lookAgain();
+    expect((await signInBySso(scene, given.bob.email)).status).toBe(404);
+  });
+
+  it('stays proven while DNS does not answer', async () => {
+    const given = await personOfTwo();
+    const { record } = await stateOf(given);
+    scene.dns.set(record.name, 'TXT', 'SERVFAIL');
+    for (const _day of [1, 2, 3, 4, 5]) await lookAgain();
+    expect(await stateOf(given)).toMatchObject({ status: 'verified', diagnosis: null });
+  });
+
+  it('is taken away on the machine, and needs another record then', async () => {
+    const given = await personOfTwo();
+    const { world } = scene.app;
+    const before = await stateOf(given);
+    await expect(takeSsoDomain(world, given.one.team.id, 'other.example')).rejects.toThrow('not found');
+    expect((await takeSsoDomain(world, given.one.team.id, given.one.domain.toUpperCase())).id).toBe(given.one.team.id);
+    expect([await isIn(given), await stateOf(given)]).toEqual([false, undefined]);
+    const again = await given.one.owner.call('POST', `/teams/${given.one.team.id}/sso/domains`, {
+      domain: given.one.domain,
+    });
+    expect(again.body.record.value).not.toBe(before.record.value);
+  });
+
+  it('unlinking ends the apps of the person in this team', async () => {
+    const { one, bob } = await personOfTwo();
+    const oauth = oauthOf(scene);
+    const app = await oauth.register();
+    const here = await people.session({ userId: bob.userId, email: bob.email, memberId: '' }, one.team.id);
+    const [inOne, inOther] = [await oauth.letIn(here, app), await oauth.letIn(bob, app)];
+    const { data } = (await one.owner.call('GET', `/teams/${one.team.id}/members`)).body;
+    const id = (data as { id: string; email: string }[]).find(({ email }) => email === bob.email)?.id;
+    expect((await one.owner.call('DELETE', `/teams/${one.team.id}/members/${id}/sso`)).status).toBe(200);
+    const statusOf = async ({ access_token: key }: Tokens) => (await scene.api('GET', '/team', { key })).status;
+    expect([await statusOf(inOne), await statusOf(inOther)]).toEqual([401, 200]);
   });
 });
