@@ -280,6 +280,7 @@ function addTeamChanges(teams: Command): void {
     'let the people of a team sign in with passwords again, when its single sign-on locks everybody out',
     "sso-off marketing --reason 'The provider is gone'",
   )
+    .option('--domain <name>', 'take this domain away instead: its addresses sign in through the team no more')
     .requiredOption('--reason <text>', 'why, on one line; the audit log of the team keeps it')
     .action(async (team, options) => (await import('./commands/teams.ts')).stopSso(team, options));
 }

@@ -6,7 +6,7 @@ import {
   type TeamChange,
   type TeamRow,
 } from '../../src/resources/teams/index.ts';
-import { stopEnforcingSso } from '../../src/resources/sso/index.ts';
+import { stopEnforcingSso, takeSsoDomain } from '../../src/resources/sso/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { formatTime, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
@@ -69,17 +69,22 @@ export const resumeTeam = (team: string, options: Options): Promise<void> =>
     options,
   );
 
-/** The connection stays, and an owner can enforce it again. */
-export async function stopSso(team: string, options: Options & { reason: string }): Promise<void> {
+/** The connection stays, and an owner can enforce it again; a domain that is taken away has to be proven by another record. */
+export async function stopSso(team: string, options: Options & { reason: string; domain?: string }): Promise<void> {
   const reason = readReason(options.reason);
-  const stop = (store: Store) => stopEnforcingSso(store, team);
-  const audit = { action: 'team_sso.switched_off', about: aboutTeam(team), details: { reason } };
+  const { domain } = options;
+  const stop = (store: Store) =>
+    domain === undefined ? stopEnforcingSso(store, team) : takeSsoDomain(store, team, domain);
+  const action = domain === undefined ? 'team_sso.switched_off' : 'team_sso.domain_removed';
+  const audit = { action, about: aboutTeam(team), details: { reason, ...(domain === undefined ? {} : { domain }) } };
   const row = rowOf(
     await whereListed(LIST, options, () => withStore(readConfig(options), dataFolder(options), stop, { audit })),
   );
   if (options.json) return console.log(JSON.stringify(row));
   openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(
-    `${row.name} does not enforce single sign-on any more: its people sign in with passwords as well, and who has none can have one mailed.`,
+    domain === undefined
+      ? `${row.name} does not enforce single sign-on any more: its people sign in with passwords as well, and who has none can have one mailed.`
+      : `Addresses at ${domain} do not sign in through ${row.name} any more, and the sessions that did have ended.`,
   );
 }
 

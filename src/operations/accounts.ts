@@ -6,6 +6,7 @@ import {
   signUpByInvitation,
   verifyEmail,
 } from '../resources/accounts/index.ts';
+import { mustHaveUsedPassword } from '../resources/session-rows/index.ts';
 import type { Operations } from './operation.ts';
 
 export const accounts = {
@@ -13,6 +14,9 @@ export const accounts = {
   verifyEmail: (ctx, { body }) => verifyEmail(ctx, body.token),
   requestPasswordReset: (ctx, { body }) => requestPasswordReset(ctx, body.email),
   confirmPasswordReset: (ctx, { body }) => confirmPasswordReset(ctx, body),
-  changePassword: (ctx, { body }) => changePassword(ctx, body),
+  changePassword: async (ctx, { body }) => {
+    await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
+    return changePassword(ctx, body);
+  },
   signUpByInvitation: (ctx, { body }) => signUpByInvitation(ctx, body),
 } satisfies Partial<Operations>;

@@ -6,20 +6,33 @@ import {
   presentSsoDomain,
   PROOF_LABEL,
   proofNameOf,
+  settleProvenDomain,
   settleSsoDomain,
 } from '../../resources/sso/index.ts';
+import { provenDomains, type SsoDomainRow } from '../../resources/sso-rows/index.ts';
 
-/** Asks DNS for the proof now. What is proven stays so. */
+/** Asks DNS for the proof now. What is proven stays so until a record has been away for the grace. */
 export async function verifySsoDomain(ctx: Ctx<World>, place: { teamId: string; domain: string }) {
   const row = await findOwnSsoDomain(ctx, place);
-  if (row.verified_at !== null) return presentSsoDomain(row);
-  const name = proofNameOf(row.domain);
-  const answer = await ctx.store.resolver.txt(name, { cache: false });
-  return settleSsoDomain(ctx.store, row, diagnose(name, row.proof, answer));
+  const diagnosis = diagnose(row, await askFor(ctx.store, row));
+  if (row.verified_at === null) return settleSsoDomain(ctx.store, row, diagnosis);
+  return presentSsoDomain(diagnosis === null ? await settleProvenDomain(ctx.store, row, null) : row);
 }
 
+/** Domains change hands; the new holder has not asked for this provider. Where nobody could say, nothing changes. */
+export async function recheckSsoDomains(world: World): Promise<void> {
+  for (const row of await provenDomains(world.db)) {
+    const answer = await askFor(world, row);
+    if (answer.kind !== 'failed') await settleProvenDomain(world, row, diagnose(row, answer));
+  }
+}
+
+const askFor = ({ resolver }: World, { domain }: SsoDomainRow): Promise<Lookup<string[]>> =>
+  resolver.txt(proofNameOf(domain), { cache: false });
+
 /** One sentence on what is wrong, or null. */
-function diagnose(name: string, wanted: string, answer: Lookup<string[]>): string | null {
+function diagnose({ domain, proof: wanted }: SsoDomainRow, answer: Lookup<string[]>): string | null {
+  const name = proofNameOf(domain);
   if (answer.kind === 'failed') return `Nobody could say which TXT records ${name} has (${answer.reason}).`;
   if (answer.kind === 'none') return `There is no TXT record at ${name} yet; publish this one there.`;
   // Some panels publish the quotation marks that others want around a text.

@@ -1,4 +1,5 @@
 import { Refusal } from '../../platform/refusal/index.ts';
+import { ssoTeamOfSession } from '../../resources/session-rows/index.ts';
 import { bdi } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import { attempt, forSignedIn, renderAlert, renderForm, renderLink, renderLinks, renderStatus } from './elements.ts';
@@ -29,10 +30,11 @@ export const teamPage: PeoplePage = {
 };
 
 async function showAccount(
-  { call, session }: PersonCtx,
+  { store, call, session }: PersonCtx,
   { said, fault }: { said?: string | undefined; fault?: Refusal },
 ): Promise<Shown> {
   const [me, mfa] = [await call('getMe', {}), await call('getMfa', {})];
+  const isBySso = (await ssoTeamOfSession(store.db, session.actor.sessionId)) !== null;
   const rows: [string, string][] = [
     ['Email', `${bdi(me.email)}${me.email_verified_at === null ? ' (not verified)' : ''}`],
     ['Name', me.name === null ? '' : bdi(me.name)],
@@ -63,6 +65,9 @@ async function showAccount(
       teams.length === 0
         ? '<p>You are in no team. Whoever leads one can invite you.</p>'
         : `<ul class="rows">${teams.join('')}</ul>`,
+      isBySso
+        ? '<p>You signed in through single sign-on, which reaches this team alone. For your other teams, and to change your password or second factor, sign in with your password.</p>'
+        : '',
       renderForm({ action: '/sign-out', submit: 'Sign out', isSecond: true, id: 'out' }),
     ].join('\n'),
     ...(fault ? { status: fault.status, isFault: true } : {}),

@@ -58,7 +58,8 @@ function shown(
 
 /** As a policy of content names it, which knows no IPv6 addresses. */
 function formTarget(target: URL): string {
-  const isPlain = /^https?:$/.test(target.protocol) && !target.hostname.startsWith('[');
+  // Any other sign could end the directive, or stand for every host.
+  const isPlain = /^https?:$/.test(target.protocol) && /^[a-z0-9._-]+$/.test(target.hostname);
   return isPlain ? target.origin : target.protocol;
 }
 

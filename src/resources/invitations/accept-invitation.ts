@@ -4,6 +4,7 @@ import { hashToken } from '../../platform/secrets/index.ts';
 import type { Role } from '../../contract/index.ts';
 import { lockTeam, type UserCtx } from '../access/index.ts';
 import { findAccount, findMemberByUser, insertMember } from '../members/index.ts';
+import { mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
 import { findTeam } from '../teams/index.ts';
 import { findInvitationByToken, noteAccepted, type InvitationRow } from './invitations.store.ts';
 
@@ -18,6 +19,8 @@ export async function acceptInvitation({ store, actor }: UserCtx, token: string)
     const invitation = await findInvitationByToken(tx, hash);
     if (!invitation) throw gone();
     await mustBeInvited(tx, invitation, actor.userId);
+    const ssoTeamId = await ssoTeamOfSession(tx, actor.sessionId);
+    if (ssoTeamId !== invitation.team_id) await mustHaveUsedPassword(tx, actor.sessionId);
     const role = await join(tx, invitation, {
       userId: actor.userId,
       memberId: store.ids.uuid(),

@@ -62,6 +62,11 @@ export const removeCode = (tx: Executor, codeHash: string): Promise<number> =>
 export const removeCodesOfUser = (tx: Executor, userId: string): Promise<number> =>
   tx.run('delete from oauth_codes where user_id = ?', [userId]);
 
+export const removeCodesInTeam = (
+  tx: Executor,
+  { userId, teamId }: { userId: string; teamId: string },
+): Promise<number> => tx.run('delete from oauth_codes where user_id = ? and team_id = ?', [userId, teamId]);
+
 export async function removeAsksBefore(db: Executor, now: number): Promise<void> {
   await db.run('delete from oauth_codes where expires_at <= ?', [now]);
   await db.run('delete from oauth_consents where expires_at <= ?', [now]);

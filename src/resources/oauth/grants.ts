@@ -4,7 +4,7 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
-import { removeAllAsks, removeCodesOfUser } from './asks.store.ts';
+import { removeAllAsks, removeCodesInTeam, removeCodesOfUser } from './asks.store.ts';
 import {
   findGrant,
   forgetAllRefresh,
@@ -99,6 +99,17 @@ export async function revokeGrantsOfMember(
   for (const grant of await liveGrantsOfMember(tx, userId, id)) {
     await revokeGrantRow(tx, grant.id, { at, reason: 'membership' });
   }
+}
+
+/** Whatever apps were let in by a person for one team. */
+export async function revokeGrantsInTeam(
+  tx: Executor,
+  { userId, teamId }: { userId: string; teamId: string },
+  revoked: { at: number; reason: 'user' | 'operator' },
+): Promise<void> {
+  await removeCodesInTeam(tx, { userId, teamId });
+  const grants = await liveGrantsOfUser(tx, userId);
+  for (const grant of grants) if (grant.team_id === teamId) await revokeGrantRow(tx, grant.id, revoked);
 }
 
 /** In a copy of an installation, whatever the original may have ended since: apps ask again. */

@@ -7,7 +7,14 @@ export { ACCESS_PREFIX, createGrantAuthentication } from './authenticate-grant.t
 export { readAuthorization, type Asked } from './authorization.ts';
 export { answerConsent, askForConsent } from './consent.ts';
 export { exchangeToken } from './exchange-token.ts';
-export { endAllTokens, listOauthGrants, revokeGrantsOfMember, revokeGrantsOfUser, revokeOauthGrant } from './grants.ts';
+export {
+  endAllTokens,
+  listOauthGrants,
+  revokeGrantsInTeam,
+  revokeGrantsOfMember,
+  revokeGrantsOfUser,
+  revokeOauthGrant,
+} from './grants.ts';
 export { deleteClient, getClient, replaceClient } from './manage-client.ts';
 export { authorizationServer, protectedResource } from './metadata.ts';
 export { describable, OauthRefusal } from './oauth-refusal.ts';

@@ -1,5 +1,7 @@
 const CHARS_MAX = 2048;
 const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '[::1]', 'localhost']);
+/** As a parser leaves it; parsers take more, such as ; and * which would mean something in the policy of the consent page. */
+const HOST = /^(?:[a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
 
 /** What is wrong with an address that a browser would be sent to with an answer; undefined when it may be registered. */
 export function redirectFault(text: string, listed: readonly string[]): string | undefined {
@@ -10,6 +12,7 @@ export function redirectFault(text: string, listed: readonly string[]): string |
   const url = URL.parse(text);
   if (!url) return 'must be an absolute address';
   if (url.username !== '' || url.password !== '') return 'must have no user name and no password';
+  if (!HOST.test(url.hostname)) return 'must have a host of letters, digits, dots and hyphens alone';
   if (url.protocol === 'https:') return /^https:\/\/[^/]/i.test(text) ? undefined : 'must be an absolute address';
   // The host as it was written: a parser makes 127.0.0.1 of 2130706433 too.
   const host = /^http:\/\/(\[[^\]]*\]|[^/:?#]*)(?::\d{1,5})?(?:[/?]|$)/i.exec(text)?.[1]?.toLowerCase();

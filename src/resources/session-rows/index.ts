@@ -2,6 +2,7 @@
  * The rows of sessions: who is signed in, and in which team. A session is in one team at a time, and ends when the person loses
  * what it was opened with there. Sessions begin in `sessions`; members and teams end and move them.
  */
+export { mustHaveUsedPassword } from './by-password.ts';
 export {
   copySession,
   endAllSessions,
@@ -22,6 +23,7 @@ export {
   PERSON_MAY_REACH,
   removeSessionsBefore,
   sessionPage,
+  ssoTeamOfSession,
   teamOfSession,
   type LiveSession,
   type ProgramSession,

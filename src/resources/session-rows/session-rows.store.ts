@@ -38,13 +38,14 @@ export interface LiveSession {
 }
 
 /**
- * A team that enforces single sign-on is reached by what began through its own provider, and with a password by who is exempt.
- * For queries over `sessions` and `team_members`.
+ * What began through the provider of a team reaches that team alone: another team has no reason to trust that provider. What began
+ * with a password reaches the teams that do not enforce single sign-on, and those where the person is exempt. For queries over
+ * `sessions` and `team_members`.
  */
 export const MAY_REACH = `(sessions.sso_team_id = team_members.team_id
-    or (sessions.sso_team_id is null and team_members.sso_exempt = 1)
-    or not exists (select 1 from sso_connections where sso_connections.team_id = team_members.team_id
-      and sso_connections.enforced = 1))`;
+    or (sessions.sso_team_id is null and (team_members.sso_exempt = 1
+      or not exists (select 1 from sso_connections where sso_connections.team_id = team_members.team_id
+        and sso_connections.enforced = 1))))`;
 
 /**
  * The same for what acts for a person in a team without a session of theirs, as an app does: who is not exempt is one whom the
@@ -92,14 +93,21 @@ export interface SessionRow extends NewSessionRow {
   client_name: string | null;
 }
 
-/** Those of a person that have not ended. */
+/** The team through whose provider a session began; null for a password. */
+export async function ssoTeamOfSession(db: Executor, id: string): Promise<string | null> {
+  const sql = 'select sso_team_id from sessions where id = ?';
+  return (await db.get<Pick<NewSessionRow, 'sso_team_id'>>(sql, [id]))?.sso_team_id ?? null;
+}
+
+/** Those of a person that have not ended; of those that began through the provider of one team, if it is named. */
 export async function sessionPage(
   db: Executor,
-  { userId, now }: { userId: string; now: number },
+  { userId, ssoTeamId, now }: { userId: string; ssoTeamId: string | null; now: number },
   page: Page,
 ): Promise<{ rows: SessionRow[]; hasMore: boolean }> {
-  const sql = pageSql('sessions', 'user_id = ? and expires_at > ?', page);
-  return pageOf(await db.all<SessionRow>(sql, [userId, now, ...pageValues(page)]), page);
+  const [more, values] = ssoTeamId === null ? ['', []] : [' and sso_team_id = ?', [ssoTeamId]];
+  const sql = pageSql('sessions', `user_id = ? and expires_at > ?${more}`, page);
+  return pageOf(await db.all<SessionRow>(sql, [userId, now, ...values, ...pageValues(page)]), page);
 }
 
 export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id'> & {
@@ -141,9 +149,14 @@ export const noteSessionUsed = (db: Executor, id: string, now: number): Promise<
 export const endSession = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sessions where id = ?', [id]);
 
-/** Of this person alone; answers whether there was such a one. */
-export const endSessionOf = async (tx: Executor, { id, userId }: { id: string; userId: string }): Promise<boolean> =>
-  (await tx.run('delete from sessions where id = ? and user_id = ?', [id, userId])) === 1;
+/** Of this person alone, and of those that began through the provider of one team, if it is named; answers whether there was one. */
+export async function endSessionOf(
+  tx: Executor,
+  { id, userId, ssoTeamId }: { id: string; userId: string; ssoTeamId: string | null },
+): Promise<boolean> {
+  const [more, values] = ssoTeamId === null ? ['', []] : [' and sso_team_id = ?', [ssoTeamId]];
+  return (await tx.run(`delete from sessions where id = ? and user_id = ?${more}`, [id, userId, ...values])) === 1;
+}
 
 export const endSessionOfToken = (tx: Executor, tokenHash: string): Promise<number> =>
   tx.run('delete from sessions where token_hash = ?', [tokenHash]);

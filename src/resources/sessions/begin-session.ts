@@ -61,7 +61,8 @@ export async function beginSession(
     await insertSession(tx, session);
   });
   browser.keep(SESSION_COOKIE, token, seconds);
-  rememberBrowser(store, browser, user.email_key);
+  // A browser that is known has guesses at the password of its own, which no provider may hand out.
+  if (ssoTeamId === null) rememberBrowser(store, browser, user.email_key);
   return {
     object: 'session' as const,
     user: presentUser(user),

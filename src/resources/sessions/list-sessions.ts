@@ -1,13 +1,14 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import type { UserCtx } from '../access/index.ts';
-import { sessionPage, type SessionRow } from '../session-rows/index.ts';
+import { sessionPage, ssoTeamOfSession, type SessionRow } from '../session-rows/index.ts';
 import { allTeamsOf } from './own-teams.store.ts';
 
 /** Where the person is signed in. */
 export async function listSessions({ store, actor }: UserCtx, page: Page) {
   const { userId, sessionId } = actor;
-  const { rows, hasMore } = await sessionPage(store.db, { userId, now: store.clock.now() }, page);
+  const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
+  const { rows, hasMore } = await sessionPage(store.db, { userId, ssoTeamId, now: store.clock.now() }, page);
   // In a team that is suspended no session works.
   const teams = (await allTeamsOf(store.db, userId)).filter(({ risk_state: state }) => state === 'normal');
   const byId = new Map(teams.map((team) => [team.id, team]));

@@ -1,6 +1,6 @@
 import type { Role } from '../../contract/index.ts';
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
-import { MAY_REACH } from '../session-rows/index.ts';
+import { MAY_REACH, ssoTeamOfSession } from '../session-rows/index.ts';
 import type { TeamRow } from '../teams/index.ts';
 
 /** In the order in which the person joined them. */
@@ -11,11 +11,12 @@ export const allTeamsOf = (db: Executor, userId: string): Promise<(TeamRow & { o
     [userId],
   );
 
-/** Those that enforce single sign-on and are not reached by what begins now. */
+/** Those that are not reached by what begins now: through the provider of a team, all others; with a password, those that enforce. */
 export async function closedAmong(
   db: Executor,
   { userId, teams, ssoTeamId }: { userId: string; teams: readonly TeamRow[]; ssoTeamId: string | null },
 ): Promise<Set<string>> {
+  if (ssoTeamId !== null) return new Set(teams.map(({ id }) => id).filter((id) => id !== ssoTeamId));
   if (teams.length === 0) return new Set();
   const among = uuidsIn(
     db.dialect,
@@ -27,9 +28,16 @@ export async function closedAmong(
       left join team_members m on m.team_id = c.team_id and m.user_id = ? where ${among.sql} and c.enforced = 1`,
     [userId, among.value],
   );
-  const isOpen = (row: { team_id: string; is_exempt: number }): boolean =>
-    ssoTeamId === null ? row.is_exempt === 1 : row.team_id === ssoTeamId;
-  return new Set(rows.filter((row) => !isOpen(row)).map(({ team_id: id }) => id));
+  return new Set(rows.filter((row) => row.is_exempt !== 1).map(({ team_id: id }) => id));
+}
+
+/** Of them what a session sees: where it began through the provider of a team, that one alone. */
+export async function teamsInSight(
+  db: Executor,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<TeamRow[]> {
+  const [teams, ssoTeamId] = [await allTeamsOf(db, userId), await ssoTeamOfSession(db, sessionId)];
+  return ssoTeamId === null ? teams : teams.filter(({ id }) => id === ssoTeamId);
 }
 
 /** Also one that is suspended, so that its members see that. */

@@ -2,7 +2,7 @@ import { notFound } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { presentTeam, presentTeams } from '../teams/index.ts';
 import { findUser, presentUser } from '../users/index.ts';
-import { currentTeamOf, allTeamsOf } from './own-teams.store.ts';
+import { currentTeamOf, teamsInSight } from './own-teams.store.ts';
 
 export async function getSession(ctx: UserCtx) {
   const { user, current } = await read(ctx);
@@ -16,7 +16,7 @@ export async function getSession(ctx: UserCtx) {
 export async function getMe(ctx: UserCtx) {
   const { user, current } = await read(ctx);
   const { created_at: _, ...shown } = presentUser(user);
-  const teams = await allTeamsOf(ctx.store.db, user.id);
+  const teams = await teamsInSight(ctx.store.db, ctx.actor);
   return {
     ...shown,
     current_team_id: current?.id ?? null,

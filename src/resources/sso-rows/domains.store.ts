@@ -9,7 +9,7 @@ export interface SsoDomainRow {
   /** One sentence on what is wrong, as long as something is. */
   diagnosis: string | null;
   verified_at: number | null;
-  /** 0 before anybody has looked. */
+  /** When DNS last answered otherwise than the time before: since then the diagnosis stands. 0 before anybody has looked. */
   checked_at: number;
   created_at: number;
 }
@@ -56,6 +56,16 @@ export const saveDomainCheck = (
   tx.run('update sso_domains set diagnosis = ?, verified_at = ?, checked_at = ? where id = ?', [
     ...[check.diagnosis, check.verified_at, check.checked_at, id],
   ]);
+
+export const provenDomains = (db: Executor): Promise<SsoDomainRow[]> =>
+  db.all<SsoDomainRow>('select * from sso_domains where verified_at is not null order by id');
+
+/** Answers whether it was proven until now. */
+export const loseProof = async (tx: Executor, id: string, lost: { diagnosis: string; at: number }): Promise<boolean> =>
+  (await tx.run(
+    'update sso_domains set verified_at = null, diagnosis = ?, checked_at = ? where id = ? and verified_at is not null',
+    [lost.diagnosis, lost.at, id],
+  )) === 1;
 
 export const removeSsoDomain = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from sso_domains where id = ?', [id]);

@@ -28,3 +28,15 @@ export const setSubject = (tx: Executor, id: string, subject: string): Promise<n
 
 export const removeIdentity = (tx: Executor, connectionId: string, userId: string): Promise<number> =>
   tx.run('delete from sso_identities where connection_id = ? and user_id = ?', [connectionId, userId]);
+
+/** Whom the provider of a team knows, with their addresses in both forms. */
+export const peopleOfSso = (
+  db: Executor,
+  teamId: string,
+): Promise<{ user_id: string; email: string; email_key: string }[]> =>
+  db.all(
+    `select users.id as user_id, users.email, users.email_key from sso_connections c
+      join sso_identities i on i.connection_id = c.id join users on users.id = i.user_id
+      where c.team_id = ? order by users.id`,
+    [teamId],
+  );

@@ -15,6 +15,7 @@ import {
   SEALED_SSO_SECRETS,
   type ConnectionRow,
 } from '../sso-rows/index.ts';
+import { endWhatSsoBegan } from './end-what-it-began.ts';
 import { readIssuer } from './issuer.ts';
 import { presentConnection, START_PATH } from './present.ts';
 
@@ -35,7 +36,7 @@ export async function putSso(ctx: Ctx, named: string, input: PutSsoRequest) {
     const isSame = before?.issuer === issuer && before.client_id === input.client_id;
     const row = isSame ? changed(store, before, input) : made(store, teamId, { ...input, issuer });
     if (isSame) await changeConnection(tx, row.id, row);
-    else await replace(tx, before, row);
+    else await replace(tx, store, { before, row });
     if (row.enforced === 1) await mustBeReady(tx, store, row);
     return presentConnection(store, tx, row);
   });
@@ -47,6 +48,7 @@ export async function deleteSso(ctx: Ctx, named: string) {
     await lockAsOwner(tx, ctx);
     const row = await findConnection(tx, ctx.teamId);
     if (!row) throw noConnection();
+    await endWhatSsoBegan(tx, ctx.store, ctx.teamId, { by: 'user' });
     await removeConnection(tx, row.id);
     await removeSsoDomainsOf(tx, ctx.teamId);
     await endSsoSessions(tx, ctx.teamId);
@@ -88,7 +90,12 @@ const sealed = ({ secrets }: Store, secret: string, id: string): string =>
   secrets.seal(secret, SEALED_SSO_SECRETS.purpose, id);
 
 /** What another provider says of people is nothing that the former one has said. */
-async function replace(tx: Executor, before: ConnectionRow | undefined, row: ConnectionRow): Promise<void> {
+async function replace(
+  tx: Executor,
+  store: Store,
+  { before, row }: { before: ConnectionRow | undefined; row: ConnectionRow },
+): Promise<void> {
+  if (before) await endWhatSsoBegan(tx, store, row.team_id, { by: 'user' });
   if (before) await removeConnection(tx, before.id);
   if (before) await endSsoSessions(tx, row.team_id);
   await insertConnection(tx, row);

@@ -9,4 +9,5 @@ export { addSsoDomain, findOwnSsoDomain, PROOF_LABEL, removeSsoDomain, settleSso
 export { readProviderUrl } from './issuer.ts';
 export { stopEnforcingSso } from './last-way-out.ts';
 export { CALLBACK_PATH, presentSsoDomain, proofNameOf, redirectUriOf, START_PATH } from './present.ts';
+export { settleProvenDomain, takeSsoDomain } from './lose-domain.ts';
 export { unlinkTeamMember } from './unlink.ts';

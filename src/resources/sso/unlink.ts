@@ -4,6 +4,7 @@ import { findMember, lockPeople, mustBeOwnTeam, mustRule, presentMember } from '
 import { endSsoSessions } from '../session-rows/index.ts';
 import { findConnection, removeIdentity } from '../sso-rows/index.ts';
 import { noConnection } from './connection.ts';
+import { endWhatSsoBegan } from './end-what-it-began.ts';
 
 /** The next sign-in through the provider links the person anew, by the address. */
 export async function unlinkTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }) {
@@ -15,8 +16,10 @@ export async function unlinkTeamMember(ctx: Ctx, place: { teamId: string; member
     mustRule(caller.role, 'change', [member.role]);
     const connection = await findConnection(tx, ctx.teamId);
     if (!connection) throw noConnection();
-    await removeIdentity(tx, connection.id, member.user_id);
     await endSsoSessions(tx, ctx.teamId, member.user_id);
+    const isConcerned = ({ user_id: id }: { user_id: string }) => id === member.user_id;
+    await endWhatSsoBegan(tx, ctx.store, ctx.teamId, { isConcerned, by: 'user' });
+    await removeIdentity(tx, connection.id, member.user_id);
     return presentMember(member);
   });
 }

@@ -3,7 +3,7 @@ import { isUniqueViolation, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
-import { moveSession } from '../session-rows/index.ts';
+import { moveSession, mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
 import { isEnforced } from '../sso-rows/index.ts';
 import { slugOf } from './create-team.ts';
 import { presentTeam, presentTeams } from './present.ts';
@@ -13,12 +13,14 @@ import { findTeam, insertTeam, teamsOf } from './teams.store.ts';
 const OWNED_MAX = 20;
 
 export async function listOwnTeams({ store, actor }: UserCtx, page: Page) {
-  const { rows, hasMore } = await teamsOf(store.db, actor.userId, page);
+  const ssoTeamId = await ssoTeamOfSession(store.db, actor.sessionId);
+  const { rows, hasMore } = await teamsOf(store.db, { userId: actor.userId, ssoTeamId }, page);
   return { object: 'list' as const, has_more: hasMore, data: await presentTeams(store, rows) };
 }
 
 /** Whoever makes a team is its owner. It has no key yet: its people make the keys that they need. */
 export async function foundTeam(ctx: UserCtx, input: { name: string }): Promise<TeamObject> {
+  await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
   const name = readTeamName(input.name);
   const slug = slugOf(name);
   try {
@@ -66,6 +68,7 @@ export async function switchTeam({ store, actor }: UserCtx, id: string): Promise
   const row = await store.db.tx(async (tx) => {
     if (!(await findMemberByUser(tx, teamId, userId))) return undefined;
     if (await moveSession(tx, { sessionId, userId, teamId })) return findTeam(tx, teamId);
+    await mustHaveUsedPassword(tx, sessionId);
     if (await isEnforced(tx, teamId)) throw demandsSso(store.origin());
     return undefined;
   });

@@ -64,11 +64,12 @@ export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('
 /** The teams that a person is in. */
 export async function teamsOf(
   db: Executor,
-  userId: string,
+  { userId, ssoTeamId }: { userId: string; ssoTeamId: string | null },
   page: Page,
 ): Promise<{ rows: TeamRow[]; hasMore: boolean }> {
-  const sql = pageSql('teams', 'id in (select team_id from team_members where user_id = ?)', page);
-  return pageOf(await db.all<TeamRow>(sql, [userId, ...pageValues(page)]), page);
+  const [more, values] = ssoTeamId === null ? ['', []] : [' and id = ?', [ssoTeamId]];
+  const sql = pageSql('teams', `id in (select team_id from team_members where user_id = ?)${more}`, page);
+  return pageOf(await db.all<TeamRow>(sql, [userId, ...values, ...pageValues(page)]), page);
 }
 
 export const findTeam = (db: Executor, id: string): Promise<TeamRow | undefined> =>

@@ -40,6 +40,19 @@ describe('consent', () => {
     }
   });
 
+  it('names no host in its policy that would mean something there, also one that was registered before', async () => {
+    for (const uri of ["https://a';b.example/cb", 'https://a,b.example/cb', 'https://*.example/cb']) {
+      const old = await oauth.register();
+      const { db } = scene.app.world;
+      await db.run('update oauth_clients set redirect_uris = ? where client_id = ?', [
+        JSON.stringify([uri]),
+        old.clientId,
+      ]);
+      const { page } = await oauth.asked(owner, old, newVerifier(), { redirect_uri: uri });
+      expect(page.headers['content-security-policy']).toContain("form-action 'self' https:;");
+    }
+  });
+
   it('is answered once: of two presses at once, one is', async () => {
     for (let round = 0; round < scaled(3); round++) {
       const { visitor: browser, page } = await oauth.asked(owner, app, newVerifier());

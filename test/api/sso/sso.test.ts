@@ -132,7 +132,7 @@ describe('the connection', () => {
 });
 
 describe('domains', () => {
-  it('are proven by a TXT record, and stay so', async () => {
+  it('are proven by a TXT record, and stay so while it is away for a moment', async () => {
     const { team, owner, at } = await ownTeam();
     const domain = `${team.id}.example.com`;
     expect(refusal(await owner.call('POST', `${at}/domains`, { domain }))).toBe('404 not_found');
