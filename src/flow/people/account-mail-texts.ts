@@ -43,7 +43,7 @@ function partsOf(origin: string, mail: AccountMail): { subject: string; lines: s
           'You have one already, and nothing about it has changed. If that was you, sign in with the password you have, or',
           'choose a new one:',
           '',
-          `${origin}/reset-password`,
+          `${origin}/forgot-password`,
           '',
           'If it was not you, ignore this mail.',
         ],
@@ -116,7 +116,7 @@ function secondFactor(kind: FactorNotice, origin: string, occasion: string): { s
     '',
     'If you know nothing of it, choose a new password at once, and tell whoever runs this service:',
     '',
-    `${origin}/reset-password`,
+    `${origin}/forgot-password`,
   ];
   return { subject, lines };
 }
@@ -127,5 +127,5 @@ const changed = (origin: string, occasion: string, ended: string): string[] => [
   '',
   'If it was not you, choose a new one at once, and look at who has access to your mailbox:',
   '',
-  `${origin}/reset-password`,
+  `${origin}/forgot-password`,
 ];
