@@ -129,30 +129,38 @@ export async function printUsers(options: Options): Promise<void> {
 export const disableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
     ...{ action: 'user.disabled', change: disableUser },
-    tell: (address) => `${address} is disabled: every session has ended, and none begins.`,
+    tell: ({ email: address, invitations_withdrawn: withdrawn }) =>
+      `${address} is disabled: every session has ended, and none begins. Open invitations of theirs that were withdrawn: ${withdrawn}.`,
+    more: ({ invitations_withdrawn }) => ({ invitations_withdrawn }),
   });
 
 export const enableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
     ...{ action: 'user.enabled', change: enableUser },
-    tell: (address) => `${address} is enabled, and may sign in again.`,
+    tell: ({ email: address }) => `${address} is enabled, and may sign in again.`,
   });
 
 export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
     ...{ action: 'user.mfa_disabled', change: (store, address) => resetMfa(store, address, tellPerson) },
-    tell: (address) => `${address} signs in with the password alone now; every session has ended.`,
+    tell: ({ email: address }) => `${address} signs in with the password alone now; every session has ended.`,
   });
 
 type ChangeOptions = Options & { reason: string };
 
-interface Change {
+interface Change<Changed extends UserRow> {
   action: string;
-  change: (store: Store, email: string) => Promise<UserRow>;
-  tell: (address: string) => string;
+  change: (store: Store, email: string) => Promise<Changed>;
+  tell: (user: Changed) => string;
+  /** What is printed beside the user. */
+  more?: (user: Changed) => object;
 }
 
-async function change(email: string, { reason, ...options }: ChangeOptions, wanted: Change): Promise<void> {
+async function change<Changed extends UserRow>(
+  email: string,
+  { reason, ...options }: ChangeOptions,
+  wanted: Change<Changed>,
+): Promise<void> {
   const why = reason.trim();
   if (why === '' || why.length > REASON_CHARS_MAX || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(why)) {
     throw new OperatorFault(`--reason must be one line of 1 to ${REASON_CHARS_MAX} characters`, 'usage');
@@ -165,7 +173,7 @@ async function change(email: string, { reason, ...options }: ChangeOptions, want
   const user = await whereListed('rasket users list', options, () =>
     withStore(readConfig(options), dataFolder(options), (store) => wanted.change(store, email), { audit }),
   );
-  console.log(options.json ? JSON.stringify(shown(user)) : wanted.tell(user.email));
+  console.log(options.json ? JSON.stringify({ ...shown(user), ...wanted.more?.(user) }) : wanted.tell(user));
 }
 
 const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
