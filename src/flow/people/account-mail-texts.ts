@@ -30,8 +30,8 @@ function partsOf(origin: string, mail: AccountMail): { subject: string; lines: s
           '',
           `${origin}/verify-email?token=${mail.token}`,
           '',
-          'The account gets the password that was chosen with that request. If it was not yours, do not open the link;',
-          'without it there is no account.',
+          'In the browser in which it was asked for, the account gets the password that was chosen there; in every other you',
+          'choose one. If it was not you, do not open the link; without it there is no account.',
         ],
       };
     case 'exists':
