@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tell } from '../../../src/resources/accounts/index.ts';
-import { resetMfa } from '../../../src/resources/mfa/index.ts';
 import { endAllTokens } from '../../../src/resources/oauth/index.ts';
 import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
-import type { ApiAnswer } from '../../rig/api.ts';
 import { answerIn, newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
-import { codeFor } from '../../rig/page-people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -242,42 +238,6 @@ describe('what a token reaches', () => {
     expect((await newestGrant()).revoked_reason).toBe('operator');
     const again = await people.session(person, team.id);
     expect((await oauth.exchange(app, await oauth.codeFor(again, app, verifier), verifier)).status).toBe(200);
-  });
-
-  /** Switches the second factor on, and answers the status of the last step. */
-  async function switchOn(person: Person): Promise<ApiAnswer> {
-    const { secret } = (await person.call('POST', '/auth/mfa/enrol')).body;
-    const code = codeFor(scene, secret);
-    return person.call('POST', '/auth/mfa/confirm', { code });
-  }
-
-  it.each<[string, (person: Person) => Promise<unknown>, string]>([
-    ['changes the password', (person) => person.call('POST', '/auth/password', { password: 'a new password' }), 'user'],
-    ['signs out everywhere', (person) => person.call('POST', '/auth/logout', { all: true }), 'user'],
-    ['switches the second factor on', switchOn, 'user'],
-    [
-      'loses the second factor by the operator',
-      async ({ userId, email }) => {
-        await scene.app.world.db.run('update users set mfa_enabled_at = 1 where id = ?', [userId]);
-        return resetMfa(scene.app.world, email, tell);
-      },
-      'operator',
-    ],
-  ])('ends when its person %s', async (_what, act, reason) => {
-    const person = await people.person({ team, role: 'owner' });
-    const tokens = await oauth.letIn(person, app);
-    const done = await act(person);
-    expect(done).toMatchObject(reason === 'operator' ? { mfa_enabled_at: null } : { status: 200 });
-    expect(await call(tokens.access_token)).toMatchObject(NOT_VALID);
-    expect((await oauth.refresh(app, tokens.refresh_token)).body.error).toBe('invalid_grant');
-    expect((await newestGrant()).revoked_reason).toBe(reason);
-  });
-
-  it('stays when its person signs out in one place', async () => {
-    const person = await people.person({ team, role: 'owner' });
-    const tokens = await oauth.letIn(person, app);
-    expect((await person.call('POST', '/auth/logout', {})).status).toBe(200);
-    expect((await call(tokens.access_token)).status).toBe(200);
   });
 
   it('of a restored copy is nothing, and its app asks again', async () => {
