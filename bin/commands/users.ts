@@ -129,20 +129,22 @@ export async function printUsers(options: Options): Promise<void> {
 export const disableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
     ...{ action: 'user.disabled', change: disableUser },
-    tell: (address) => `${address} is disabled: every session has ended, and none begins.`,
+    tell: ({ email: address, invitations_withdrawn: withdrawn }) =>
+      `${address} is disabled: every session has ended, and none begins. Open invitations of theirs that were withdrawn: ${withdrawn}.`,
+    more: ({ invitations_withdrawn }) => ({ invitations_withdrawn }),
     warn: warnOfLastWayIn,
   });
 
 export const enableNamedUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
     ...{ action: 'user.enabled', change: enableUser },
-    tell: (address) => `${address} is enabled, and may sign in again.`,
+    tell: ({ email: address }) => `${address} is enabled, and may sign in again.`,
   });
 
 export const disableMfaOfUser = (email: string, options: ChangeOptions): Promise<void> =>
   change(email, options, {
     ...{ action: 'user.mfa_disabled', change: (store, address) => resetMfa(store, address, tellPerson) },
-    tell: (address) => `${address} signs in with the password alone now; every session has ended.`,
+    tell: ({ email: address }) => `${address} signs in with the password alone now; every session has ended.`,
   });
 
 /** Not refused: whoever must be kept out is kept out first. */
@@ -154,15 +156,21 @@ const warnOfLastWayIn = async ({ db }: Store, { id }: UserRow): Promise<string[]
 
 type ChangeOptions = Options & { reason: string };
 
-interface Change {
+interface Change<Changed extends UserRow> {
   action: string;
-  change: (store: Store, email: string) => Promise<UserRow>;
-  tell: (address: string) => string;
+  change: (store: Store, email: string) => Promise<Changed>;
+  tell: (user: Changed) => string;
+  /** What is printed beside the user. */
+  more?: (user: Changed) => object;
   /** What the operator has to know of what it leads to. */
   warn?: (store: Store, user: UserRow) => Promise<string[]>;
 }
 
-async function change(email: string, { reason, ...options }: ChangeOptions, wanted: Change): Promise<void> {
+async function change<Changed extends UserRow>(
+  email: string,
+  { reason, ...options }: ChangeOptions,
+  wanted: Change<Changed>,
+): Promise<void> {
   const why = reason.trim();
   if (why === '' || why.length > REASON_CHARS_MAX || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(why)) {
     throw new OperatorFault(`--reason must be one line of 1 to ${REASON_CHARS_MAX} characters`, 'usage');
@@ -179,7 +187,7 @@ async function change(email: string, { reason, ...options }: ChangeOptions, want
   const { row, warnings } = await whereListed('rasket users list', options, () =>
     withStore(readConfig(options), dataFolder(options), make, { audit }),
   );
-  console.log(options.json ? JSON.stringify(shown(row)) : wanted.tell(row.email));
+  console.log(options.json ? JSON.stringify({ ...shown(row), ...wanted.more?.(row) }) : wanted.tell(row));
   for (const warning of warnings) console.error(clean(warning));
 }
 

@@ -64,7 +64,8 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
   });
   expect(await users('disable', '--reason', 'left the company')).toMatchObject({
     code: 0,
-    stdout: 'ada@example.com is disabled: every session has ended, and none begins.\n',
+    stdout:
+      'ada@example.com is disabled: every session has ended, and none begins. Open invitations of theirs that were withdrawn: 0.\n',
   });
   expect(await logIn()).toBe(403);
   const again = await users('disable', '--reason', 'left the company');

@@ -40,6 +40,25 @@ describe('signing up', () => {
     expect((await signIn(visitor, 'new@people.example')).heading).toBe('Your account');
   });
 
+  it('by a stranger begins no account with their password: the owner of the mailbox chooses it', async () => {
+    const email = 'invited@people.example';
+    const stranger = new PageVisitor(scene);
+    const planted = { email, password: 'planted by a stranger' };
+    await stranger.send(await stranger.open('/sign-up'), 'Make an account', planted);
+    const link = `/verify-email?token=${await verification()}`;
+    const owner = new PageVisitor(scene);
+    const begun = async () => owner.follow(owner.send(await owner.follow(owner.open(link)), 'Yes, begin my account'));
+    expect((await begun()).heading).toBe('Choose a new password');
+    // Whoever closed that page opens the link again.
+    const choosing = await begun();
+    expect(choosing.text).toContain('has no password yet');
+    expect((await signIn(stranger, email, planted.password)).status).toBe(422);
+    const done = await owner.follow(owner.send(choosing, 'Set the new password', { password: PASSWORD }));
+    expect(done.text).toContain('Your new password is set');
+    expect((await signIn(owner, email)).heading).toBe('Your account');
+    expect((await begun()).heading).not.toBe('Choose a new password');
+  });
+
   it('is answered alike for an address that has an account', async () => {
     const { email } = await accountOf(scene);
     const visitor = new PageVisitor(scene);

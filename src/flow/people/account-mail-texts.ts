@@ -30,8 +30,8 @@ function partsOf(origin: string, mail: AccountMail): { subject: string; lines: s
           '',
           `${origin}/verify-email?token=${mail.token}`,
           '',
-          'The account gets the password that was chosen with that request. If it was not yours, do not open the link;',
-          'without it there is no account.',
+          'In the browser in which it was asked for, the account gets the password that was chosen there; in every other you',
+          'choose one. If it was not you, do not open the link; without it there is no account.',
         ],
       };
     case 'exists':
@@ -43,7 +43,7 @@ function partsOf(origin: string, mail: AccountMail): { subject: string; lines: s
           'You have one already, and nothing about it has changed. If that was you, sign in with the password you have, or',
           'choose a new one:',
           '',
-          `${origin}/reset-password`,
+          `${origin}/forgot-password`,
           '',
           'If it was not you, ignore this mail.',
         ],
@@ -118,7 +118,7 @@ function secondFactor(kind: FactorNotice, origin: string, occasion: string): { s
     '',
     'If you know nothing of it, choose a new password at once, and tell whoever runs this service:',
     '',
-    `${origin}/reset-password`,
+    `${origin}/forgot-password`,
   ];
   return { subject, lines };
 }
@@ -129,7 +129,7 @@ const changed = (origin: string, occasion: string, ended: string): string[] => [
   '',
   'If it was not you, choose a new one at once, and look at who has access to your mailbox:',
   '',
-  `${origin}/reset-password`,
+  `${origin}/forgot-password`,
 ];
 
 const shutOut = (origin: string, occasion: string): string[] => [

@@ -37,7 +37,8 @@ export const resetPasswordPage: PeoplePage = {
     const led = takeToken(ctx, visit, 'reset', '/reset-password');
     if (led) return led;
     const token = keptToken(ctx, 'reset');
-    return token === undefined ? deadReset() : showReset(token);
+    if (token === undefined) return deadReset();
+    return visit.query.get('said') === 'verified' ? showReset(token, undefined, FIRST) : showReset(token);
   },
   async post(ctx, { form }) {
     const [token, password] = [form.get('token') ?? '', form.get('password') ?? ''];
@@ -51,14 +52,21 @@ export const resetPasswordPage: PeoplePage = {
   },
 };
 
-const showReset = (token: string, fault?: Refusal): Shown =>
+const FIRST =
+  'Your address is verified, and your account has no password yet: the one that was chosen when it was asked for counts only in the browser in which that was done. Choose yours.';
+
+const showReset = (
+  token: string,
+  fault?: Refusal,
+  says = 'You are signed out everywhere with it. A second factor stays as it is.',
+): Shown =>
   showForm(
     'Choose a new password',
     {
       ...{ action: '/reset-password', submit: 'Set the new password', hidden: { token } },
       ...{ fields: [newPasswordField], fault },
     },
-    { above: '<p>You are signed out everywhere with it. A second factor stays as it is.</p>' },
+    { above: `<p>${says}</p>` },
   );
 
 const deadReset = (): Shown =>

@@ -1,6 +1,7 @@
 import { Refusal } from '../../platform/refusal/index.ts';
+import { firstPasswordToken } from '../../resources/accounts/index.ts';
 import { attempt, renderForm, renderLink, renderLinks, showForm } from './elements.ts';
-import { forgetToken, keptToken, takeToken } from './link-token.ts';
+import { forgetToken, keepToken, keptToken, takeToken } from './link-token.ts';
 import type { PeoplePage, Shown } from './page.ts';
 import { newPasswordField, deadLink, mailedPage } from './mailed.ts';
 
@@ -65,13 +66,14 @@ export const verifyEmailPage: PeoplePage = {
     return token === undefined ? dead() : verifyForm(token);
   },
   async post(ctx, { form }) {
-    const done = await attempt(ctx.call('verifyEmail', { body: { token: form.get('token') ?? '' } }));
-    if (!(done instanceof Refusal)) {
-      forgetToken(ctx, 'verify');
-      return { to: '/sign-in?said=verified' };
-    }
-    if (done.status === 404 || done.status === 400) return dead();
-    return verifyForm(form.get('token') ?? '', done);
+    const token = form.get('token') ?? '';
+    const done = await attempt(ctx.call('verifyEmail', { body: { token } }));
+    if (done instanceof Refusal) return done.status === 404 || done.status === 400 ? dead() : verifyForm(token, done);
+    forgetToken(ctx, 'verify');
+    const choosing = done.has_password ? undefined : await firstPasswordToken(ctx.store, token);
+    if (choosing === undefined) return { to: '/sign-in?said=verified' };
+    keepToken(ctx, 'reset', choosing);
+    return { to: '/reset-password?said=verified' };
   },
 };
 

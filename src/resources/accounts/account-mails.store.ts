@@ -40,11 +40,14 @@ export const noteAccountNoticeMailed = (
 export const removeAccountNoticesBefore = (db: Executor, before: number): Promise<number> =>
   db.run('delete from account_notices where created_at < ? and id < ?', [before, firstIdAt(before)]);
 
-/** How many mails that anybody may ask for an address was given since. */
-export async function countMailsAskedFor(db: Executor, emailKey: string, since: number): Promise<number> {
-  const counted = (table: string): string => `(select count(*) from ${table} where email_key = ? and admitted_at > ?)`;
-  const sql = `select ${counted('sign_ups')} + ${counted('password_resets')} as n`;
-  return Number((await db.get<{ n: number }>(sql, [emailKey, since, emailKey, since]))?.n);
+/** How many mails of one kind, which anybody may ask for, an address was given since. */
+export async function countMailsAskedFor(
+  db: Executor,
+  table: 'sign_ups' | 'password_resets',
+  { emailKey, since }: { emailKey: string; since: number },
+): Promise<number> {
+  const sql = `select count(*) as n from ${table} where email_key = ? and admitted_at > ?`;
+  return Number((await db.get<{ n: number }>(sql, [emailKey, since]))?.n);
 }
 
 export interface SendingDomain {

@@ -1,7 +1,8 @@
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { hashPassword, isPassword } from '../../platform/secrets/index.ts';
 import type { UserCtx } from '../access/index.ts';
-import { endOtherSessionsOf } from '../session-rows/index.ts';
+import { revokeGrantsOfUser } from '../oauth/index.ts';
+import { endOtherSessionsOf, mustBeBrowser } from '../session-rows/index.ts';
 import { beginAttempt, forgiveAttempt, settleAttempt } from '../sessions/index.ts';
 import { findUser, lockUser, setPassword, type UserRow } from '../users/index.ts';
 import { endPasswordResetsOf, lockPasswordResetsOf } from './password-resets.store.ts';
@@ -12,6 +13,7 @@ export async function changePassword(
   { current_password: current, password }: { current_password?: string; password: string },
 ) {
   const { store, actor, browser } = ctx;
+  await mustBeBrowser(store.db, actor.sessionId);
   const user = await findUser(store.db, actor.userId);
   if (!user) throw notFound('User');
   await mustKnowPassword(ctx, user, current);
@@ -21,6 +23,8 @@ export async function changePassword(
     if ((await lockUser(tx, user.id))?.password_hash !== user.password_hash) throw replaced();
     await setPassword(tx, user.id, passwordHash);
     await endOtherSessionsOf(tx, { userId: user.id, sessionId: actor.sessionId });
+    // Whoever had the old password may have let an app in.
+    await revokeGrantsOfUser(tx, user.id, { at: store.clock.now(), reason: 'user' });
     await lockPasswordResetsOf(tx, user.email_key);
     await endPasswordResetsOf(tx, user.email_key);
     await tell(tx, store, { userId: user.id, kind: 'password_changed', address: browser.address });

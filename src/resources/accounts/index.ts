@@ -19,4 +19,4 @@ export { noteResetMailed, whatToTell, whoseReset } from './settle-mails.ts';
 export { signUp } from './sign-up.ts';
 export { signUpByInvitation } from './sign-up-by-invitation.ts';
 export { noteSignUpMailed, unmailedSignUps, type SignUpRow } from './sign-ups.store.ts';
-export { verifyEmail } from './verify-email.ts';
+export { firstPasswordToken, verifyEmail } from './verify-email.ts';

@@ -45,10 +45,11 @@ export async function requestPasswordReset({ store, browser, requestId }: Nobody
   return { object: 'password_reset' as const, requested: true as const };
 }
 
-/** A link for the operator to hand over, of an account that there is; no mail is sent. */
+/** A link that is handed over in another way, of an account that there is; no mail is sent. */
 export async function makePasswordReset(
   store: Store,
   email: string,
+  why = 'handed over by the operator',
 ): Promise<{ user: UserRow; token: string; expiresAt: string }> {
   const user = await findUserByEmailKey(store.db, emailKeyOf(email));
   if (!user) throw notFound('User');
@@ -56,7 +57,7 @@ export async function makePasswordReset(
     ...newReset(store, user.email_key),
     user_id: user.id,
     mailed_at: store.clock.now(),
-    fault: 'handed over by the operator',
+    fault: why,
   };
   await store.db.tx((tx) => insertPasswordReset(tx, row));
   return { user, token: resetTokens.make(store.secrets, row.id), expiresAt: isoTime(row.expires_at) };

@@ -11,10 +11,31 @@ import {
   removePasswordReset,
   type PasswordResetRow,
 } from './password-resets.store.ts';
-import { admitSignUp, isInvited, lockSignUpsOf, removeSignUp, type SignUpRow } from './sign-ups.store.ts';
+import {
+  admitSignUp,
+  isInvited,
+  lockSignUpsOf,
+  removeSignUp,
+  type Admission,
+  type SignUpRow,
+} from './sign-ups.store.ts';
 
 const HOUR_MS = 3_600_000;
 const MAILS_PER_HOUR = 3;
+
+interface MailKind {
+  table: 'sign_ups' | 'password_resets';
+  lock(tx: Executor, emailKey: string): Promise<Admission[]>;
+  admit(tx: Executor, id: string, at: number): Promise<number>;
+}
+
+/**
+ * Each kind is counted for itself: whoever signs up in somebody's name uses up none of their new passwords. Whoever asks for those
+ * too does not shut the owner out: each of the 3 mails has a link that works as long as the mail is counted, and it is the owner
+ * who reads them.
+ */
+const SIGN_UPS: MailKind = { table: 'sign_ups', lock: lockSignUpsOf, admit: admitSignUp };
+const RESETS: MailKind = { table: 'password_resets', lock: lockPasswordResetsOf, admit: admitPasswordReset };
 
 /** What the person who asked for an account is to be told; undefined for nothing, and then the request is gone. */
 export async function whatToTell(
@@ -25,7 +46,7 @@ export async function whatToTell(
   const user = await findUserByEmailKey(db, row.email_key);
   const { sign_up: mode } = config.accounts;
   const may = mode === 'open' || (mode === 'invitation' && (await isInvited(db, row.email_key, clock.now())));
-  if ((user ?? may) && (await isAdmitted(store, row, (tx, at) => admitSignUp(tx, row.id, at)))) {
+  if ((user ?? may) && (await isAdmitted(store, row, SIGN_UPS))) {
     // To the mailbox of the account: the address may be written so that it is a stranger's.
     return user ? { kind: 'exists', to: user.email } : { kind: 'verify', to: row.email };
   }
@@ -36,24 +57,25 @@ export async function whatToTell(
 /** The account that a request for a new password is about; undefined where it gets no mail, and then the request is gone. */
 export async function whoseReset(store: Store, row: PasswordResetRow): Promise<UserRow | undefined> {
   const user = await findUserByEmailKey(store.db, row.email_key);
-  if (user && (await isAdmitted(store, row, (tx, at) => admitPasswordReset(tx, row.id, at)))) return user;
+  if (user && (await isAdmitted(store, row, RESETS))) return user;
   await removePasswordReset(store.db, row.id);
   return undefined;
 }
 
-/** Whether an address may have one more mail. Requests for it are looked at one after the other, also by several processes. */
+/** Whether an address may have one more mail of a kind. Its requests are looked at one after the other, also by several processes. */
 function isAdmitted(
   { db, clock }: Store,
   row: { id: string; email_key: string },
-  admit: (tx: Executor, at: number) => Promise<number>,
+  { table, lock, admit }: MailKind,
 ): Promise<boolean> {
   const now = clock.now();
   return db.tx(async (tx) => {
-    const all = [...(await lockSignUpsOf(tx, row.email_key)), ...(await lockPasswordResetsOf(tx, row.email_key))];
+    const all = await lock(tx, row.email_key);
     // Decided before, and not mailed yet; or by another process just now.
     if ((all.find(({ id }) => id === row.id)?.admitted_at ?? null) !== null) return true;
-    if ((await countMailsAskedFor(tx, row.email_key, now - HOUR_MS)) >= MAILS_PER_HOUR) return false;
-    return (await admit(tx, now)) === 1;
+    const counted = await countMailsAskedFor(tx, table, { emailKey: row.email_key, since: now - HOUR_MS });
+    if (counted >= MAILS_PER_HOUR) return false;
+    return (await admit(tx, row.id, now)) === 1;
   });
 }
 

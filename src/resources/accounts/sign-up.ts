@@ -4,9 +4,10 @@ import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { countRequest } from '../sessions/index.ts';
 import { emailKeyOf, presentUser, readUserEmail } from '../users/index.ts';
-import { verificationTokens } from './account-tokens.ts';
+import { signUpTokens, verificationTokens } from './account-tokens.ts';
 import { insertSignUp } from './sign-ups.store.ts';
 
+export const SIGN_UP_COOKIE = 'rasket_signup';
 const LIFE_MS = 3 * 24 * 3_600_000;
 
 /**
@@ -37,6 +38,7 @@ export async function signUp(
     },
   };
   await store.db.tx((tx) => insertSignUp(tx, row));
+  browser.keep(SIGN_UP_COOKIE, signUpTokens.make(store.secrets, id), LIFE_MS / 1000);
   return presentUser({ ...row, email_verified_at: null, mfa_enabled_at: null, disabled_at: null });
 }
 

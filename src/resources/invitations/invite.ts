@@ -8,6 +8,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { lockTeam, type Ctx } from '../access/index.ts';
 import { noticeDomain } from '../domains/index.ts';
 import { findMemberByEmail, lockPeople, mustBeOwnTeam, mustRule } from '../members/index.ts';
+import { countInvitation } from '../sessions/index.ts';
 import { emailKeyOf } from '../users/index.ts';
 import { invitationToken } from './invitation-token.ts';
 import {
@@ -33,6 +34,7 @@ export async function createInvitation(ctx: Ctx, named: string, input: { email: 
     mustRule(caller.role, 'invite', [row.role]);
     await mustHaveDomain(tx, row.team_id);
     await insertOpen(tx, { ...row, invited_by: caller.userId });
+    await countInvitation(tx, { teamId: row.team_id, emailKey: row.email_key, now: row.created_at });
     const inviter = ctx.actor.kind === 'session' ? ctx.actor.name : null;
     return present({ ...row, inviter }, row.created_at);
   });

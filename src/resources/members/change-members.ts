@@ -8,8 +8,8 @@ import { endSessionsInTeam, endSsoSessions } from '../session-rows/index.ts';
 import { findConnection, identityOfUser, insertIdentity, isEnforced } from '../sso-rows/index.ts';
 import {
   countExemptOwners,
-  countOwners,
   findMember,
+  hasOtherOwner,
   removeMemberRow,
   setExempt,
   setRole,
@@ -68,10 +68,10 @@ export async function removeTeamMember(ctx: Ctx, place: { teamId: string; member
 }
 
 /** The team is locked: of two owners who step down at once, the second one is the last. */
-async function mustNotBeLastOwner(tx: Executor, { team_id: teamId }: MemberRow): Promise<void> {
-  if ((await countOwners(tx, teamId)) > 1) return;
+async function mustNotBeLastOwner(tx: Executor, member: MemberRow): Promise<void> {
+  if (await hasOtherOwner(tx, member)) return;
   throw refuse('resource_locked', {
-    say: 'This is the last owner of the team; make another person an owner first.',
+    say: 'This is the last owner of the team who can sign in; make another person an owner first.',
   });
 }
 

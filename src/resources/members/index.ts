@@ -19,4 +19,5 @@ export {
 } from './members.store.ts';
 export { lockPeople, mustBeOwnTeam } from './own-team.ts';
 export { getTeamMember, listMembers, listTeamMembers, presentMember } from './read-members.ts';
+export { withdrawAllInvitationsOf } from './sent-invitations.store.ts';
 export { mustRule, ROLE_RULES, type PeopleAct } from './role-rules.ts';

@@ -58,10 +58,11 @@ export const findMemberByUser = (db: Executor, teamId: string, userId: string): 
 export const findMemberByEmail = (db: Executor, teamId: string, emailKey: string): Promise<MemberRow | undefined> =>
   db.get<MemberRow>(`${ONE} where m.team_id = ? and u.email_key = ?`, [teamId, emailKey]);
 
-/** Right only while the team is locked. */
-export async function countOwners(tx: Executor, teamId: string): Promise<number> {
-  const sql = "select count(*) as n from team_members where team_id = ? and role = 'owner'";
-  return Number((await tx.get<{ n: number }>(sql, [teamId]))?.n);
+/** Whether somebody else owns the team who can sign in; right only while the team is locked. */
+export async function hasOtherOwner(tx: Executor, { team_id: teamId, id }: MembershipRow): Promise<boolean> {
+  const sql = `select 1 as found from team_members m join users u on u.id = m.user_id
+    where m.team_id = ? and m.role = 'owner' and m.id <> ? and u.disabled_at is null limit 1`;
+  return (await tx.get(sql, [teamId, id])) !== undefined;
 }
 
 /** Those who can sign in with a password although single sign-on is enforced; right only while the team is locked. */

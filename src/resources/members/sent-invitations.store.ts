@@ -16,6 +16,10 @@ export function withdrawInvitationsOf(
   return tx.run(sql, [teamId, userId, gone.value]);
 }
 
+/** The open ones that a person has sent in all teams; answers how many there were. */
+export const withdrawAllInvitationsOf = (tx: Executor, userId: string): Promise<number> =>
+  tx.run('delete from team_invitations where invited_by = ? and accepted_at is null', [userId]);
+
 /** The open ones to a person who is, or was, in the team. */
 export const withdrawInvitationsTo = (
   tx: Executor,

@@ -1,7 +1,8 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import { invalidField, refuse } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
-import { endOtherSessionsOf } from '../session-rows/index.ts';
+import { revokeGrantsOfUser } from '../oauth/index.ts';
+import { endOtherSessionsOf, mustBeBrowser } from '../session-rows/index.ts';
 import { lockUser, setMfaEnabled, type UserRow } from '../users/index.ts';
 import { isPending } from './enrol-mfa.ts';
 import { countEntry, mustBePassword, mustSpend, readAppCode, settleEntries } from './entries.ts';
@@ -9,10 +10,11 @@ import { confirmSecret, replaceRecoveryHashes, secretOf } from './mfa.store.ts';
 import { auditedAs, ownUser, type Tell } from './own-mfa.ts';
 import { hashOfRecoveryCode, newRecoveryCodes } from './recovery-code.ts';
 
-/** Sessions that began with the password alone end, but for this one. */
+/** Sessions that began with the password alone end, but for this one; and what apps were let in to do by such a session. */
 export async function confirmMfa(ctx: UserCtx, { code, password }: { code: string; password?: string }, tell: Tell) {
   const { store, actor, browser } = ctx;
   const { db, clock } = store;
+  await mustBeBrowser(db, actor.sessionId);
   const entry = readAppCode(code);
   const user = await ownUser(ctx);
   const secret = await secretOf(db, user.id);
@@ -33,6 +35,7 @@ export async function confirmMfa(ctx: UserCtx, { code, password }: { code: strin
     await replaceRecoveryHashes(tx, user.id, codes.map(hashOfRecoveryCode));
     await settleEntries(tx, user.id, 'code');
     await endOtherSessionsOf(tx, actor);
+    await revokeGrantsOfUser(tx, user.id, { at, reason: 'user' });
     await tell(tx, store, { userId: user.id, kind: 'mfa_enabled', address: browser.address });
   });
   return { object: 'mfa' as const, enabled: true as const, enabled_at: isoTime(at), recovery_codes: codes };

@@ -1,7 +1,8 @@
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { UserCtx } from '../access/index.ts';
-import { endSessionsOf } from '../session-rows/index.ts';
+import { revokeGrantsOfUser } from '../oauth/index.ts';
+import { endSessionsOf, mustBeBrowser } from '../session-rows/index.ts';
 import { findNamedUser, lockUser, setMfaEnabled, type UserRow } from '../users/index.ts';
 import { countEntry, mustSpend, readEitherCode } from './entries.ts';
 import { removeFactors } from './mfa.store.ts';
@@ -9,6 +10,7 @@ import { auditedAs, ownSecret, type Tell } from './own-mfa.ts';
 
 export async function disableMfa(ctx: UserCtx, { code }: { code: string }, tell: Tell) {
   const { store, actor, browser } = ctx;
+  await mustBeBrowser(store.db, actor.sessionId);
   const entry = readEitherCode(code);
   const secret = await ownSecret(ctx);
   await store.db.tx((tx) => countEntry(tx, actor.userId, entry.kind, store.clock.now()));
@@ -23,7 +25,7 @@ export async function disableMfa(ctx: UserCtx, { code }: { code: string }, tell:
   return { object: 'mfa' as const, enabled: false as const, enabled_at: null };
 }
 
-/** By the operator, for a person who has lost everything. Whoever is signed in as that person is signed out. */
+/** By the operator, for a person who has lost everything. Whoever is signed in as that person is signed out, apps too. */
 export async function resetMfa(store: Store, email: string, tell: Tell): Promise<UserRow> {
   const { id } = await findNamedUser(store.db, email);
   return store.db.tx(async (tx) => {
@@ -35,6 +37,7 @@ export async function resetMfa(store: Store, email: string, tell: Tell): Promise
     await removeFactors(tx, id);
     await setMfaEnabled(tx, id, null);
     await endSessionsOf(tx, id);
+    await revokeGrantsOfUser(tx, id, { at: store.clock.now(), reason: 'operator' });
     await tell(tx, store, { userId: id, kind: 'mfa_reset', address: null });
     return { ...user, mfa_enabled_at: null };
   });

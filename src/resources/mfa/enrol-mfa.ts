@@ -2,6 +2,7 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { randomSecret } from '../../platform/secrets/index.ts';
 import { base32, otpauthUrl } from '../../protocol/totp/index.ts';
 import type { UserCtx } from '../access/index.ts';
+import { mustBeBrowser } from '../session-rows/index.ts';
 import { lockUser } from '../users/index.ts';
 import { replaceSecret, SEALED_MFA_SECRETS, type SecretRow } from './mfa.store.ts';
 
@@ -14,6 +15,7 @@ export const isPending = (secret: SecretRow | undefined, now: number): secret is
 
 export async function enrolMfa({ store, actor }: UserCtx) {
   const { db, clock, ids, secrets } = store;
+  await mustBeBrowser(db, actor.sessionId);
   const secret = randomSecret(SECRET_BYTES);
   const [id, now] = [ids.uuid(), clock.now()];
   const sealed = secrets.seal(base32(secret), SEALED_MFA_SECRETS.purpose, id);

@@ -1,4 +1,5 @@
 import type { UserCtx } from '../access/index.ts';
+import { mustBeBrowser } from '../session-rows/index.ts';
 import { lockUser } from '../users/index.ts';
 import { countEntry, mustSpend, readAppCode, settleEntries } from './entries.ts';
 import { replaceRecoveryHashes } from './mfa.store.ts';
@@ -7,6 +8,7 @@ import { hashOfRecoveryCode, newRecoveryCodes } from './recovery-code.ts';
 
 export async function replaceRecoveryCodes(ctx: UserCtx, { code }: { code: string }, tell: Tell) {
   const { store, actor, browser } = ctx;
+  await mustBeBrowser(store.db, actor.sessionId);
   const entry = readAppCode(code);
   const secret = await ownSecret(ctx);
   await store.db.tx((tx) => countEntry(tx, actor.userId, 'code', store.clock.now()));

@@ -3,6 +3,7 @@
  * what it was opened with there. Sessions begin in `sessions`; members and teams end and move them.
  */
 export { mustHaveUsedPassword } from './by-password.ts';
+export { mustBeBrowser } from './must-be-browser.ts';
 export {
   copySession,
   endAllSessions,

@@ -24,5 +24,12 @@ export const uncountAttempt = (tx: Executor, party: string): Promise<number> =>
 export const forgetAttempts = (tx: Executor, party: string): Promise<number> =>
   tx.run('delete from sign_in_attempts where party = ?', [party]);
 
-export const removeAttemptsBefore = (db: Executor, before: number): Promise<number> =>
-  db.run('delete from sign_in_attempts where since <= ?', [before]);
+/** Parties whose name begins with `kept` are counted for longer: those go that are before `keptFrom`. */
+export const removeAttemptsBefore = (
+  db: Executor,
+  before: number,
+  { kept, keptFrom }: { kept: string; keptFrom: number },
+): Promise<number> =>
+  db.run('delete from sign_in_attempts where since <= ? and (since <= ? or party not like ?)', [
+    ...[before, keptFrom, `${kept}%`],
+  ]);

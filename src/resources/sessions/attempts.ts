@@ -4,7 +4,7 @@ import { clientKey } from '../../platform/network/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Browser } from '../access/index.ts';
-import { countAttempt, forgetAttempts, uncountAttempt } from './attempts.store.ts';
+import { countAttempt, forgetAttempts, removeAttemptsBefore, uncountAttempt } from './attempts.store.ts';
 import { knownBrowser } from './known-browser.ts';
 
 export const ATTEMPTS_MS = 15 * 60_000;
@@ -54,6 +54,33 @@ export const countRequest = (
     what: 'Too many requests were made for this address, or from yours',
   });
 
+const INVITATION = 'invitation ';
+const INVITATIONS_MS = 24 * 3_600_000;
+const INVITATION_LIMITS = [
+  { of: 'address', max: 3, ms: INVITATIONS_MS, say: 'This team has invited this address 3 times within a day' },
+  // A department may be invited in one go.
+  { of: 'team', max: 50, ms: 3_600_000, say: 'This team has sent 50 invitations within an hour' },
+] as const;
+
+/**
+ * Counts an invitation of a team, withdrawn or not: each mails a stranger. In the transaction that makes it and behind the lock of
+ * the team; what is refused is counted for nothing.
+ */
+export async function countInvitation(
+  tx: Executor,
+  { teamId, emailKey, now }: { teamId: string; emailKey: string; now: number },
+): Promise<void> {
+  for (const { of, max, ms, say } of INVITATION_LIMITS) {
+    const party = `${INVITATION}${hashOf(of === 'address' ? `${teamId} ${emailKey}` : teamId)}`;
+    const { failures, since } = await countAttempt(tx, party, { now, from: now - ms });
+    if (failures > max) throw tooMany(say, since + ms - now);
+  }
+}
+
+/** What limits nothing any more. */
+export const forgetOldAttempts = (db: Executor, now: number): Promise<number> =>
+  removeAttemptsBefore(db, now - ATTEMPTS_MS, { kept: INVITATION, keptFrom: now - INVITATIONS_MS });
+
 /** Of an account whose password is a new one; `address` is from where that was done. */
 export async function forgetAttemptsAt(tx: Executor, emailKey: string, address: string): Promise<void> {
   const { both, account } = partiesOf('', emailKey, address);
@@ -87,8 +114,12 @@ async function countWithin(
     return undefined;
   });
   if (over === undefined) return;
-  const retryAfterSeconds = Math.max(1, Math.ceil((over + ATTEMPTS_MS - now) / 1000));
-  throw refuse('rate_limit_exceeded', { say: `${what}. Try again in ${retryAfterSeconds} s.`, retryAfterSeconds });
+  throw tooMany(what, over + ATTEMPTS_MS - now);
+}
+
+function tooMany(what: string, waitMs: number) {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return refuse('rate_limit_exceeded', { say: `${what}. Try again in ${retryAfterSeconds} s.`, retryAfterSeconds });
 }
 
 /** The attempt succeeded. */

@@ -5,7 +5,14 @@
  */
 export { recoverMfa, verifyMfa } from './answer-challenge.ts';
 export { createSessionAuthentication, SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
-export { beginAttempt, countRequest, forgetAttemptsAt, forgiveAttempt, settleAttempt } from './attempts.ts';
+export {
+  beginAttempt,
+  countInvitation,
+  countRequest,
+  forgetAttemptsAt,
+  forgiveAttempt,
+  settleAttempt,
+} from './attempts.ts';
 export { beginSession } from './begin-session.ts';
 export { settleFailedSignIn } from './failed-sign-ins.ts';
 export { failedSignIns, type FailedSignInRow } from './failed-sign-ins.store.ts';

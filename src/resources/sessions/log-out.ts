@@ -1,17 +1,24 @@
 import { notFound } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { lockAccount } from '../members/index.ts';
+import { revokeGrantsInTeam, revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSession, endSessionOf, endSessionsOf, endSsoSessions, ssoTeamOfSession } from '../session-rows/index.ts';
 import { SESSION_COOKIE } from './authenticate-session.ts';
 
 export async function logOut({ store, actor, browser }: UserCtx, { all = false }: { all?: boolean }) {
   await store.db.tx(async (tx) => {
-    if (!all) return endSession(tx, actor.sessionId);
+    if (!all) return void (await endSession(tx, actor.sessionId));
     // A session that begins at the same moment, by what was approved in another one, is ended too.
     await lockAccount(tx, actor.userId);
-    const ssoTeamId = await ssoTeamOfSession(tx, actor.sessionId);
-    if (ssoTeamId !== null) return endSsoSessions(tx, ssoTeamId, actor.userId);
-    return endSessionsOf(tx, actor.userId);
+    const revoked = { at: store.clock.now(), reason: 'user' as const };
+    const teamId = await ssoTeamOfSession(tx, actor.sessionId);
+    // Whoever signs out everywhere means apps as well.
+    if (teamId === null) {
+      await endSessionsOf(tx, actor.userId);
+      return revokeGrantsOfUser(tx, actor.userId, revoked);
+    }
+    await endSsoSessions(tx, teamId, actor.userId);
+    return revokeGrantsInTeam(tx, { userId: actor.userId, teamId }, revoked);
   });
   browser.forget(SESSION_COOKIE);
   return { object: 'session' as const, revoked: true as const };

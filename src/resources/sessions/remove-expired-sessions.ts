@@ -1,7 +1,6 @@
 import type { Store } from '../../platform/store/index.ts';
 import { removeOldEnrolments } from '../mfa/index.ts';
-import { removeAttemptsBefore } from './attempts.store.ts';
-import { ATTEMPTS_MS } from './attempts.ts';
+import { forgetOldAttempts } from './attempts.ts';
 import { removeChallengesBefore } from './challenges.store.ts';
 import { removeSessionsBefore } from '../session-rows/index.ts';
 import { removeAnswersBefore } from '../sso-rows/index.ts';
@@ -12,7 +11,7 @@ const SSO_ANSWERS_MS = 3_600_000;
 /** What is not accepted any more, of second factors too, and attempts that limit nothing any more; answers how many sessions. */
 export async function removeExpiredSessions(store: Store): Promise<number> {
   const { db, clock } = store;
-  await removeAttemptsBefore(db, clock.now() - ATTEMPTS_MS);
+  await forgetOldAttempts(db, clock.now());
   await removeAnswersBefore(db, clock.now() - SSO_ANSWERS_MS);
   await removeChallengesBefore(db, clock.now());
   await removeOldEnrolments(store);

@@ -1,6 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { withdrawAllInvitationsOf } from '../members/index.ts';
 import { revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSessionsOf } from '../session-rows/index.ts';
 import { emailKeyOf } from './email-key.ts';
@@ -18,12 +19,19 @@ export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_a
   throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });
 }
 
-/** The person signs in nowhere from now on, and every session ends, and whatever apps may do for them. */
-export const disableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, store.clock.now());
+/** A person as they are now, and how many open invitations of theirs were withdrawn. */
+export type DisabledUser = UserRow & { invitations_withdrawn: number };
+
+/**
+ * The person signs in nowhere from now on, and every session ends, whatever apps may do for them, and the invitations that they
+ * sent: those may be to addresses of their own. A new password withdraws none, for the person stays who invited.
+ */
+export const disableUser = (store: Store, email: string): Promise<DisabledUser> =>
+  setState(store, email, store.clock.now());
 
 export const enableUser = (store: Store, email: string): Promise<UserRow> => setState(store, email, null);
 
-async function setState({ db }: Store, email: string, at: number | null): Promise<UserRow> {
+async function setState({ db }: Store, email: string, at: number | null): Promise<DisabledUser> {
   const { id } = await findNamedUser(db, email);
   return db.tx(async (tx) => {
     const user = await lockUser(tx, id);
@@ -35,7 +43,8 @@ async function setState({ db }: Store, email: string, at: number | null): Promis
     await setDisabled(tx, id, at);
     // Also when enabled: one that was begun at the very moment of the disabling must not come to life.
     await endSessionsOf(tx, id);
+    const withdrawn = await withdrawAllInvitationsOf(tx, id);
     if (at !== null) await revokeGrantsOfUser(tx, id, { at, reason: 'operator' });
-    return { ...user, disabled_at: at };
+    return { ...user, disabled_at: at, invitations_withdrawn: withdrawn };
   });
 }

@@ -3,7 +3,7 @@
  * user. Of a password only the hash is kept. The operator disables a person, who then signs in nowhere.
  */
 export { createUser, readUserEmail } from './create-user.ts';
-export { disableUser, enableUser, findNamedUser, mustNotBeDisabled } from './disable-user.ts';
+export { disableUser, enableUser, findNamedUser, mustNotBeDisabled, type DisabledUser } from './disable-user.ts';
 export { emailKeyOf } from './email-key.ts';
 export { presentUser } from './present.ts';
 export {

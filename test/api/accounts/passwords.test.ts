@@ -161,6 +161,28 @@ describe('a new password', () => {
     for (let asking = 5; asking < 10; asking++) await ask(email);
     expect(refusal(await ask(email))).toBe('429 rate_limit_exceeded');
   });
+
+  it('is still mailed where strangers signed up with the address, and the other way round', async () => {
+    const { email } = await person();
+    for (let stranger = 0; stranger < 4; stranger++) await post('/auth/signup', { email, password: NEW });
+    await scene.settled();
+    expect(subjectsTo(scene, email)).toEqual(Array.from({ length: 3 }, () => 'You have an account already'));
+    for (let asking = 0; asking < 4; asking++) await ask(email);
+    await scene.settled();
+    expect(subjectsTo(scene, email).slice(3)).toEqual(Array.from({ length: 3 }, () => 'Choose a new password'));
+  });
+
+  it('is asked for on the page that mails lead to when they carry no link of their own', async () => {
+    const { email } = await person();
+    await post('/auth/signup', { email, password: NEW });
+    await confirm(await reset(email));
+    await scene.settled();
+    const [exists = '', , replaced = ''] = mailsTo(scene, email);
+    for (const mail of [exists, replaced]) {
+      expect(mail).toContain(`${scene.url}/forgot-password`);
+      expect(mail).not.toContain('/reset-password');
+    }
+  });
 });
 
 describe('the password of who is signed in', () => {
@@ -190,6 +212,16 @@ describe('the password of who is signed in', () => {
     expect(refusal(await change(own, right))).toBe('429 rate_limit_exceeded');
     scene.clock.advance(16 * 60_000);
     expect(refusal(await change(own, right))).toBe('200');
+  });
+
+  it('is not changed, nor chosen, by a program', async () => {
+    const people = peopleOf(scene);
+    const someone = await people.person({ team });
+    const key = await people.program(someone, team.id);
+    const answer = await scene.api('POST', '/auth/password', { key, body: { password: NEW } });
+    expect(refusal(answer)).toBe('403 invalid_permission');
+    expect(answer.body.message).toContain('sign in from a browser');
+    expect(refusal(await logIn(someone.email, NEW))).toBe('422 validation_error');
   });
 
   it('is chosen without one by whoever has none', async () => {

@@ -23,16 +23,25 @@ const post = (path: string, body: unknown, headers: Record<string, string | null
   at.api('POST', path, { body, headers: { origin: at.url, ...headers } });
 const signUp = (email: string, password = PASSWORD, at: Scene = scene) =>
   post('/auth/signup', { email, password, name: 'Ada' }, {}, at);
-const verify = (token: string, at: Scene = scene) => post('/auth/verify-email', { token }, {}, at);
+const verifyElsewhere = (token: string, at: Scene = scene) => post('/auth/verify-email', { token }, {}, at);
+const cookieOf = ({ headers }: ApiAnswer): string => headers.getSetCookie()[0]?.split(';')[0] ?? '';
+
+/** In which browser an account was asked for, by the token of its mail. */
+const browsers = new Map<string, string>();
+const verify = (token: string, at: Scene = scene) =>
+  post('/auth/verify-email', { token }, { cookie: browsers.get(token) ?? null }, at);
 const logIn = (email: string, password = PASSWORD, at: Scene = scene) =>
   post('/auth/login', { email, password }, {}, at);
 const refusal = ({ status, body }: ApiAnswer) => (status < 300 ? `${status}` : `${status} ${body.name}`);
 
 /** Signs up and answers the token of the mail. */
 async function asked(email: string, password = PASSWORD): Promise<string> {
-  expect((await signUp(email, password)).status).toBe(200);
+  const answer = await signUp(email, password);
+  expect(answer.status).toBe(200);
   await scene.settled();
-  return tokenTo(scene, email);
+  const token = tokenTo(scene, email);
+  browsers.set(token, cookieOf(answer));
+  return token;
 }
 
 describe('signing up', () => {
@@ -43,17 +52,20 @@ describe('signing up', () => {
       status: 200,
       body: { object: 'user', email, name: 'Ada', email_verified_at: null },
     });
-    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(answer.headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^rasket_signup=rs_[\w-]+; Max-Age=259200; Path=\/; HttpOnly; SameSite=Lax/),
+    ]);
     expect(refusal(await logIn(email))).toBe('422 validation_error');
     await scene.settled();
     const [mail = '', ...more] = mailsTo(scene, email);
     expect(more).toEqual([]);
     expect(mail).toContain(`${scene.url}/verify-email?token=rv_`);
     expect(mail).not.toContain(PASSWORD);
+    browsers.set(tokenTo(scene, email), cookieOf(answer));
     const verified = await verify(tokenTo(scene, email));
-    expect(verified).toMatchObject({ status: 200, body: { object: 'user', id: answer.body.id } });
+    expect(verified).toMatchObject({ status: 200, body: { object: 'user', id: answer.body.id, has_password: true } });
     expect(verified.body.email_verified_at).not.toBeNull();
-    expect(verified.headers.getSetCookie()).toEqual([]);
+    expect(verified.headers.getSetCookie()).toEqual([expect.stringMatching(/^rasket_signup=; Max-Age=0/)]);
     expect(await logIn(email)).toMatchObject({
       status: 200,
       body: { user: { id: answer.body.id, name: 'Ada', email_verified_at: verified.body.email_verified_at } },
@@ -170,6 +182,37 @@ describe('the token', () => {
     await peopleOf(scene).person({ email });
     expect(refusal(await verify(token))).toBe('409 resource_locked');
     expect(refusal(await logIn(email, 'planted by a stranger'))).toBe('422 validation_error');
+  });
+});
+
+describe('a link that is opened in another browser than the one which asked', () => {
+  it('begins the account without a password: what a stranger chose lets nobody in', async () => {
+    const email = newAddress();
+    const token = await asked(email, 'planted by a stranger');
+    const began = await verifyElsewhere(token);
+    expect(began).toMatchObject({ status: 200, body: { object: 'user', has_password: false } });
+    expect(began.headers.getSetCookie()).toEqual([]);
+    // The stranger's own browser brings it to life no more.
+    expect((await verify(token)).text).toBe(began.text);
+    expect(refusal(await logIn(email, 'planted by a stranger'))).toBe('422 validation_error');
+    await post('/auth/password-reset', { email });
+    await scene.settled();
+    const reset = tokenTo(scene, email);
+    expect((await post('/auth/password-reset/confirm', { token: reset, password: PASSWORD })).status).toBe(200);
+    expect((await logIn(email)).status).toBe(200);
+    expect((await verifyElsewhere(token)).body.has_password).toBe(true);
+  });
+
+  it.each([
+    ['of another sign-up', async () => cookieOf(await signUp(newAddress()))],
+    ['that is made up', async () => 'rasket_signup=rs_made-up'],
+    ['that is empty', async () => 'rasket_signup='],
+  ])('is one with a cookie %s too', async (_what, cookie) => {
+    const email = newAddress();
+    const token = await asked(email);
+    const began = await post('/auth/verify-email', { token }, { cookie: await cookie() });
+    expect(began.body.has_password).toBe(false);
+    expect(refusal(await logIn(email))).toBe('422 validation_error');
   });
 });
 

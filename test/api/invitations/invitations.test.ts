@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { disableUser } from '../../../src/resources/users/index.ts';
+import { joinTeam } from '../../rig/page-people.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -172,15 +174,76 @@ it('needs a domain to be mailed from', async () => {
   ]);
 });
 
-it('is one of at most 100 that are open', async () => {
-  const { owner, path } = await inviting();
-  for (let sent = 0; sent < 100; sent++)
-    expect((await owner.call('POST', path, { email: newAddress(), role: 'viewer' })).status).toBe(201);
-  const answer = await owner.call('POST', path, { email: newAddress(), role: 'viewer' });
+it('is withdrawn in every team when the person who sent it is disabled, and those of others stay', async () => {
+  const [one, two] = [await inviting(), await inviting()];
+  const sender = await people.person({ team: one.team, role: 'admin' });
+  await joinTeam(scene, two.team, sender.userId);
+  const inTwo = await people.session(sender, two.team.id);
+  const sent = [
+    await invited({ ...one, owner: sender }, newAddress()),
+    await invited({ ...two, owner: inTwo }, newAddress()),
+  ];
+  const other = await invited(one, newAddress());
+  expect(await disableUser(scene.app.world, sender.email)).toMatchObject({ invitations_withdrawn: 2 });
+  for (const { token } of sent) expect(refusal(await accept(await people.person(), token))).toBe('404 not_found');
+  expect((await one.owner.call('GET', one.path)).body.data).toMatchObject([{ id: other.id }]);
+});
+
+it('is one of at most 50 of a team in an hour, withdrawn or not, and of at most 100 that are open', async () => {
+  const { team, owner, path } = await inviting();
+  const invite = () => owner.call('POST', path, { email: newAddress(), role: 'viewer' });
+  const { id } = (await invite()).body;
+  await owner.call('DELETE', `${path}/${id}`);
+  for (let sent = 1; sent < 50; sent++) expect((await invite()).status).toBe(201);
+  const refused = await invite();
+  expect(refused).toMatchObject({ status: 429, body: { name: 'rate_limit_exceeded' } });
+  expect(refused.body.message).toContain('50 invitations within an hour');
+  const { db, ids, clock } = scene.app.world;
+  const columns = ['id', 'team_id', 'email', 'email_key', 'role', 'token_hash', 'invited_by'];
+  const times = ['created_at', 'expires_at', 'mailed_at'];
+  const now = clock.now();
+  const planted = Array.from({ length: 50 }, () => {
+    const email = newAddress();
+    return [ids.uuid(), team.id, email, email, 'viewer', email, owner.userId, now, now + DAY_MS, now];
+  });
+  await db.insertMany('team_invitations', [...columns, ...times], planted);
+  scene.clock.advance(3_600_000);
+  expect((await invite()).status).toBe(201);
+  const answer = await invite();
   expect([answer.status, answer.body.message]).toEqual([
     422,
     'A team has at most 100 open invitations; withdraw one first.',
   ]);
+  await scene.settled();
+});
+
+it('goes to an address 3 times a day from one team, withdrawn or not, and then is refused with the time to wait', async () => {
+  const [one, other] = [await inviting(), await inviting()];
+  const email = newAddress();
+  const invite = ({ owner, path }: Inviting, to = email) => owner.call('POST', path, { email: to, role: 'viewer' });
+  const forget = () => scene.app.jobs.find(({ name }) => name === 'remove-expired-sessions')?.run();
+  for (let sent = 0; sent < 3; sent++) {
+    const { id } = (await invite(one)).body;
+    // What is refused counts for nothing.
+    expect(refusal(await invite(one))).toBe('409 resource_locked');
+    expect(refusal(await one.owner.call('DELETE', `${one.path}/${id}`))).toBe('200');
+  }
+  scene.clock.advance(3_600_000);
+  await forget();
+  const refused = await invite(one);
+  expect(refused).toMatchObject({
+    status: 429,
+    body: {
+      name: 'rate_limit_exceeded',
+      message: 'This team has invited this address 3 times within a day. Try again in 82800 s.',
+    },
+  });
+  expect(refused.headers.get('retry-after')).toBe('82800');
+  expect((await one.owner.call('GET', one.path)).body.data).toEqual([]);
+  expect([(await invite(one, newAddress())).status, (await invite(other)).status]).toEqual([201, 201]);
+  scene.clock.advance(DAY_MS - 3_600_000);
+  await forget();
+  expect((await invite(one)).status).toBe(201);
   await scene.settled();
 });
 

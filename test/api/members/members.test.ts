@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/contract/index.ts';
+import { disableUser } from '../../../src/resources/users/index.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -130,6 +131,18 @@ describe('the last owner', () => {
       expect(refusal(answer)).toBe('409 resource_locked');
     const second = await people.person({ team, role: 'owner' });
     expect((await second.call('PATCH', at(team, second), { role: 'admin' })).status).toBe(200);
+  });
+
+  it('is the last who can sign in: an owner who is disabled counts for nothing, and may be removed', async () => {
+    const { team, owner } = await teamWithOwner();
+    const second = await people.person({ team, role: 'owner' });
+    await disableUser(scene.app.world, second.email);
+    for (const answer of [
+      await owner.call('DELETE', at(team, owner)),
+      await owner.call('PATCH', at(team, owner), { role: 'admin' }),
+    ])
+      expect(refusal(answer)).toBe('409 resource_locked');
+    expect(refusal(await owner.call('DELETE', at(team, second)))).toBe('200');
   });
 
   it.each(['PATCH', 'DELETE'])('stays, of two who go at once by %s', async (method) => {

@@ -73,6 +73,24 @@ describe('setting an app up', () => {
   });
 });
 
+it.each([
+  ['enrol', undefined],
+  ['confirm', { code: '123456' }],
+  ['disable', { code: '123456' }],
+  ['recovery-codes', { code: '123456' }],
+])('%s is refused to a program, with the reason', async (verb, body) => {
+  const people = peopleOf(scene);
+  const key = await people.program(await people.person({ team }), team.id);
+  const answer = await scene.api('POST', `/auth/mfa/${verb}`, { key, ...(body ? { body } : {}) });
+  expect(answer).toMatchObject({
+    status: 403,
+    body: {
+      name: 'invalid_permission',
+      message: 'A program does not change how its person signs in; sign in from a browser to do it.',
+    },
+  });
+});
+
 describe('switching it on', () => {
   it('answers ten recovery codes, keeps hashes alone, and ends the other sessions of the person', async () => {
     const browser = await signedIn();
