@@ -96,23 +96,14 @@ export function createTools(parts: ToolParts) {
     return [...curated.map(describe), ...GENERAL];
   }
 
-  function search(assistant: Assistant, { query, limit = 5, ...more }: Record<string, unknown>): CallToolResult {
-    const [unknown] = Object.keys(more);
-    if (unknown !== undefined) throw bad(`${unknown} is not an argument of ${SEARCH}`);
-    if (typeof query !== 'string' || query.trim() === '' || query.length > 200) {
-      throw bad('query must be a text of 1 to 200 characters');
-    }
-    if (!Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > MATCHES_MAX) {
-      throw bad(`limit must be a whole number from 1 to ${MATCHES_MAX}`);
-    }
+  function search(assistant: Assistant, given: Record<string, unknown>): CallToolResult {
+    const { query, limit } = readSearch(given);
     const reached = all.filter((operation) => reaches(assistant, operation));
-    const found = bestMatches(reached, query, Number(limit)).map((operation) => {
+    const found = bestMatches(reached, query, limit).map((operation) => {
       const { name, description, inputSchema, annotations } = describe(operation);
       return { operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema };
     });
-    const none =
-      'No operation that this access reaches has these words. Others may need a scope that the person did not allow.';
-    return { content: texts(found.length === 0 ? [none] : answerText({ data: found }, undefined)) };
+    return { content: texts(found.length === 0 ? [NONE_FOUND] : answerText({ data: found }, undefined)) };
   }
 
   async function callOne(
@@ -134,9 +125,7 @@ export function createTools(parts: ToolParts) {
       return callOne(assistant, operation, call.arguments);
     }
     const { operation_id: id, arguments: given = {}, ...more } = call.arguments;
-    const [unknown] = Object.keys(more);
-    if (unknown !== undefined)
-      throw bad(`${unknown} is not an argument of ${CALL}; those of the operation stand in arguments`);
+    refuseMore(more, `${CALL}; those of the operation stand in arguments`);
     if (!operation) throw notFound(`Operation ${JSON.stringify(String(id).slice(0, 100))}`);
     return callOne(assistant, operation, given);
   }
@@ -157,6 +146,25 @@ export function createTools(parts: ToolParts) {
       }
     },
   };
+}
+
+const NONE_FOUND =
+  'No operation that this access reaches has these words. Others may need a scope that the person did not allow.';
+
+function readSearch({ query, limit = 5, ...more }: Record<string, unknown>): { query: string; limit: number } {
+  refuseMore(more, SEARCH);
+  if (typeof query !== 'string' || query.trim() === '' || query.length > 200) {
+    throw bad('query must be a text of 1 to 200 characters');
+  }
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MATCHES_MAX) {
+    throw bad(`limit must be a whole number from 1 to ${MATCHES_MAX}`);
+  }
+  return { query, limit };
+}
+
+function refuseMore(more: object, tool: string): void {
+  const [unknown] = Object.keys(more);
+  if (unknown !== undefined) throw bad(`${unknown} is not an argument of ${tool}`);
 }
 
 export type Tools = ReturnType<typeof createTools>;
