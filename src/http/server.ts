@@ -101,7 +101,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       return listener;
     },
   });
-
   // The body is only collected here; it is parsed after all checks that come before it in the documented order.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));

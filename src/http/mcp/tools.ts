@@ -78,12 +78,7 @@ export function createTools(parts: ToolParts) {
     ({ operationId, operation }) => operation['x-service-scope'] !== null && Object.hasOwn(verbs, operationId),
   );
   const byId = new Map(all.map((operation) => [operation.operationId, operation]));
-  const known = new Map<string, Tool>();
-  const describe = (operation: OperationValidators): Tool => {
-    const tool = known.get(operation.operationId) ?? toolOf(document, operation);
-    known.set(operation.operationId, tool);
-    return tool;
-  };
+  const describe = describer(document);
   const reaches = ({ actor }: Assistant, { operation }: OperationValidators): boolean =>
     reachOf(actor, accessOf(operation)) === 'reached';
 
@@ -145,6 +140,16 @@ export function createTools(parts: ToolParts) {
         return { isError: true, content: texts([refusalText(refusalOf(error, assistant))]) };
       }
     },
+  };
+}
+
+/** Makes each tool once. */
+function describer(document: OpenApiDocument): (operation: OperationValidators) => Tool {
+  const known = new Map<string, Tool>();
+  return (operation) => {
+    const tool = known.get(operation.operationId) ?? toolOf(document, operation);
+    known.set(operation.operationId, tool);
+    return tool;
   };
 }
 
