@@ -71,8 +71,7 @@ export interface ToolParts {
 }
 
 /** What an assistant may do: the operations that its grant reaches, as tools. */
-export function createTools(parts: ToolParts) {
-  const { document, validators, callOperation, newMark, refusalOf } = parts;
+export function createTools({ document, validators, callOperation, newMark, refusalOf }: ToolParts) {
   // Files, pages and streams are no tools: a model has no use for their bytes.
   const all = [...validators.operations.values()].filter(
     ({ operationId, operation }) => operation['x-service-scope'] !== null && Object.hasOwn(verbs, operationId),
