@@ -82,7 +82,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const answerRefusal = createRefusalAnswer(world, rateLimit);
   const knownPaths = knownPathsOf([...validators.operations.values()]);
-
   const answersPublic = publicRoutesOf(world, parts);
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
@@ -102,7 +101,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       return listener;
     },
   });
-
   // The body is only collected here; it is parsed after all checks that come before it in the documented order.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
@@ -124,14 +122,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   // RFC 9110 §10.1.1: an expectation may be ignored; Node would answer a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
   await servePeoplePages(server, { services, validators, authenticators, rateLimit });
-  const all = [...validators.operations.values()];
-  for (const door of all.filter(isMcp))
-    serveMcp(server, door, { services, validators, rateLimit, noteAnswer, countUpload });
-  await addAll(
-    server,
-    all.filter((operation) => !isMcp(operation)),
-    addOperation,
-  );
+  await addAll(server, [...validators.operations.values()], addOperation);
 
   await server.listen({ host: config.http.host, port: config.http.port });
   const { address, port } = server.server.address() as AddressInfo;
@@ -162,6 +153,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   }
 
   function addOperation(router: FastifyInstance, operation: OperationValidators): void {
+    if (isMcp(operation))
+      return serveMcp(router, operation, { services, validators, rateLimit, noteAnswer, countUpload });
     const access = accessOf(operation.operation);
     const isCounted = operation.method !== 'get' && !takesForm(operation);
     const answer = answererOf(operation, validators, services);

@@ -26,6 +26,7 @@ export const trees: Tree[] = [
     familyOf: folderName,
     without: {
       system: aboutTheServer,
+      mcp: 'it carries the operations of the other families, in http/mcp',
       queue: 'what waits belongs to flow/mail/queue, and an operator’s word about it to flow/mail/queue-admin',
     },
     besides: {
@@ -46,13 +47,14 @@ export const trees: Tree[] = [
   {
     folder: 'src/operations',
     familyOf: fileName,
-    without: {},
+    without: { mcp: 'it carries the operations of the other families, in http/mcp' },
     besides: { operation: 'the types that every family’s operations have' },
   },
   {
     folder: 'cli/families',
     familyOf: fileName,
     without: {
+      mcp: 'it carries the operations of the other families, in http/mcp',
       'device-logins': 'how `rasket login` signs a person in, and what that person does in a browser',
       sso: 'owners set it up, signed in; on the machine rasket teams sso-off ends its enforcing',
       mfa: 'it is set up and shown by the person whose it is, in a browser',

@@ -71,19 +71,13 @@ export interface ToolParts {
 }
 
 /** What an assistant may do: the operations that its grant reaches, as tools. */
-export function createTools(parts: ToolParts) {
-  const { document, validators, callOperation, newMark, refusalOf } = parts;
+export function createTools({ document, validators, callOperation, newMark, refusalOf }: ToolParts) {
   // Files, pages and streams are no tools: a model has no use for their bytes.
   const all = [...validators.operations.values()].filter(
     ({ operationId, operation }) => operation['x-service-scope'] !== null && Object.hasOwn(verbs, operationId),
   );
   const byId = new Map(all.map((operation) => [operation.operationId, operation]));
-  const known = new Map<string, Tool>();
-  const describe = (operation: OperationValidators): Tool => {
-    const tool = known.get(operation.operationId) ?? toolOf(document, operation);
-    known.set(operation.operationId, tool);
-    return tool;
-  };
+  const describe = describer(document);
   const reaches = ({ actor }: Assistant, { operation }: OperationValidators): boolean =>
     reachOf(actor, accessOf(operation)) === 'reached';
 
@@ -96,23 +90,14 @@ export function createTools(parts: ToolParts) {
     return [...curated.map(describe), ...GENERAL];
   }
 
-  function search(assistant: Assistant, { query, limit = 5, ...more }: Record<string, unknown>): CallToolResult {
-    const [unknown] = Object.keys(more);
-    if (unknown !== undefined) throw bad(`${unknown} is not an argument of ${SEARCH}`);
-    if (typeof query !== 'string' || query.trim() === '' || query.length > 200) {
-      throw bad('query must be a text of 1 to 200 characters');
-    }
-    if (!Number.isInteger(limit) || Number(limit) < 1 || Number(limit) > MATCHES_MAX) {
-      throw bad(`limit must be a whole number from 1 to ${MATCHES_MAX}`);
-    }
+  function search(assistant: Assistant, given: Record<string, unknown>): CallToolResult {
+    const { query, limit } = readSearch(given);
     const reached = all.filter((operation) => reaches(assistant, operation));
-    const found = bestMatches(reached, query, Number(limit)).map((operation) => {
+    const found = bestMatches(reached, query, limit).map((operation) => {
       const { name, description, inputSchema, annotations } = describe(operation);
       return { operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema };
     });
-    const none =
-      'No operation that this access reaches has these words. Others may need a scope that the person did not allow.';
-    return { content: texts(found.length === 0 ? [none] : answerText({ data: found }, undefined)) };
+    return { content: texts(found.length === 0 ? [NONE_FOUND] : answerText({ data: found }, undefined)) };
   }
 
   async function callOne(
@@ -134,9 +119,7 @@ export function createTools(parts: ToolParts) {
       return callOne(assistant, operation, call.arguments);
     }
     const { operation_id: id, arguments: given = {}, ...more } = call.arguments;
-    const [unknown] = Object.keys(more);
-    if (unknown !== undefined)
-      throw bad(`${unknown} is not an argument of ${CALL}; those of the operation stand in arguments`);
+    refuseMore(more, `${CALL}; those of the operation stand in arguments`);
     if (!operation) throw notFound(`Operation ${JSON.stringify(String(id).slice(0, 100))}`);
     return callOne(assistant, operation, given);
   }
@@ -157,6 +140,35 @@ export function createTools(parts: ToolParts) {
       }
     },
   };
+}
+
+/** Makes each tool once. */
+function describer(document: OpenApiDocument): (operation: OperationValidators) => Tool {
+  const known = new Map<string, Tool>();
+  return (operation) => {
+    const tool = known.get(operation.operationId) ?? toolOf(document, operation);
+    known.set(operation.operationId, tool);
+    return tool;
+  };
+}
+
+const NONE_FOUND =
+  'No operation that this access reaches has these words. Others may need a scope that the person did not allow.';
+
+function readSearch({ query, limit = 5, ...more }: Record<string, unknown>): { query: string; limit: number } {
+  refuseMore(more, SEARCH);
+  if (typeof query !== 'string' || query.trim() === '' || query.length > 200) {
+    throw bad('query must be a text of 1 to 200 characters');
+  }
+  if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MATCHES_MAX) {
+    throw bad(`limit must be a whole number from 1 to ${MATCHES_MAX}`);
+  }
+  return { query, limit };
+}
+
+function refuseMore(more: object, tool: string): void {
+  const [unknown] = Object.keys(more);
+  if (unknown !== undefined) throw bad(`${unknown} is not an argument of ${tool}`);
 }
 
 export type Tools = ReturnType<typeof createTools>;
