@@ -5,6 +5,7 @@ import {
   removeTeamMember,
   updateTeamMember,
 } from '../resources/members/index.ts';
+import { revokeGrantsOfMember } from '../resources/oauth/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const members = {
@@ -13,5 +14,6 @@ export const members = {
   getTeamMember: (ctx, { path }) => getTeamMember(ctx, path.team_id, path.member_id),
   updateTeamMember: (ctx, { path, body }) =>
     updateTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, body),
-  removeTeamMember: (ctx, { path }) => removeTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }),
+  removeTeamMember: (ctx, { path }) =>
+    removeTeamMember(ctx, { teamId: path.team_id, memberId: path.member_id }, revokeGrantsOfMember),
 } satisfies Partial<Operations>;

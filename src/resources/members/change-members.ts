@@ -3,7 +3,6 @@ import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { revokeGrantsOfMember } from '../oauth/index.ts';
 import { endSessionsInTeam, endSsoSessions } from '../session-rows/index.ts';
 import { findConnection, identityOfUser, insertIdentity, isEnforced } from '../sso-rows/index.ts';
 import {
@@ -48,8 +47,11 @@ function mustBeOwner(role: Role): void {
   throw refuse('invalid_permission', { say: 'Only an owner says who is exempt from single sign-on.' });
 }
 
+/** Ends what apps may do for a person in the team; the module of it stands above this one. */
+export type EndGrants = (tx: Executor, member: Pick<MemberRow, 'id' | 'user_id'>, at: number) => Promise<void>;
+
 /** Everybody may leave, whatever the role. */
-export async function removeTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }) {
+export async function removeTeamMember(ctx: Ctx, place: { teamId: string; memberId: string }, endGrants: EndGrants) {
   mustBeOwnTeam(ctx, place.teamId);
   return ctx.store.db.tx(async (tx) => {
     const caller = await lockPeople(tx, ctx);
@@ -61,7 +63,7 @@ export async function removeTeamMember(ctx: Ctx, place: { teamId: string; member
     if (isWayIn(member)) await mustLeaveAWayIn(tx, member);
     await endWhatItGave(tx, member, null);
     await endSsoSessions(tx, member.team_id, member.user_id);
-    await revokeGrantsOfMember(tx, member, ctx.store.clock.now());
+    await endGrants(tx, member, ctx.store.clock.now());
     await keepOut(tx, ctx.store, member);
     return { object: 'team_member' as const, id: member.id, deleted: true as const };
   });

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerIn, newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let people: People;
+let oauth: ReturnType<typeof oauthOf>;
+let app: OauthApp;
+let owner: Person;
+beforeAll(async () => {
+  scene = await startScene({ roles: ['http'] });
+  team = await scene.team();
+  people = peopleOf(scene);
+  oauth = oauthOf(scene);
+  app = await oauth.register();
+  owner = await people.person({ team, role: 'owner' });
+});
+afterAll(() => scene.close());
+
+const call = (token: string, method = 'GET', path = '/team', body?: unknown) =>
+  scene.api(method, path, { key: token, ...(body === undefined ? {} : { body }) });
+const NOT_VALID = { status: 401, body: { name: 'invalid_api_key' } };
+const newestGrant = async (key = team.key) => (await scene.api('GET', '/oauth/grants', { key })).body.data[0];
+const newestAudit = async () => (await scene.api('GET', '/audit', { key: team.key })).body.data[0];
+
+describe('grants', () => {
+  it('are listed newest first, in pages, with live and revoked ones', async () => {
+    for (let count = 0; count < 3; count++) await oauth.letIn(owner, app);
+    const { body } = await scene.api('GET', '/oauth/grants?limit=2', { key: team.key });
+    expect(body).toMatchObject({ object: 'list', has_more: true });
+    const [first, second] = body.data;
+    expect(first.created_at >= second.created_at).toBe(true);
+    expect(first).toEqual({
+      ...{ id: first.id, client_id: app.clientId, scopes: ['team:read'], created_at: first.created_at },
+      ...{ revoked_at: null, revoked_reason: null, client: { name: 'Newsletter Desk', logo_uri: null } },
+    });
+    const next = await scene.api('GET', `/oauth/grants?limit=1&after=${first.id}`, { key: team.key });
+    expect(next.body.data[0].id).toBe(second.id);
+    const other = await scene.team();
+    expect((await scene.api('GET', '/oauth/grants', { key: other.key })).body.data).toEqual([]);
+    expect((await scene.api('DELETE', `/oauth/grants/${first.id}`, { key: other.key })).status).toBe(404);
+  });
+
+  it('keep the name that the person was shown, whatever the app calls itself later', async () => {
+    const named = await oauth.register({ client_name: 'Honest App' });
+    const verifier = newVerifier();
+    const { visitor, page } = await oauth.asked(owner, named, verifier);
+    const rename = async (client_name: string) =>
+      scene.api('PUT', `/oauth/register/${named.clientId}`, {
+        key: named.registrationToken,
+        body: { client_name, redirect_uris: [named.redirectUri] },
+      });
+    expect((await rename('Payroll')).status).toBe(200);
+    const answer = await visitor.send(page, 'Allow');
+    expect((await newestAudit()).details).toMatchObject({ client_name: 'Honest App' });
+    expect((await oauth.exchange(named, answerIn(answer).get('code') ?? '', verifier)).status).toBe(200);
+    expect((await rename('Your Bank')).status).toBe(200);
+    expect((await newestGrant()).client.name).toBe('Honest App');
+  });
+
+  it('are revoked at once, as often as one likes', async () => {
+    const { access_token: token } = await oauth.letIn(owner, app);
+    const { id } = await newestGrant();
+    const revoked = await scene.api('DELETE', `/oauth/grants/${id}`, { key: team.key });
+    expect(revoked).toMatchObject({ status: 200, body: { object: 'oauth_grant', id, revoked_reason: 'user' } });
+    expect(await call(token)).toMatchObject(NOT_VALID);
+    scene.clock.advance(1000);
+    expect((await scene.api('DELETE', `/oauth/grants/${id}`, { key: team.key })).body).toEqual(revoked.body);
+  });
+
+  it('are revoked by their person or an admin, and by no other member', async () => {
+    const [member, admin] = [await people.person({ team }), await people.person({ team, role: 'admin' })];
+    await oauth.letIn(owner, app);
+    const { id } = await newestGrant();
+    expect((await member.call('DELETE', `/oauth/grants/${id}`)).status).toBe(403);
+    expect((await admin.call('DELETE', `/oauth/grants/${id}`)).status).toBe(200);
+    await oauth.letIn(member, app);
+    expect((await member.call('DELETE', `/oauth/grants/${(await newestGrant()).id}`)).status).toBe(200);
+  });
+});
