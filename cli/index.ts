@@ -91,7 +91,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['invitations', declare(invitations)],
   ['sso', addSsoCommands],
   ['sessions', declare(sessions)],
-  ['oauth-grants', declare(oauthGrants)],
+  ['oauth-grants apps', declare(oauthGrants)],
   ['ai', declare(ai)],
   ['usage', declare(usage)],
   ['billing', declare(billing, billingPlans, invoices)],

@@ -62,6 +62,7 @@ export const receivedEmails = {
     path: { received_email_id: EMAIL },
     fields: [
       ...[id, created, from, to, cc, bcc, replyTo, subject, messageId, dropped],
+      { name: 'content_withheld', label: 'Withheld', kind: 'state', tone: () => 'bad', shown: 'asked' },
       { name: 'received_for', label: 'Received for' },
       ...envelope,
       { name: 'not_forwarded_reason', label: 'Not forwarded', kind: 'state', tone: () => 'bad', shown: 'asked' },

@@ -99,7 +99,8 @@ describe('an automation with runs', () => {
     await seat.sees(/^› /m);
     for (let tries = 0; tries < 6 && !/^› .*failed/m.test(await seat.frame()); tries++) await seat.press('j');
     await seat.press('Enter');
+    await seat.sees(/^ *Ended /m);
     await seat.press('l');
-    await keepFrame(seat, 'automation-run', 'PRODUCT');
+    await keepFrame(seat, 'automation-run', 'met: true');
   });
 });

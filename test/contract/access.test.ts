@@ -129,8 +129,7 @@ test.each<[Requirement, string]>([
 
 test('every scope that an operation names is in the catalogue, and consent says what it allows', () => {
   for (const scope of scopes) expect(SCOPE_NAMES).toContain(scope);
-  // Named by the interface before any operation needs it.
-  expect(SCOPE_NAMES.filter((name) => !scopes.includes(name))).toEqual(['billing:read']);
+  expect(SCOPE_NAMES.filter((name) => !scopes.includes(name))).toEqual([]);
 });
 
 test('a grant reaches no more than its person does at that moment', () => {

@@ -7,6 +7,7 @@ import { pngOf } from '../../rig/pictures.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
 import { isOfPeople, labelOf } from '../conventions/sample-calls.ts';
+import { unaudited } from './unaudited.ts';
 
 let scene: Scene;
 let team: Team;
@@ -184,51 +185,6 @@ const changes: Record<
     body: { email_id: await tried(), reason: 'x' },
     subject: null,
   }),
-};
-/** What the contract leaves out of the audit log, with the reason of each. */
-const unaudited: Record<string, string> = {
-  logIn: 'entered by itself, because only the call finds out who acts: test/api/sessions/sign-in.test.ts',
-  beginDeviceLogin: 'nobody acts yet; what its person decides is entered',
-  pollDeviceLogin: 'session.begun is entered by itself, as of logIn: test/api/device-logins',
-  registerClient: 'of no team until a person lets it in, which is entered as oauth_grant.allowed',
-  replaceClient: 'as registerClient',
-  deleteClient: 'entered in each team as oauth_grant.revoked: test/api/oauth/register.test.ts',
-  exchangeToken: 'by apps at any rate; what ends a grant is entered: test/api/oauth/oauth.test.ts',
-  revokeToken: 'as exchangeToken; the grant stays',
-  callMcp: 'carries other operations, each with its own entry: test/api/mcp/door.test.ts',
-  signUp: 'makes no account yet; verifyEmail does',
-  verifyEmail: 'entered by itself, as logIn: test/api/accounts/sign-up.test.ts',
-  requestPasswordReset: 'entered where its mail is written, because only that finds out whose it is',
-  confirmPasswordReset: 'entered by itself, as logIn: test/api/accounts/passwords.test.ts',
-  signUpByInvitation: 'entered by itself, as logIn: test/api/accounts/invitation-sign-up.test.ts',
-  verifyMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
-  recoverMfa: 'as logIn: test/api/mfa/sign-in-with-mfa.test.ts',
-  enrolMfa: 'changes nothing until it is confirmed',
-  confirmMfa: 'entered by itself: a wrong code is counted, which is no change to tell of: test/api/mfa/own-mfa.test.ts',
-  disableMfa: 'as confirmMfa',
-  replaceRecoveryCodes: 'as confirmMfa',
-  runBroadcastChecks: 'looks, and changes nothing',
-  previewBroadcast: 'as runBroadcastChecks',
-  testBroadcast: 'as sendEmail',
-  sendEmail: 'every email has its own record: GET /emails and its events',
-  sendBatch: 'as sendEmail',
-  updateEmail: 'an event of the email',
-  cancelEmail: 'an event of the email',
-  verifyDomain: 'a look at DNS; what it finds is told by domain.updated',
-  verifyDomainClaim: 'a look at DNS',
-  createContact: 'one person, by applications at any rate: GET /contacts/{contact}/activity',
-  updateContact: 'as createContact',
-  deleteContact: 'as createContact; contact.deleted tells it',
-  createAudienceContact: 'createContact under its older name',
-  updateAudienceContact: 'updateContact under its older name',
-  deleteAudienceContact: 'deleteContact under its older name',
-  addContactToSegment: 'as createContact',
-  removeContactFromSegment: 'as createContact',
-  updateContactTopics: 'as createContact, with a consent record of its own',
-  previewSegment: 'changes nothing',
-  sendEvent: 'by applications at any rate; what it starts is GET /automations/{automation_id}/runs',
-  replayWebhookEvent: 'the same event once more: GET /webhooks/{id}/events',
-  triggerWebhook: 'an event that never happened, marked as such in the outbox',
 };
 
 /** They need name servers, providers, endpoints that answer, a file or a broadcast that is held; their mechanism is the same. */

@@ -15,8 +15,10 @@ let scene: Scene;
 let team: Team;
 let port: HttpPort;
 beforeAll(async () => {
-  scene = await startScene();
+  // What a setting of the operator or of the team switches off is refused like what a role may not do.
+  scene = await startScene({ config: { billing: { self_service: true } } });
   team = await scene.team();
+  await scene.api('PATCH', '/team', { key: team.key, body: { ai_assist_enabled: true } });
   const { db } = scene.app.world;
   const now = scene.clock.now();
   const row = {
@@ -91,6 +93,18 @@ const EXCEPTIONS: Record<string, [role: string, why: string]> = {
     ['putSso', 'deleteSso', 'addSsoDomain', 'removeSsoDomain', 'verifySsoDomain'].map((id) => [
       id,
       ['owner', 'whoever decides by whom people are let in can become each of them'],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['getBilling', 'listBillingPlans', 'listInvoices', 'getInvoice', 'getInvoiceCsv', 'getInvoicePage'].map((id) => [
+      id,
+      ['admin', 'what the team pays is told to those who run it'],
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['changeBillingPlan', 'createBillingCheckout', 'createBillingPortal'].map((id) => [
+      id,
+      ['owner', 'spends the team’s money'],
     ]),
   ),
   listAudit: ['admin', 'names people with the addresses that they came from'],
