@@ -152,3 +152,33 @@ it('a loop through mail that is opened is cut at the depth, with the reason on t
   await scene.settled();
   expect((await scene.app.world.db.all<{ depth: number }>(sql, [id])).at(-1)).toMatchObject({ depth: 0 });
 });
+
+it('a value that would be code where the template puts it is left out', async () => {
+  await using scene = await startScene();
+  const has = await supply(scene);
+  const call = desk(scene, has);
+  const html = '<p><a href="{{{LINK}}}">{{{NAME}}}</a></p>';
+  const variables = ['LINK', 'NAME'].map((key) => ({ key, type: 'string' }));
+  const { id } = await call('POST', '/templates', {
+    ...{ name: 'Link', subject: 'A link', html, variables },
+    from: `shop@${(await call('GET', '/domains')).data[0].name}`,
+  });
+  await call('POST', `/templates/${id}/publish`);
+  const given = { LINK: { var: 'event.link' }, NAME: { var: 'event.name' } };
+  const graph = line(start, step('mail', 'send_email', { template: { id, variables: given } }));
+  await call('POST', '/automations', { name: 'A', status: 'enabled', ...graph });
+  const hrefOf = async (link: string) => {
+    const before = scene.sink.messages.length;
+    await call('POST', '/events/send', {
+      ...{ event: 'order', email: 'ada@example.org' },
+      payload: { link, name: '<b>Ada</b>' },
+    });
+    await scene.settled();
+    const data = scene.sink.messages[before]?.data ?? Buffer.alloc(0);
+    const { html: body } = await readMail(data);
+    expect(body).toContain('&lt;b&gt;Ada&lt;/b&gt;');
+    return /href="([^"]*)"/.exec(body)?.[1];
+  };
+  expect(await hrefOf('https://shop.example/1?a=b')).toBe('https://shop.example/1?a=b');
+  expect(await hrefOf('java\tscript:alert(1)')).toBe('');
+});

@@ -76,7 +76,7 @@ async function prepare(
   const { teamId } = ctx;
   const variables = await valuesFor(world, { run, use, contact });
   const { templateId, ...found } = await resolveTemplate(world, teamId, {
-    ...{ id: use.template.id, variables, subject: use.subject },
+    ...{ id: use.template.id, variables, subject: use.subject, areForeign: true },
   });
   const draft = readEmail(
     {

@@ -13,6 +13,8 @@ export interface TemplateUse {
   variables?: Readonly<Record<string, unknown>> | null | undefined;
   /** The subject of the send, which replaces the template's and is not rendered. */
   subject?: string | null | undefined;
+  /** Strangers may have written the values: in the HTML, what would be code where it stands is left out. */
+  areForeign?: boolean;
 }
 
 /** The rendered template; a field is absent where neither the template nor the send has it. */
@@ -48,7 +50,7 @@ function render(templateId: string, version: PublishedVersion, use: TemplateUse)
   const given = readValues(version, use.variables ?? {}, ownSubject === undefined);
   const values = { given, fallbacks: version.fallbacks };
   mustFit(version, values);
-  const html = renderMerge(version.html, values, { escape: 'html' });
+  const html = renderMerge(version.html, values, { escape: 'html', areForeign: use.areForeign ?? false });
   const text = version.text === undefined ? null : renderMerge(version.text, values, { escape: 'none' });
   const bytes = Buffer.byteLength(html) + Buffer.byteLength(text ?? '');
   if (bytes > BODY_BYTES_MAX) throw tooLong(`${bytes} bytes`);
