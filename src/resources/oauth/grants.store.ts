@@ -94,12 +94,14 @@ const OWN = `(select g.*, teams.name as team_name from oauth_grants g join teams
   join team_members m on m.id = g.member_id and m.user_id = g.user_id
   where g.user_id = ? and g.revoked_at is null) as grants`;
 
+/** Of all teams where `teamId` is null. */
 export async function liveGrantPageOfUser(
   db: Executor,
-  userId: string,
+  { userId, teamId }: { userId: string; teamId: string | null },
   page: Page,
 ): Promise<{ rows: OwnGrant[]; hasMore: boolean }> {
-  return pageOf(await db.all<OwnGrant>(pageSql(OWN, '1 = 1', page), [userId, ...pageValues(page)]), page);
+  const [where, ofTeam] = teamId === null ? ['1 = 1', []] : ['team_id = ?', [teamId]];
+  return pageOf(await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, ...ofTeam, ...pageValues(page)]), page);
 }
 
 export const findGrantOfUser = (db: Executor, userId: string, id: string): Promise<GrantRow | undefined> =>

@@ -68,6 +68,21 @@ describe('a session through the provider of a team', () => {
     expect((await idsOf(bob.call, '/teams')).toSorted()).toEqual([one.team.id, other.id].toSorted());
   });
 
+  it('sees and ends what apps may do in that team alone', async () => {
+    const { one, other, bob, browser } = await personOfTwo();
+    const oauth = oauthOf(scene);
+    const app = await oauth.register();
+    const here = await people.session({ userId: bob.userId, email: bob.email, memberId: '' }, one.team.id);
+    await oauth.letIn(here, app);
+    await oauth.letIn(bob, app);
+    const { db } = scene.app.world;
+    const sql = 'select id from oauth_grants where user_id = ? and team_id = ?';
+    const grantIn = async (teamId: string) => (await db.get<{ id: string }>(sql, [bob.userId, teamId]))?.id ?? '';
+    const [ofOne, ofOther] = [await grantIn(one.team.id), await grantIn(other.id)];
+    const { text } = await browser.get(`${scene.url}/account/apps`);
+    expect([text.includes(ofOne), text.includes(ofOther)]).toEqual([true, false]);
+  });
+
   it('changes neither password nor second factor, and makes no team', async () => {
     const { call, bob } = await personOfTwo();
     const password = { current_password: 'long enough', password: 'even longer than that' };
