@@ -211,6 +211,7 @@ describe('an installation of a version before', () => {
     await install();
     await forget();
     await query('delete from api_keys');
+    await query('delete from team_plans');
     await query('delete from teams');
     plantBlob('data');
     expectOneLine(await rasket(['serve', '--data', 'data']), /has no team, but .*data holds content of mail/);

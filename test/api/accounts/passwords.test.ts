@@ -175,6 +175,7 @@ describe('a new password', () => {
   it('is asked for on the page that mails lead to when they carry no link of their own', async () => {
     const { email } = await person();
     await post('/auth/signup', { email, password: NEW });
+    await scene.settled();
     await confirm(await reset(email));
     await scene.settled();
     const [exists = '', , replaced = ''] = mailsTo(scene, email);

@@ -89,7 +89,7 @@ describe('a program is signed in', () => {
       'address',
       'user_agent',
     ];
-    expect(Object.keys(begun ?? {}).sort()).toEqual([...own, 'user_id', 'current_team_id'].sort());
+    expect(Object.keys(begun ?? {}).sort()).toEqual([...own, 'user_id', 'current_team_id', 'sso_team_id'].sort());
     expect(begun).toMatchObject({ kind: 'device', user_id: ada.userId, current_team_id: team.id });
   });
 

@@ -79,7 +79,7 @@ describe('signing in', () => {
       status: 200,
       body: { object: 'session', user: { id: person.id }, current_team: { id: team.id } },
     });
-    expect([...browser.cookies.keys()]).toEqual(['rasket_session']);
+    expect([...browser.cookies.keys()]).toEqual(['rasket_session', 'rasket_browser']);
     expect(await isSignedIn(browser)).toBe(true);
     expect(await verify(person.code(1))).toMatchObject(ENDED);
     const { data } = (await scene.api('GET', '/audit?limit=1', { key: team.key })).body;
