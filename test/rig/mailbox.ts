@@ -9,9 +9,10 @@ export const mailsTo = (scene: Scene, email: string): string[] =>
 export const subjectsTo = (scene: Scene, email: string): (string | undefined)[] =>
   mailsTo(scene, email).map((mail) => /^Subject: (.*)\r$/m.exec(mail)?.[1]);
 
-/** The token in the link of the newest mail. */
+/** The token in the link of the newest mail that has one: a notice of something else may come at the same moment. */
 export function tokenTo(scene: Scene, email: string): string {
-  const token = /\?token=(\w+_[\w-]+)/.exec(mailsTo(scene, email).at(-1) ?? '')?.[1];
+  const tokens = mailsTo(scene, email).map((mail) => /\?token=(\w+_[\w-]+)/.exec(mail)?.[1]);
+  const token = tokens.findLast((one) => one !== undefined);
   if (token === undefined) throw new Error(`no token came to ${email}`);
   return token;
 }
