@@ -33,7 +33,7 @@ describe('every page', () => {
         'x-frame-options': 'DENY',
         'x-request-id': expect.stringMatching(/^[\w-]{36}$/),
       });
-      const policy = page.headers['content-security-policy'] ?? '';
+      const policy = String(page.headers['content-security-policy'] ?? '');
       // The form of single sign-on leads on to the provider, which nobody knows before the address is typed.
       const leadsTo = path === '/auth/sso/start' ? ' https: http:' : '';
       const form =
