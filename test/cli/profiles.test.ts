@@ -179,9 +179,9 @@ it('a refused key is named by where it stands, with the command that replaces it
       `${data}/run/dev.json`,
       `Start that server again, which makes one that works: rasket dev --data ${data}`,
     ],
-    [['--data', data, '--api-key', 'rk_typed'], {}, '--api-key', correct + plain],
-    [['--profile', 'staging', '--api-key', 'rk_typed'], {}, '--api-key', correct + staging],
-    [[], inVariable, 'RASKET_API_KEY', correct + plain],
+    [['--data', data, '--api-key', 'rk_typed'], {}, '--api-key', `${correct + plain} --api-key`],
+    [['--profile', 'staging', '--api-key', 'rk_typed'], {}, '--api-key', `${correct + staging} --api-key`],
+    [[], inVariable, 'RASKET_API_KEY', `${correct + plain} --api-key`],
   ];
   for (const [args, env, where, next] of refused) {
     const ended = await desk.rasket(['emails', 'list', ...args], { env });
