@@ -66,7 +66,7 @@ describe.each(routes)('$name', ({ name, call }) => {
     scene.clock.advance(16 * 60_000);
   });
 
-  // A request for a new password writes one row and looks nothing up: it takes less than what the machine does meanwhile.
+  // skipped because a request for a new password writes one row and looks nothing up: it takes less than what the machine does meanwhile.
   it.skipIf(name === 'a new password')(
     'takes as long: of interleaved calls neither kind is the slower one',
     async () => {
