@@ -20,8 +20,8 @@ import type { Accept } from '../mail/accept/index.ts';
 import { composeAccountMail, type AccountMail } from './account-mail-texts.ts';
 import { sendAccountMail } from './send-account-mail.ts';
 
-/** Another process's requests do not wake us. */
-const POLL_MS = 10_000;
+/** No commit wakes it: what it does for a known address would be felt in the time of the answer. */
+const POLL_MS = 2000;
 const AT_ONCE = 10;
 
 type Item = { id: string } & (
@@ -40,7 +40,7 @@ export function createAccountMails(world: World, accept: Accepts): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<Item>({
     ...{ name: 'mails of accounts', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
-    wakeOn: ['sign_ups', 'password_resets', 'account_notices'],
+    wakeOn: [],
     due: (limit) => due(world, limit),
     carry: (item) => carry(world, accept, item),
     describe: ({ kind, id }) => ({ kind, id }),

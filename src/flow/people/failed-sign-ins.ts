@@ -2,7 +2,8 @@ import { createUnleasedLoop, type WorkLoop } from '../../platform/work-loop/inde
 import type { World } from '../../platform/world/index.ts';
 import { failedSignIns, settleFailedSignIn, type FailedSignInRow } from '../../resources/sessions/index.ts';
 
-const POLL_MS = 10_000;
+/** No commit wakes it, as with the mails of accounts. */
+const POLL_MS = 2000;
 const AT_ONCE = 10;
 
 /** Enters into the audit log which attempts to sign in failed that concern an account. */
@@ -10,7 +11,7 @@ export function createFailedSignIns(world: World): WorkLoop {
   const { db, clock, log } = world;
   return createUnleasedLoop<FailedSignInRow>({
     ...{ name: 'failed sign-ins', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
-    wakeOn: ['failed_sign_ins'],
+    wakeOn: [],
     due: (limit) => failedSignIns(db, limit),
     carry: (row) => settleFailedSignIn(world, row),
     describe: ({ id }) => ({ id }),

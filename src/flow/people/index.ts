@@ -13,6 +13,7 @@ export { sendAccountMail, type OutgoingAccountMail } from './send-account-mail.t
 export interface People {
   start(): void;
   stop(graceMs: number): Promise<void>;
+  /** Looks at once for what waits, and resolves when nothing is left. */
   idle(): Promise<void>;
 }
 
@@ -22,6 +23,9 @@ export function createPeople(world: World, accept: Pick<Accept, 'acceptEmail'>):
   return {
     start: () => loops.forEach((loop) => loop.start()),
     stop: async (graceMs) => void (await Promise.all(loops.map((loop) => loop.stop(graceMs)))),
-    idle: async () => void (await Promise.all(loops.map((loop) => loop.idle()))),
+    async idle() {
+      for (const loop of loops) loop.wake();
+      await Promise.all(loops.map((loop) => loop.idle()));
+    },
   };
 }
