@@ -29,7 +29,7 @@ describe.skipIf(driver === 'pg')('rasket vacuum', () => {
     old.pragma('auto_vacuum = NONE');
     old.exec('vacuum');
     old.exec('create table ballast (text text)');
-    for (let rows = 0; rows < 500; rows++) old.prepare('insert into ballast values (?)').run('x'.repeat(10_000));
+    for (let rows = 0; rows < 750; rows++) old.prepare('insert into ballast values (?)').run('x'.repeat(10_000));
     old.exec('drop table ballast');
     expect(old.pragma('auto_vacuum', { simple: true })).toBe(0);
     old.close();
@@ -39,7 +39,7 @@ describe.skipIf(driver === 'pg')('rasket vacuum', () => {
       stderr: '',
       stdout: expect.stringMatching(/rasket\.db had [4-9]\.\d MB and has [01]\.\d MB now\.\n$/),
     });
-    expect(fs.statSync(file).size).toBeLessThan(before / 3);
+    expect(fs.statSync(file).size).toBeLessThan(before / 5);
     const made = new Sqlite(file);
     expect(made.pragma('auto_vacuum', { simple: true })).toBe(2);
     made.close();

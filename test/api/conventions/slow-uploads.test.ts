@@ -30,8 +30,9 @@ describe('a body on a slow line', () => {
 
   async function step({ write }: RawConnection, bytes: string | Uint8Array): Promise<void> {
     write(bytes);
-    // Once another request is answered, the bytes before it have been read.
-    expect((await scene.api('GET', '/health', { key: team.key })).status).toBe(200);
+    // Once another request is answered, the bytes before it have been read. It asks the database as the upload did before its body
+    // was read: on a busy machine the clock would else run on while the upload is still let in, which is not held against it.
+    expect((await scene.api('GET', '/emails?limit=1', { key: team.key })).status).toBe(200);
     scene.clock.advance(STEP_MS);
   }
 
@@ -61,11 +62,8 @@ describe('a body on a slow line', () => {
     const head = '--b1\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nemail\n';
     await step(upload, type.startsWith('multipart') ? head : '{');
     if (what.includes('fast')) await step(upload, 'x'.repeat(8_000_000));
-    // Two minutes, and longer where the database lets the request in later: what the server has not read is not held against it.
-    let isAnswered = false;
-    const answer = upload.answer().finally(() => (isAnswered = true));
-    for (let i = 0; i < 2000 && !isAnswered; i++) await step(upload, 'x'.repeat(bytes));
-    expect(await answer).toMatchObject({
+    for (let i = 0; i < 20; i++) await step(upload, 'x'.repeat(bytes));
+    expect(await upload.answer()).toMatchObject({
       status: 400,
       body: { name: 'validation_error', message: 'The body comes too slowly; at least 8 KB a second are needed.' },
     });
