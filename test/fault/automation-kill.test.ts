@@ -9,8 +9,8 @@ import { startSink, type Sink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
 const KILLS = Math.min(20, scaled(6));
-// Four are under way at a time: how many a kill cuts off is a matter of kills, not of runs.
-const RUNS = 15 * KILLS;
+// Four are under way at a time: how many a kill cuts off is a matter of kills, not of runs, until there are no more kills to have.
+const RUNS = KILLS < 20 ? 15 * KILLS : scaled(150);
 const STEPS = ['start', 'moment', 'unnamed', 'first', 'add', 'name', 'second'];
 const SUBJECTS = ['First', 'Second'];
 const addressOf = (i: number): string => `reader${i}@list.example.org`;

@@ -9,7 +9,8 @@ import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
 const KILLS = Math.min(20, scaled(4));
-const CONTACTS = 900 + 75 * KILLS;
+// Where there are no more kills to have, RASKET_TEST_SCALE makes the broadcast larger.
+const CONTACTS = KILLS < 20 ? 900 + 75 * KILLS : scaled(1200);
 const addressOf = (i: number): string => `reader${i}@list.example.org`;
 
 interface Read {
