@@ -10,7 +10,13 @@ import type { Config } from './platform/config/index.ts';
 import { createGroupCommit, migrate, openDb } from './platform/db/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
-import { makeRsaKey, openSecrets, type SealedColumn } from './platform/secrets/index.ts';
+import {
+  createPasswords,
+  makeRsaKey,
+  openSecrets,
+  type PasswordCost,
+  type SealedColumn,
+} from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
 import { bindInstallation, mustBelongTogether, mustHaveDatabase } from './resources/instance/index.ts';
 
@@ -20,6 +26,7 @@ export interface StoreOptions {
   clock?: Clock;
   random?: () => number;
   makeRsaKey?: Store['makeRsaKey'];
+  passwordCost?: PasswordCost;
   log?: Log;
   /** Whether an installation may be made where there is none; otherwise an empty database is refused. */
   mayFound?: boolean;
@@ -72,6 +79,7 @@ async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blo
     ids: createIds(clock),
     random: options.random ?? Math.random,
     makeRsaKey: options.makeRsaKey ?? makeRsaKey,
+    passwords: createPasswords(options.passwordCost),
     secrets,
     blobs,
     log,

@@ -144,11 +144,12 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     const [harmless = '', ...pages] = await delivered(PLACES, [HARMLESS, ...VALUES.map(({ value }) => value)]);
     const plain = await servePlain([harmless, ...pages]);
     onTestFinished(() => plain.close());
-    const expected = await look(`${plain.url}/0`);
+    const expected = await (await startLooking())(`${plain.url}/0`);
     const found: Record<string, unknown> = {};
     const queue = [...VALUES.entries()];
     await Promise.all(
       Array.from({ length: PAGES }, async () => {
+        const look = await startLooking();
         for (let next = queue.shift(); next; next = queue.shift()) {
           const [n, { name, value }] = next;
           const { seen, happened } = await look(`${plain.url}/${n + 1}`);
@@ -226,10 +227,13 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     expect(totals).toEqual({ unsubscribed: 3 });
   });
 
-  /** Opens a page, presses all that can be pressed, and answers what came of it. */
-  async function look(url: string): Promise<{ seen: Looked; happened: string[] }> {
+  /**
+   * A tab, and what opens a page in it, presses all that can be pressed, and answers what came of it. A tab for each page would
+   * be most of the work; what a page does too late is told of the next one in its tab, or of the outside.
+   */
+  async function startLooking(): Promise<(url: string) => Promise<{ seen: Looked; happened: string[] }>> {
     const page = await browser.context.newPage();
-    const happened: string[] = [];
+    let happened: string[] = [];
     page.on('dialog', (dialog: Dialog) => {
       happened.push(`dialog ${dialog.message()}`);
       void dialog.dismiss();
@@ -243,13 +247,16 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
         happened.push(`asked for ${request.url()}`);
     });
     page.on('pageerror', (error) => happened.push(`a script of the author broke: ${error.message}`));
-    await page.goto(url);
-    // A page that goes elsewhere by itself is not there to be looked at.
-    const seen = await page.evaluate<Looked>(EXAMINE).catch(() => GONE);
-    if (seen === GONE) happened.push('the page went elsewhere');
-    else await page.evaluate(PRESS_ALL);
-    await page.close();
-    return { seen, happened: [...new Set(happened)] };
+    return async (url) => {
+      await page.goto(url);
+      // A page that goes elsewhere by itself is not there to be looked at.
+      const seen = await page.evaluate<Looked>(EXAMINE).catch(() => GONE);
+      if (seen === GONE) happened.push('the page went elsewhere');
+      else await page.evaluate(PRESS_ALL);
+      const mine = new Set(happened);
+      happened = [];
+      return { seen, happened: [...mine] };
+    };
   }
 });
 

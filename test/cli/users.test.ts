@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { openDb } from '../../src/platform/db/index.ts';
 import { driver } from '../rig/database.ts';
 import { peopleOf } from '../rig/people.ts';
 import { startScene } from '../rig/scene.ts';
@@ -13,6 +14,15 @@ beforeEach(async () => {
   env = await desk.database();
 });
 afterEach(() => desk.clear());
+
+/** Scenes store passwords at next to no cost; a program of our own has to do it at the full one. */
+async function storedHashes(): Promise<unknown[]> {
+  const file = desk.at('data/rasket.db');
+  const db = await openDb({ driver, url: env['RASKET_DATABASE_URL'] ?? '', file, poolMax: 1 });
+  const rows = await db.all('select password_hash from users', []);
+  await db.close();
+  return rows.map((row) => row['password_hash']);
+}
 
 it('the first person is made on the machine, and signs in with the password that was shown once', async () => {
   const data = ['--data', 'data'];
@@ -32,6 +42,7 @@ it('the first person is made on the machine, and signs in with the password that
   const state = { state: 'active', disabled_at: null, mfa_enabled_at: null };
   expect(JSON.parse(listed.stdout)).toMatchObject([{ id, email: 'ada@example.com', name: 'Ada', ...state }]);
   expect(listed.stdout).not.toContain('argon2');
+  expect(await storedHashes()).toEqual([expect.stringMatching(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)]);
 
   const server = await desk.serve(['serve', ...data], { env });
   const answer = await fetch(`${server.url}/auth/login`, {

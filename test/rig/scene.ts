@@ -72,6 +72,9 @@ export interface Scene extends AsyncDisposable {
 
 let domains = 0;
 
+/** The least that argon2 takes: whoever signs in in a test waits for no attacker. */
+const PASSWORD_COST = { memory: 8, passes: 1 };
+
 /**
  * The real app on free ports with its own database, a DNS server that knows only what the test says, and a mail sink:
  * `example.org`, `example.net` and every other name get their mail there until the test says otherwise.
@@ -96,7 +99,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       config,
       dataDir,
       clock,
-      ...{ makeRsaKey, version: '0.0.0-test', mayFound: true },
+      ...{ makeRsaKey, passwordCost: PASSWORD_COST, version: '0.0.0-test', mayFound: true },
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
       ...(options.trustedCa ? { trustedCa: options.trustedCa } : {}),
       ...(options.networkWaits ? { networkClock: clock } : {}),

@@ -12,7 +12,7 @@ export {
   type InstanceKeys,
 } from './instance-key.ts';
 export { keyIdIn, openSecrets, secretsFrom, type SealedColumn, type Secrets } from './secrets.ts';
-export { hashPassword, isPassword } from './passwords.ts';
+export { createPasswords, type PasswordCost, type Passwords } from './passwords.ts';
 export { hashToken, newToken, randomLetters, randomSecret } from './tokens.ts';
 export { mailedTokens, type MailedTokens } from './mailed-tokens.ts';
 export { makeRsaKey } from './rsa-key.ts';

@@ -4,13 +4,18 @@ import { refuse } from '../refusal/index.ts';
 
 const derive = promisify(argon2);
 
+export interface PasswordCost {
+  /** In KiB. */
+  memory: number;
+  passes: number;
+}
+
 /** RFC 9106 leaves the choice open; this is the least that OWASP asks for: 19 MiB and two passes. */
-const MEMORY_KIB = 19_456;
-const PASSES = 2;
+const COST: PasswordCost = { memory: 19_456, passes: 2 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** Each takes MEMORY_KIB and a thread of the pool, which mail is signed in too. */
+/** Each takes the memory of COST and a thread of the pool, which mail is signed in too. */
 const AT_ONCE = 2;
 /** About two seconds of work; each may hold a password of 4096 characters. */
 const WAITING_MAX = 200;
@@ -35,9 +40,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-interface Parameters {
-  memory: number;
-  passes: number;
+interface Parameters extends PasswordCost {
   nonce: Buffer;
   tagLength: number;
 }
@@ -46,21 +49,33 @@ interface Parameters {
 const tagOf = (password: string, parameters: Parameters): Promise<Buffer> =>
   inTurn(() => derive('argon2id', { message: password.normalize('NFC'), parallelism: 1, ...parameters }));
 
-/** argon2id in the usual text form, with its parameters. */
-export async function hashPassword(password: string): Promise<string> {
-  const nonce = randomBytes(SALT_BYTES);
-  const tag = await tagOf(password, { memory: MEMORY_KIB, passes: PASSES, nonce, tagLength: TAG_BYTES });
-  return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=1$${plainBase64(nonce)}$${plainBase64(tag)}`;
+export interface Passwords {
+  /** argon2id in the usual text form, with its parameters. */
+  hash(password: string): Promise<string>;
+  /** Without a hash it works as hard and answers no, so that the time says nothing about whether there is one. */
+  matches(password: string, hash: string | null): Promise<boolean>;
+}
+
+/** What a new hash costs; no setting leads here. Those that are stored are checked at the cost that they name. */
+export function createPasswords({ memory, passes }: PasswordCost = COST): Passwords {
+  const hash = async (password: string): Promise<string> => {
+    const nonce = randomBytes(SALT_BYTES);
+    const tag = await tagOf(password, { memory, passes, nonce, tagLength: TAG_BYTES });
+    return `$argon2id$v=19$m=${memory},t=${passes},p=1$${plainBase64(nonce)}$${plainBase64(tag)}`;
+  };
+  return {
+    hash,
+    async matches(password, stored) {
+      if (stored !== null) return isPassword(password, stored);
+      await hash(password);
+      return false;
+    },
+  };
 }
 
 const HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$([\w+/]+)\$([\w+/]+)$/;
 
-/** Without a hash it works as hard and answers no, so that the time says nothing about whether there is one. */
-export async function isPassword(password: string, hash: string | null): Promise<boolean> {
-  if (hash === null) {
-    await hashPassword(password);
-    return false;
-  }
+async function isPassword(password: string, hash: string): Promise<boolean> {
   const [, memory, passes, salt = '', tag = ''] = HASH.exec(hash) ?? [];
   const expected = Buffer.from(tag, 'base64');
   if (expected.length === 0) throw new Error('a stored password has an unknown format');

@@ -10,7 +10,7 @@ import type { Config } from '../config/index.ts';
 import type { Db, GroupCommit } from '../db/index.ts';
 import type { Ids } from '../ids/index.ts';
 import type { Log, MailLog } from '../log/index.ts';
-import type { Secrets } from '../secrets/index.ts';
+import type { Passwords, Secrets } from '../secrets/index.ts';
 
 export interface Store {
   config: Config;
@@ -22,6 +22,7 @@ export interface Store {
   random: () => number;
   /** A new private key. It takes a quarter of a second of a thread of the pool. */
   makeRsaKey: (bits: number) => Promise<KeyObject>;
+  passwords: Passwords;
   secrets: Secrets;
   blobs: Blobs;
   log: Log;

@@ -1,5 +1,4 @@
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { hashPassword, isPassword } from '../../platform/secrets/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { revokeGrantsOfUser } from '../oauth/index.ts';
 import { endOtherSessionsOf, mustBeBrowser } from '../session-rows/index.ts';
@@ -17,7 +16,7 @@ export async function changePassword(
   const user = await findUser(store.db, actor.userId);
   if (!user) throw notFound('User');
   await mustKnowPassword(ctx, user, current);
-  const passwordHash = await hashPassword(password);
+  const passwordHash = await store.passwords.hash(password);
   await store.db.tx(async (tx) => {
     // Whoever was let in by a password that was replaced meanwhile changes nothing any more.
     if ((await lockUser(tx, user.id))?.password_hash !== user.password_hash) throw replaced();
@@ -49,7 +48,7 @@ async function mustKnowPassword(
     throw refuse('missing_required_field', { say: 'Missing required field: current_password.' });
   }
   const attempt = await beginAttempt(store, user.email_key, browser.address);
-  const isRight = await isPassword(current, user.password_hash).catch(async (error: unknown) => {
+  const isRight = await store.passwords.matches(current, user.password_hash).catch(async (error: unknown) => {
     await store.db.txUnsynced((tx) => forgiveAttempt(tx, attempt));
     throw error;
   });

@@ -1,7 +1,7 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { hashPassword, hashToken } from '../../platform/secrets/index.ts';
+import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { revokeGrantsOfUser } from '../oauth/index.ts';
@@ -81,7 +81,7 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
   if (!row || row.user_id === null || row.used_at !== null || row.expires_at <= now) throw gone();
   const found = await findUser(store.db, row.user_id);
   if (!found) throw gone();
-  const passwordHash = await hashPassword(password);
+  const passwordHash = await store.passwords.hash(password);
   const [team] = await allTeamsOf(store.db, found.id);
   const held = auditedOf(ctx, { action: 'password.reset', user: found, team_id: team?.id ?? null });
   await held.db.tx(async (tx) => {

@@ -1,6 +1,5 @@
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { hashPassword } from '../../platform/secrets/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { joinAsNewUser, openInvitationOf } from '../invitations/index.ts';
 import { beginSession } from '../sessions/index.ts';
@@ -27,7 +26,7 @@ export async function signUpByInvitation(
   const user: UserRow = {
     ...{ id: store.ids.uuid(), email: invitation.email, email_key: invitation.email_key, name },
     ...{
-      password_hash: await hashPassword(password),
+      password_hash: await store.passwords.hash(password),
       email_verified_at: now,
       mfa_enabled_at: null,
       disabled_at: null,

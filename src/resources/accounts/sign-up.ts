@@ -1,5 +1,5 @@
 import { refuse } from '../../platform/refusal/index.ts';
-import { hashPassword, hashToken } from '../../platform/secrets/index.ts';
+import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { countRequest } from '../sessions/index.ts';
@@ -26,7 +26,7 @@ export async function signUp(
   const id = store.ids.uuid();
   const now = store.clock.now();
   const row = {
-    ...{ id, email, email_key: emailKey, name, password_hash: await hashPassword(password) },
+    ...{ id, email, email_key: emailKey, name, password_hash: await store.passwords.hash(password) },
     ...{ token_hash: hashToken(verificationTokens.make(store.secrets, id)), address },
     ...{
       created_at: now,

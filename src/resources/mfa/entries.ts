@@ -1,6 +1,5 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { invalidField, refuse } from '../../platform/refusal/index.ts';
-import { isPassword } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { fromBase32, matchingStep } from '../../protocol/totp/index.ts';
 import {
@@ -79,12 +78,12 @@ export const settleEntries = (tx: Executor, userId: string, kind: Kind): Promise
   forgetFailures(tx, userId, kind);
 
 export async function mustBePassword(
-  { db, clock }: Store,
+  { db, clock, passwords }: Store,
   { id, password_hash: hash }: { id: string; password_hash: string | null },
   password: string,
 ): Promise<void> {
   await db.tx((tx) => countEntry(tx, id, 'password', clock.now()));
-  const isRight = await isPassword(password, hash).catch(async (error: unknown) => {
+  const isRight = await passwords.matches(password, hash).catch(async (error: unknown) => {
     await db.tx((tx) => uncountFailure(tx, id, 'password'));
     throw error;
   });

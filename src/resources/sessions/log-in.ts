@@ -1,5 +1,4 @@
 import { refuse } from '../../platform/refusal/index.ts';
-import { isPassword } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { emailKeyOf, findUserByEmailKey } from '../users/index.ts';
@@ -32,7 +31,7 @@ export async function logIn(
 
 async function check(store: Store, emailKey: string, password: string) {
   const user = await findUserByEmailKey(store.db, emailKey);
-  return { user, isRight: await isPassword(password, user?.password_hash ?? null) };
+  return { user, isRight: await store.passwords.matches(password, user?.password_hash ?? null) };
 }
 
 const wrong = () => refuse('validation_error', { status: 422, say: 'The email or the password is wrong.' });

@@ -1,6 +1,5 @@
 import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
 import { invalidField, invalidFields } from '../../platform/refusal/index.ts';
-import { hashPassword } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { emailKeyOf } from './email-key.ts';
@@ -36,7 +35,7 @@ export async function createUser(
   const created_at = store.clock.now();
   const row = {
     ...{ id: store.ids.uuid(), email: address, email_key: emailKeyOf(address), name, created_at },
-    password_hash: await hashPassword(password),
+    password_hash: await store.passwords.hash(password),
     email_verified_at: isVerified ? created_at : null,
     mfa_enabled_at: null,
     disabled_at: null,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashPassword } from '../../../src/platform/secrets/index.ts';
 import { emailKeyOf, insertUser } from '../../../src/resources/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -8,8 +7,8 @@ const PASSWORD = 'correct horse battery staple';
 let scene: Scene;
 let passwordHash: string;
 beforeAll(async () => {
-  passwordHash = await hashPassword(PASSWORD);
   scene = await startScene({ config: { accounts: { sign_up: 'open' } } });
+  passwordHash = await scene.app.world.passwords.hash(PASSWORD);
   await (await scene.team()).domain();
 });
 afterAll(() => scene.close());

@@ -2,7 +2,6 @@ import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
-import { hashPassword } from '../../../src/platform/secrets/index.ts';
 import { tell } from '../../../src/resources/accounts/index.ts';
 import { resetMfa } from '../../../src/resources/mfa/index.ts';
 import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
@@ -238,7 +237,10 @@ describe('a challenge', () => {
     const { db } = scene.app.world;
     const changed = await ready();
     const before = await challenged(changed);
-    await db.run('update users set password_hash = ? where id = ?', [await hashPassword(PASSWORD), changed.id]);
+    await db.run('update users set password_hash = ? where id = ?', [
+      await scene.app.world.passwords.hash(PASSWORD),
+      changed.id,
+    ]);
     expect(await before.verify(changed.code())).toMatchObject(ENDED);
 
     const lost = await ready();

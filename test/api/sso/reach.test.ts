@@ -1,6 +1,5 @@
 // What the provider of one team may do with a person who is in other teams as well: nothing, there or to the account.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashPassword } from '../../../src/platform/secrets/index.ts';
 import { takeSsoDomain } from '../../../src/resources/sso/index.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
 import { oauthOf, type Tokens } from '../../rig/oauth.ts';
@@ -32,7 +31,7 @@ async function personOfTwo() {
   const email = `bob${++made}@${one.domain}`;
   const bob = await people.person({ email, team: other, role: 'owner' });
   await scene.app.world.db.run('update users set password_hash = ? where id = ?', [
-    await hashPassword('long enough'),
+    await scene.app.world.passwords.hash('long enough'),
     bob.userId,
   ]);
   provider.person = { sub: `subject ${made}`, email, email_verified: true };

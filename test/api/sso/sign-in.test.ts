@@ -1,6 +1,5 @@
 // Over 400 lines because each lie of a provider is told beside the sign-in that it must not spoil, by one stand-in.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hashPassword } from '../../../src/platform/secrets/index.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import {
@@ -43,7 +42,7 @@ const membersOf = async ({ team, owner }: Made): Promise<{ email: string; role: 
 
 const withPassword = async ({ userId }: Person) =>
   scene.app.world.db.run('update users set password_hash = ? where id = ?', [
-    await hashPassword('long enough'),
+    await scene.app.world.passwords.hash('long enough'),
     userId,
   ]);
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashPassword } from '../../../src/platform/secrets/index.ts';
 import { teamsOfLastWayIn } from '../../../src/resources/members/index.ts';
 import { stopEnforcingSso } from '../../../src/resources/sso/index.ts';
 import { disableUser } from '../../../src/resources/users/index.ts';
@@ -32,7 +31,7 @@ const tested = ({ id }: Team) =>
   scene.app.world.db.run('update sso_connections set tested_at = ? where team_id = ?', [scene.clock.now(), id]);
 const withPassword = async ({ userId }: Person) =>
   scene.app.world.db.run('update users set password_hash = ? where id = ?', [
-    await hashPassword('long enough'),
+    await scene.app.world.passwords.hash('long enough'),
     userId,
   ]);
 
