@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { isPassword } from '../../../src/platform/secrets/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { Browser, enrolled, PASSWORD, personOf, setUp, STEP_MS, wrongCode } from './authenticator.ts';
@@ -26,8 +25,9 @@ async function signedIn(): Promise<Browser & { email: string; id: string }> {
 function fillPasswordSlots(): Promise<unknown> {
   const hash = (memory: number, passes: number) =>
     `$argon2id$v=19$m=${memory},t=${passes},p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
-  const long = [1, 2].map(() => isPassword('x', hash(19_456, 150)));
-  return Promise.all([...long, ...Array.from({ length: 200 }, () => isPassword('x', hash(8, 1)))]);
+  const { matches } = scene.app.world.passwords;
+  const long = [1, 2].map(() => matches('x', hash(19_456, 150)));
+  return Promise.all([...long, ...Array.from({ length: 200 }, () => matches('x', hash(8, 1)))]);
 }
 
 const status = async (browser: Browser) => (await browser.call('GET', '/auth/mfa')).body;
