@@ -23,9 +23,9 @@ async function signedIn(): Promise<Browser & { email: string; id: string }> {
 
 /** Two that take a second or more keep the slots, and 200 that take next to nothing fill the queue behind them. */
 function fillPasswordSlots(): Promise<unknown> {
-  const { matches } = scene.app.world.passwords;
   const hash = (memory: number, passes: number) =>
     `$argon2id$v=19$m=${memory},t=${passes},p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+  const { matches } = scene.app.world.passwords;
   const long = [1, 2].map(() => matches('x', hash(19_456, 150)));
   return Promise.all([...long, ...Array.from({ length: 200 }, () => matches('x', hash(8, 1)))]);
 }
