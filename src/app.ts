@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
+import { createModelHealth } from './flow/ai/index.ts';
 import { closeMonths, noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import {
@@ -259,7 +260,18 @@ function startHttpPort(
   };
   const unknownProxy = createUnknownProxy(world);
   stages.node.watch(() => proxyFindings(unknownProxy));
-  return startHttp({ world, version, payments, checks, ...stages, unknownProxy, document: loadContract() });
+  const modelHealth = createModelHealth(world);
+  stages.node.watch(modelHealth.findings);
+  return startHttp({
+    world,
+    version,
+    payments,
+    modelHealth,
+    checks,
+    ...stages,
+    unknownProxy,
+    document: loadContract(),
+  });
 }
 
 function proxyFindings({ seen }: UnknownProxy): Finding[] {
