@@ -153,6 +153,7 @@ export const exceptions: Record<string, Exception> = {
   createInvitation: { without: ownTeam },
   revokeInvitation: { without: ownTeam },
   getEmailMetrics: { command: 'metrics' },
+  getUsage: { command: 'usage' },
   getReady: { command: 'ready' },
 };
 
