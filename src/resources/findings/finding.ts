@@ -146,6 +146,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}look at [ai] in the settings, at the key and at the account of its provider; which settings are in force, says`,
     'rasket config show',
   ),
+  payment_events_missing: installation(
+    'warning',
+    'The payment provider has changed subscriptions without an event about it.',
+    'At the payment provider, look whether its events are sent to /billing/events of this server, and how they are answered',
+    null,
+  ),
   versions_differ: installation(
     'warning',
     'Nodes run different versions.',
