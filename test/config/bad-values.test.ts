@@ -267,9 +267,9 @@ const badValues = [
   },
   {
     why: 'an issuer of two lines',
-    toml: 'billing.issuer = "Mail Ltd\nLondon"',
+    toml: 'billing.issuer = "Mail Ltd\\nLondon"',
     fault:
-      'billing.issuer must be a name and address of at most 500 characters on one line, or ""; got "Mail Ltd\nLondon"',
+      'billing.issuer must be a name and address of at most 500 characters on one line, or ""; got "Mail Ltd\\nLondon"',
   },
   {
     why: 'text for a flag of billing',
