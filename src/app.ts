@@ -6,7 +6,14 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
-import { closeMonths, noPayments, type PaymentProvider } from './flow/billing/index.ts';
+import { createModelHealth } from './flow/ai/index.ts';
+import {
+  closeMonths,
+  forgetPaymentEvents,
+  noPayments,
+  recheckSubscriptions,
+  type PaymentProvider,
+} from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import {
   createConfirmations,
@@ -151,7 +158,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
-    const jobs = cronTable(world);
+    const jobs = cronTable(world, options.payments);
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
@@ -259,7 +266,18 @@ function startHttpPort(
   };
   const unknownProxy = createUnknownProxy(world);
   stages.node.watch(() => proxyFindings(unknownProxy));
-  return startHttp({ world, version, payments, checks, ...stages, unknownProxy, document: loadContract() });
+  const modelHealth = createModelHealth(world);
+  stages.node.watch(modelHealth.findings);
+  return startHttp({
+    world,
+    version,
+    payments,
+    modelHealth,
+    checks,
+    ...stages,
+    unknownProxy,
+    document: loadContract(),
+  });
 }
 
 function proxyFindings({ seen }: UnknownProxy): Finding[] {
@@ -353,7 +371,7 @@ async function startDelivery(
 const captureOf = (world: World): Deliver | undefined =>
   world.config.delivery.capture ? createCapture((job, message) => captureMessage(world, job, message)) : undefined;
 
-function cronTable(world: World): readonly CronJob[] {
+function cronTable(world: World, payments = noPayments): readonly CronJob[] {
   return [
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
@@ -375,6 +393,8 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
     { name: 'close-billing-months', schedule: '11 * * * *', run: () => closeMonths(world) },
+    { name: 'recheck-subscriptions', schedule: '23 * * * *', run: () => recheckSubscriptions(world, payments) },
+    { name: 'forget-payment-events', schedule: '57 4 * * *', run: () => forgetPaymentEvents(world) },
     { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },

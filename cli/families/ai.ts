@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { actionOf, type Family, type Flag } from './family.ts';
+import { actionOf, detailOf, type Family, type Flag } from './family.ts';
 
 const TEMPLATE: Flag = { flag: 'template', value: '<id>', says: 'a template to work from, by id or alias' };
 
@@ -23,10 +23,24 @@ function draftInWords(answer: AnswerOf<'draftEmailBody'>): string {
   return [text, '', html, ...(links.length === 0 ? [] : warning), '', creditsInWords(answer)].join('\n');
 }
 
+/** Null where no plan limits them. */
+const creditsLeft = ({ ai_credits: { used, limit } }: AnswerOf<'getUsage'>): number | null =>
+  limit === null ? null : Math.max(0, limit - used);
+
 export const ai = {
   command: 'ai',
   summary: 'have a model suggest subject lines, or draft an email',
   noun: 'a draft',
+  get: detailOf('getUsage', {
+    summary: 'show how many answers of the model are left this month',
+    example: 'ai get',
+    fields: [
+      { name: 'ai_credits', label: 'Credits left', value: creditsLeft },
+      { name: 'ai_credits.used', label: 'Used' },
+      { name: 'ai_credits.limit', label: 'Of' },
+      { name: 'ai_credits.next_increase_at', label: 'New ones', kind: 'time' },
+    ],
+  }),
   actions: [
     actionOf('suggestSubjectLines', {
       verb: 'subject-lines',

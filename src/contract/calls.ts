@@ -24,7 +24,8 @@ export type PageId =
   | 'createImage'
   | 'exportContacts'
   | 'getInvoiceCsv'
-  | 'getInvoicePage';
+  | 'getInvoicePage'
+  | 'receivePaymentEvent';
 /** Speaks a protocol of its own, which carries the other operations. */
 export type McpId = 'callMcp';
 export type ValueId = Exclude<OperationId, PageId | McpId>;

@@ -9,6 +9,7 @@ import { createContactImport } from './import-upload.ts';
 import { sendInvoiceCsv, sendInvoicePage } from './invoices.ts';
 import { authorizeClient } from './oauth/authorize-client.ts';
 import type { Page } from './page.ts';
+import { receivePaymentEvent } from './payment-event.ts';
 import { sendReceivedAttachment, sendReceivedRaw } from './received-file.ts';
 import { getSharePage } from './share-page/index.ts';
 
@@ -41,6 +42,7 @@ export const pages: { [Id in PageId]: Page<Id> } = {
   exportContacts,
   getInvoiceCsv: sendInvoiceCsv,
   getInvoicePage: sendInvoicePage,
+  receivePaymentEvent,
 };
 
 /** Made once: the document does not change while the program runs. */

@@ -204,14 +204,14 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 
 function routeConfigOf(operation: OperationValidators): FastifyContextConfig {
   return {
-    ...(takesBytes(operation) && { limitedBy: 'images.max_bytes' }),
+    ...(takesPicture(operation) && { limitedBy: 'images.max_bytes' }),
     ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorizeClient' ? 'page' : 'json' }),
   };
 }
 
 /** A picture is the whole body of its upload. */
 function bodyLimitOf(operation: OperationValidators, { http, images }: World['config']): number {
-  if (takesBytes(operation)) return images.max_bytes;
+  if (takesPicture(operation)) return images.max_bytes;
   return holdsEmail.has(operation.operationId) ? http.email_body_limit_bytes : http.body_limit_bytes;
 }
 
@@ -245,6 +245,8 @@ const takesForm = ({ operation }: OperationValidators): boolean =>
 /** Whether its body is a file as it is. */
 const takesBytes = ({ operation }: OperationValidators): boolean =>
   operation.requestBody?.content['application/octet-stream'] !== undefined;
+
+const takesPicture = ({ operationId }: OperationValidators): boolean => operationId === 'createImage';
 
 const takesJson = (operation: OperationValidators): boolean => !takesForm(operation) && !takesBytes(operation);
 

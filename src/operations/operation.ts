@@ -7,6 +7,7 @@ import type {
   ValueId,
   operations,
 } from '../contract/index.ts';
+import type { ModelHealth } from '../flow/ai/index.ts';
 import type { PaymentProvider } from '../flow/billing/index.ts';
 import type { Accept } from '../flow/mail/accept/index.ts';
 import type { Node } from '../flow/upkeep/index.ts';
@@ -31,6 +32,8 @@ export interface Services {
   wakeQueue: () => void;
   /** Who takes payments of teams. */
   payments: PaymentProvider;
+  /** How the model of the AI helpers stands. */
+  modelHealth: ModelHealth;
   version: string;
 }
 

@@ -153,6 +153,7 @@ export const exceptions: Record<string, Exception> = {
   createInvitation: { without: ownTeam },
   revokeInvitation: { without: ownTeam },
   getEmailMetrics: { command: 'metrics' },
+  getUsage: { command: 'usage' },
   getReady: { command: 'ready' },
 };
 
@@ -172,6 +173,7 @@ export const commandless: Record<string, string> = {
   createContactImport: 'a form with a file; contacts import has its own tests',
   createImage: 'a file as it is; images upload has its own tests',
   getInvoicePage: 'a page for a browser, or a printer',
+  receivePaymentEvent: 'the payment provider calls it, and signs what it says',
   getInvoiceCsv: 'a file for a spreadsheet; billing invoice shows the same',
   exportContacts: 'a file; contacts export has its own tests',
   createAudienceContact: 'the former name of contacts create --segment',

@@ -9,6 +9,8 @@ const dns = '"ip" or "ip:port", such as 192.0.2.53 or [2001:db8::53]:5353';
 const smarthost = '"host:port", such as relay.example.com:587, or ""';
 const spf = 'an SPF record of at most 255 characters that begins with "v=spf1 ", with {host} as its only placeholder';
 const cron = 'cron text of five fields in UTC, such as */30 * * * *';
+const currency =
+  'billing.currency must be three capital letters of ISO 4217, of a currency with hundredths, such as EUR';
 
 const scheme = 'an address with a scheme of its own, such as app.example:/callback';
 
@@ -235,6 +237,55 @@ const badValues = [
     why: 'a negative limit',
     toml: 'plans.standard.daily_cap = -1',
     fault: 'plans.standard.daily_cap must be an integer from 0 to 1000000000 (emails a day; 0 for no limit); got -1',
+  },
+  {
+    why: 'no such way to speak to a model',
+    toml: 'ai.kind = "gemini"',
+    fault: 'ai.kind must be "openai" or "anthropic"; got "gemini"',
+  },
+  {
+    why: 'a name of two words',
+    toml: 'ai.model = "gpt 4"',
+    fault: `ai.model must be the name of a model, at most 200 characters without spaces, or ""; got "gpt 4"`,
+  },
+  {
+    why: 'no time for an answer',
+    toml: 'ai.timeout_seconds = 0',
+    fault: 'ai.timeout_seconds must be an integer from 1 to 600 (seconds); got 0',
+  },
+  { why: 'a currency without hundredths', toml: 'billing.currency = "JPY"', fault: `${currency}; got "JPY"` },
+  { why: 'no currency', toml: 'billing.currency = "EURO"', fault: `${currency}; got "EURO"` },
+  {
+    why: 'a series that no file could be named by',
+    toml: 'billing.series = "INV/2026"',
+    fault: 'billing.series must be 1 to 20 capital letters, digits and hyphens, such as INV; got "INV/2026"',
+  },
+  {
+    why: 'no such place',
+    toml: 'billing.time_zone = "Mars/Olympus"',
+    fault: 'billing.time_zone must be the name of an IANA time zone, such as Europe/Berlin; got "Mars/Olympus"',
+  },
+  {
+    why: 'an issuer of two lines',
+    toml: 'billing.issuer = "Mail Ltd\\nLondon"',
+    fault:
+      'billing.issuer must be a name and address of at most 500 characters on one line, or ""; got "Mail Ltd\\nLondon"',
+  },
+  {
+    why: 'text for a flag of billing',
+    toml: 'billing.self_service = "yes"',
+    fault: 'billing.self_service must be true or false; got "yes"',
+  },
+  {
+    why: 'a price in fractions of a cent',
+    toml: 'plans.standard.monthly_price_cents = 9.99',
+    fault: 'plans.standard.monthly_price_cents must be an integer from 0 to 100000000 (cents a month); got 9.99',
+  },
+  {
+    why: 'less than no credits',
+    toml: 'plans.standard.ai_credits = -1',
+    fault:
+      'plans.standard.ai_credits must be an integer from 0 to 1000000000 (answers of the AI helpers a month); got -1',
   },
   {
     why: 'a long value is cut to one line',

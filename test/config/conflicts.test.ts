@@ -3,6 +3,18 @@ import { faultsOf, loadToml } from './config-files.ts';
 
 const conflicts = [
   {
+    why: 'nobody could say what an email beyond costs',
+    toml: 'plans.standard.overage_emails = 1000',
+    fault:
+      'plans.standard.overage_emails is 1000 but plans.standard.overage_per_1000_cents is 0; give the price of 1,000 of them, or raise plans.standard.included_emails',
+  },
+  {
+    why: 'a price of what is never sent',
+    toml: 'plans.standard.overage_per_1000_cents = 40',
+    fault:
+      'plans.standard.overage_per_1000_cents is 40 but plans.standard.overage_emails is 0; say how many emails a month are sent beyond the included ones',
+  },
+  {
     why: 'pg has nowhere to go',
     toml: 'database.driver = "pg"',
     fault:

@@ -1,4 +1,5 @@
-// Requests as the providers publish them, so far as anything of them may be sent; other fields are refused.
+// Requests as the providers publish them (the types of openai 6.49.0 and @anthropic-ai/sdk 1.14.0 for Node), so far as anything of
+// them may be sent; other fields are refused.
 
 /** JSON Schema as both take it in structured outputs: every property is required, nothing else may be there, and no limits. */
 const structured = {
@@ -102,7 +103,7 @@ export const anthropicRequest = {
       type: 'object',
       additionalProperties: false,
       required: ['type', 'name'],
-      properties: { type: { const: 'tool' }, name },
+      properties: { type: { const: 'tool' }, name, disable_parallel_tool_use: { const: true } },
     },
   },
 };

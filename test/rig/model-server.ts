@@ -98,13 +98,67 @@ export const saysText =
 function inEnvelope(kind: ModelKind, said: Says): object {
   if (kind === 'openai') return completion(typeof said === 'string' ? said : JSON.stringify(said));
   const content =
-    typeof said === 'string' ? { type: 'text', text: said } : { type: 'tool_use', id: 'toolu_1', input: said };
-  return { id: 'msg_1', type: 'message', role: 'assistant', model: MODEL, stop_reason: 'tool_use', content: [content] };
+    typeof said === 'string'
+      ? { type: 'text', text: said, citations: null }
+      : { type: 'tool_use', id: 'toolu_1', caller: { type: 'direct' }, name: 'answer', input: said };
+  return message(typeof said === 'string' ? 'end_turn' : 'tool_use', [content]);
 }
 
-const completion = (content: string) => ({
-  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: MODEL },
-  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content, refusal: null } }],
+const message = (stopReason: string, content: readonly object[]) => ({
+  ...{ id: 'msg_1', type: 'message', role: 'assistant', model: MODEL, content, container: null },
+  ...{ stop_reason: stopReason, stop_sequence: null, stop_details: null, usage: { input_tokens: 9, output_tokens: 9 } },
+});
+
+/** What a model says that may not, or may say no more: as each provider publishes it. */
+export const refuses =
+  (kind: ModelKind): Answering =>
+  (response) =>
+    answerJson(
+      response,
+      200,
+      kind === 'openai'
+        ? {
+            ...completion(null),
+            choices: [choiceOf('stop', { content: null, refusal: 'I cannot help with PLANTED.' })],
+          }
+        : message('refusal', []),
+    );
+
+export const isCutOff =
+  (kind: ModelKind, said: object): Answering =>
+  (response) =>
+    answerJson(
+      response,
+      200,
+      kind === 'openai'
+        ? { ...completion(null), choices: [choiceOf('length', { content: JSON.stringify(said), refusal: null })] }
+        : message('max_tokens', [{ type: 'tool_use', id: 'toolu_1', name: 'answer', input: said }]),
+    );
+
+/** An error, with the body that the provider gives it. */
+export const fails =
+  (kind: ModelKind, status: number, type: string, headers: Record<string, string> = {}): Answering =>
+  (response) => {
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    const words = 'PLANTED: what was asked, and the key';
+    answerJson(
+      response,
+      status,
+      kind === 'openai'
+        ? { error: { message: words, type, param: null, code: type } }
+        : { type: 'error', error: { type, message: words }, request_id: 'req_1' },
+    );
+  };
+
+const completion = (content: string | null) => ({
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: MODEL, service_tier: 'default' },
+  choices: [choiceOf('stop', { content, refusal: null })],
+  usage: { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 },
+});
+
+const choiceOf = (reason: string, said: { content: string | null; refusal: string | null }) => ({
+  ...{ index: 0, logprobs: null, finish_reason: reason },
+  message: { role: 'assistant', ...said, annotations: [] },
 });
 
 function callOf(kind: ModelKind, { url = '', headers }: IncomingMessage, text: string): ModelCall {
@@ -128,7 +182,9 @@ function violationsOf(
 ): string[] {
   const { method, url, headers } = request;
   const check = checks[kind];
-  const isFit = check(JSON.parse(text));
+  const body = JSON.parse(text) as { tools?: { name: string }[]; tool_choice?: { name: string } };
+  const isFit = check(body);
+  const [tool] = body.tools ?? [];
   const wanted =
     kind === 'openai'
       ? { authorization: key === '' ? undefined : `Bearer ${key}` }
@@ -140,6 +196,7 @@ function violationsOf(
     ...(method === 'POST' && url === PATHS[kind] ? [] : [`${method} ${url}`]),
     ...(isFit ? [] : (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)),
     ...wrong,
+    ...(body.tool_choice?.name === tool?.name ? [] : ['tool_choice names a tool that is not there']),
   ];
 }
 

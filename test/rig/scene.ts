@@ -5,6 +5,7 @@ import { eventsOf } from '../../src/events/index.ts';
 import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
+import type { PaymentProvider } from '../../src/flow/billing/index.ts';
 import { createOperator } from '../../src/resources/operators/index.ts';
 import { createTeam } from '../../src/resources/teams/index.ts';
 import { createApi, type Api } from './api.ts';
@@ -29,6 +30,8 @@ export interface SceneOptions {
   networkWaits?: 'by hand';
   /** Certificates that the app trusts when it fetches something. */
   trustedCa?: readonly string[];
+  /** Who takes payments; nobody unless given. */
+  payments?: PaymentProvider;
   /** Puts files into the data folder before the start. */
   prepare?: (dataDir: string) => void;
   /** Another way to the same PostgreSQL. */
@@ -102,6 +105,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       ...{ makeRsaKey, passwordCost: PASSWORD_COST, version: '0.0.0-test', mayFound: true },
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
       ...(options.trustedCa ? { trustedCa: options.trustedCa } : {}),
+      ...(options.payments ? { payments: options.payments } : {}),
       ...(options.networkWaits ? { networkClock: clock } : {}),
       // Cron runs by the wall clock; tests run its jobs by hand.
       roles: options.roles ?? ['http', 'delivery'],

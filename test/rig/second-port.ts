@@ -1,4 +1,5 @@
 import { loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
+import { createModelHealth } from '../../src/flow/ai/index.ts';
 import { noPayments } from '../../src/flow/billing/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
 import { createNode } from '../../src/flow/upkeep/index.ts';
@@ -23,6 +24,7 @@ export function startSecondPort(
     node: createNode(world, { version: 'test', roles: [] }),
     listeners: createListeners(world),
     payments: noPayments,
+    modelHealth: createModelHealth(world),
   };
   return startHttp({ ...parts, authenticators: [...authenticators, ...createAuthenticators(world)] });
 }

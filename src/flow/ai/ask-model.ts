@@ -7,8 +7,10 @@ import { callerGone } from '../../resources/access/index.ts';
 import type { AnswerForm } from './answers.ts';
 import { chatCompletions } from './chat-completions.ts';
 import { messagesApi } from './messages-api.ts';
+import { faultOf, parseJson, type Failure } from './model-faults.ts';
+import type { ModelHealth } from './model-health.ts';
 import { promptOf, TRY_AGAIN, type Task } from './prompts.ts';
-import { fieldOf, type ModelRequest, type Question, type Wire } from './wire.ts';
+import { type ModelRequest, type Question, type Wire } from './wire.ts';
 
 const WIRES: Readonly<Record<World['config']['ai']['kind'], Wire>> = {
   openai: chatCompletions,
@@ -23,12 +25,18 @@ const UNKNOWN_TO_IT: readonly number[] = [400, 404, 415, 422, 501];
 
 export const hasModel = ({ config }: World): boolean => config.ai.url !== '';
 
+/** Who asks, and what is to be known of how the model stands. */
+export interface Asking {
+  store: World;
+  whenGone?: () => AbortSignal;
+  services: { modelHealth: ModelHealth };
+}
+
 /** A model is asked once more when its answer does not fit; what fails then, or fails otherwise, is our failure. */
 export async function askModel<Answer>(
-  world: World,
+  { store: world, whenGone, services: { modelHealth } }: Asking,
   task: Task,
   form: AnswerForm<Answer>,
-  whenGone: (() => AbortSignal) | undefined,
 ): Promise<Answer> {
   const { ai } = world.config;
   const gone = whenGone?.();
@@ -37,6 +45,8 @@ export async function askModel<Answer>(
   const url = baseOf(ai.url);
   const exchange = (request: ModelRequest) => post(world, { request, base: url, signal });
   const result = await askTwice(world, task, form, exchange);
+  if ('answer' in result || result.isOfQuestion) modelHealth.noteAnswer();
+  else if (!gone?.aborted) modelHealth.noteFailure(result.say);
   if (gone?.aborted) throw callerGone();
   if ('answer' in result) return result.answer;
   world.log.warn({ model: ai.model, host: url.host, ...result.fault }, 'the model did not answer as it should');
@@ -45,7 +55,7 @@ export async function askModel<Answer>(
   });
 }
 
-type Asked<Answer> = { answer: Answer } | { say: string; fault: object };
+type Asked<Answer> = { answer: Answer } | Failure;
 
 async function askTwice<Answer>(
   world: World,
@@ -80,26 +90,17 @@ const isRefusal = (answer: PostAnswer, statuses: readonly number[]): boolean =>
 /** An answer, what is wrong with it, or why there is none. */
 function hear<Answer>(answer: PostAnswer, wire: Wire, form: AnswerForm<Answer>): Asked<Answer> | { wrong: string } {
   if (isTooLong(answer)) return { wrong: `it was longer than ${ANSWER_BYTES_MAX} bytes` };
-  if (answer.kind === 'failed')
-    return { say: FAULTS[answer.fault.kind], fault: { err: answer.because, ...answer.fault } };
-  const { status, body } = answer;
-  if (status !== 200) return { say: `its server answered ${status}`, fault: { status, ...errorIn(body) } };
-  return form.read(wire.read(parse(body)));
+  if (answer.kind === 'failed' || answer.status !== 200) return faultOf(answer);
+  const reply = wire.read(parseJson(answer.body));
+  if (reply.kind === 'cut_off') return { wrong: 'it was cut off before its end; be shorter' };
+  if (reply.kind === 'refused') return { say: 'the model refused to answer this', isOfQuestion: true, fault: {} };
+  return form.read(reply.json);
 }
 
 const isTooLong = (answer: PostAnswer): boolean =>
   answer.kind === 'answered'
     ? answer.isCut === true
     : answer.fault.kind === 'unreadable' && answer.fault.wrong === 'endless';
-
-const FAULTS = {
-  blocked: 'its server has no address that may be reached',
-  unreachable: 'its server cannot be reached',
-  tls: 'its server has no certificate that can be trusted',
-  interrupted: 'its server broke off the connection',
-  timeout: 'it took too long',
-  unreadable: 'its server answered no HTTP',
-} as const;
 
 function questionOf<Answer>(world: World, task: Task, form: AnswerForm<Answer>, wrong: string): Question {
   const { system, user } = promptOf(task, form.schema, world.ids.hex(12));
@@ -158,19 +159,4 @@ function readKey({ config: { ai }, dataDir }: World): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Its words may repeat what it was asked, so that only its codes go to the log. */
-function errorIn(body: string): object {
-  const error = fieldOf(parse(body), 'error');
-  const codes = ['type', 'code'].map((name) => [name, fieldOf(error, name)] as const);
-  return Object.fromEntries(codes.filter(([, code]) => typeof code === 'string' && /^[\w.-]{1,80}$/.test(code)));
 }

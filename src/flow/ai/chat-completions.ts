@@ -21,13 +21,23 @@ export const chatCompletions: Wire = {
   read(body) {
     const choices = fieldOf(body, 'choices');
     const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
-    const content = fieldOf(fieldOf(first, 'message'), 'content');
-    // What was cut off at the longest answer is no answer.
-    if (fieldOf(first, 'finish_reason') === 'length') return undefined;
-    return typeof content === 'string' ? jsonIn(content) : jsonIn(textOfParts(content));
+    const message = fieldOf(first, 'message');
+    const content = fieldOf(message, 'content');
+    const reason = fieldOf(first, 'finish_reason');
+    if (reason === 'length') return { kind: 'cut_off' };
+    // A refusal takes the place of the content; a filter leaves out what it does not like of it.
+    if (reason === 'content_filter' || isText(fieldOf(message, 'refusal')) || hasRefusal(content)) {
+      return { kind: 'refused' };
+    }
+    return { kind: 'said', json: jsonIn(typeof content === 'string' ? content : textOfParts(content)) };
   },
   isSchemaOptional: true,
 };
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+const hasRefusal = (content: unknown): boolean =>
+  Array.isArray(content) && content.some((part) => fieldOf(part, 'type') === 'refusal');
 
 function textOfParts(content: unknown): string {
   if (!Array.isArray(content)) return '';

@@ -16,7 +16,7 @@ import {
 import { getEmail, listEmailAttempts, listEmailEvents } from '../../resources/emails/index.ts';
 import { pendingDeliveries } from '../mail/queue/index.ts';
 import { DIAGNOSIS } from './answers.ts';
-import { askForCredit } from './ask-for-credit.ts';
+import { askForCredit, type AiCtx } from './ask-for-credit.ts';
 import { hasModel } from './ask-model.ts';
 import { diagnosisTask } from './prompts.ts';
 
@@ -24,7 +24,7 @@ import { diagnosisTask } from './prompts.ts';
 const PAGE = { limit: 100 };
 
 /** What became of an email. A model puts into words what this server knows, where there is one. */
-export async function diagnoseEmail(ctx: Ctx<World>, emailId: string) {
+export async function diagnoseEmail(ctx: AiCtx, emailId: string) {
   await mustBeSwitchedOn(ctx);
   const facts = await factsOfEmail(ctx, emailId);
   const state = { emailId, stateHash: hashOfState(facts, authorOf(ctx.store)) };
@@ -48,7 +48,7 @@ async function byRules(ctx: Ctx<World>, facts: EmailFacts, state: State) {
   return present({ diagnosis, createdAt }, false, await creditsOf(ctx));
 }
 
-async function inWords(ctx: Ctx<World>, facts: EmailFacts, state: State) {
+async function inWords(ctx: AiCtx, facts: EmailFacts, state: State) {
   const task = diagnosisTask({
     'what is known of the email': JSON.stringify(facts, null, 1),
     'what this server makes of it': JSON.stringify(diagnose(facts), null, 1),

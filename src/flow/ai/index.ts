@@ -4,4 +4,5 @@
  * credit is given back and the caller hears 503.
  */
 export { diagnoseEmail } from './diagnose-email.ts';
+export { createModelHealth, type ModelHealth } from './model-health.ts';
 export { draftEmailBody, suggestSubjectLines } from './write.ts';

@@ -14,17 +14,17 @@ export const messagesApi: Wire = {
       system,
       messages: [{ role: 'user', content: user }],
       tools: [{ name, description: 'Takes the answer.', input_schema: schema }],
-      tool_choice: { type: 'tool', name },
+      tool_choice: { type: 'tool', name, disable_parallel_tool_use: true },
     },
   }),
   read(body) {
-    if (fieldOf(body, 'stop_reason') === 'max_tokens') return undefined;
+    const reason = fieldOf(body, 'stop_reason');
+    if (reason === 'max_tokens' || reason === 'model_context_window_exceeded') return { kind: 'cut_off' };
+    if (reason === 'refusal') return { kind: 'refused' };
     const content = fieldOf(body, 'content');
     const parts: unknown[] = Array.isArray(content) ? content : [];
-    return fieldOf(
-      parts.find((part) => fieldOf(part, 'type') === 'tool_use'),
-      'input',
-    );
+    const use = parts.find((part) => fieldOf(part, 'type') === 'tool_use');
+    return { kind: 'said', json: fieldOf(use, 'input') };
   },
   isSchemaOptional: false,
 };

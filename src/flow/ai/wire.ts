@@ -14,11 +14,14 @@ export interface ModelRequest {
   body: object;
 }
 
+/** What came of a question: JSON that nobody has checked, or why there is none. */
+export type Reply = { kind: 'said'; json: unknown } | { kind: 'cut_off' } | { kind: 'refused' };
+
 /** One way to speak to the server of a model. */
 export interface Wire {
   request(question: Question, options: { model: string; key: string; withSchema: boolean }): ModelRequest;
-  /** What the model answered, as JSON that nobody has checked; undefined where the answer holds none. */
-  read(body: unknown): unknown;
+  /** What the model answered. Undefined JSON where the answer holds none. */
+  read(body: unknown): Reply;
   /** It can be asked without a schema, which servers refuse that know none. */
   isSchemaOptional: boolean;
 }

@@ -5,10 +5,10 @@ import type { Ctx } from '../../resources/access/index.ts';
 import { newLinks } from '../../resources/ai/index.ts';
 import { getTemplate } from '../../resources/templates/index.ts';
 import { DRAFT, SUBJECT_LINES } from './answers.ts';
-import { askForCredit, mustHaveModel } from './ask-for-credit.ts';
+import { askForCredit, mustHaveModel, type AiCtx } from './ask-for-credit.ts';
 import { draftTask, subjectLinesTask } from './prompts.ts';
 
-export async function suggestSubjectLines(ctx: Ctx<World>, input: SuggestSubjectLinesRequest) {
+export async function suggestSubjectLines(ctx: AiCtx, input: SuggestSubjectLinesRequest) {
   await mustHaveModel(ctx);
   const template = await templateOf(ctx, input.template_id);
   const task = subjectLinesTask({
@@ -23,7 +23,7 @@ export async function suggestSubjectLines(ctx: Ctx<World>, input: SuggestSubject
 }
 
 /** What it answers is saved and sent by nobody. */
-export async function draftEmailBody(ctx: Ctx<World>, input: DraftEmailBodyRequest) {
+export async function draftEmailBody(ctx: AiCtx, input: DraftEmailBodyRequest) {
   await mustHaveModel(ctx);
   const template = await templateOf(ctx, input.template_id);
   const { brief, tone = 'neutral', existing_html: existing } = input;

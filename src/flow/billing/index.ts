@@ -3,5 +3,13 @@
  * subscription stands. It promises that a month closes once, however often and by however many it is begun.
  */
 export { closeMonths } from './close-months.ts';
-export { noPayments, type PaymentProvider, type ProviderSubscription } from './payment-provider.ts';
+export {
+  noPayments,
+  type EventRequest,
+  type PaymentProvider,
+  type ProviderEvent,
+  type ProviderSubscription,
+} from './payment-provider.ts';
 export { readSubscription } from './read-subscription.ts';
+export { recheckSubscriptions } from './recheck-subscriptions.ts';
+export { forgetPaymentEvents, takeEvent } from './take-event.ts';

@@ -10,6 +10,22 @@ export interface ProviderSubscription {
   periodEnd: number;
 }
 
+/** An event as it came, before anybody has believed a word of it. */
+export interface EventRequest {
+  /** Their names in small letters. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The bytes that were signed: nobody has parsed them. */
+  body: Buffer;
+}
+
+export interface ProviderEvent {
+  /** The same however often it is sent. */
+  id: string;
+  signedAt: number;
+  /** Undefined where it concerns no team. */
+  teamId: string | undefined;
+}
+
 /** Who takes payments. Its events are only a reason to ask it again: they may come late, twice and in any order. */
 export interface PaymentProvider {
   name: string;
@@ -17,6 +33,8 @@ export interface PaymentProvider {
   checkout(order: { teamId: string; plan: string }): Promise<string>;
   /** The address of a page on which a team looks after how it pays. */
   portal(teamId: string): Promise<string>;
+  /** What stands in an event; undefined unless the provider has signed these very bytes. How old it may be is not its matter. */
+  readEvent(request: EventRequest): Promise<ProviderEvent | undefined>;
   /** Undefined where it knows none of the team. */
   fetchSubscription(teamId: string): Promise<ProviderSubscription | undefined>;
 }
@@ -26,6 +44,7 @@ export const noPayments: PaymentProvider = {
   name: 'none',
   checkout: () => Promise.reject(noProvider()),
   portal: () => Promise.reject(noProvider()),
+  readEvent: () => Promise.reject(noProvider()),
   fetchSubscription: () => Promise.resolve(undefined),
 };
 

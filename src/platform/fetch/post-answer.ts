@@ -16,8 +16,11 @@ export type PostFault =
   | { kind: 'unreadable'; wrong: 'syntax'; reason: string };
 
 export type PostAnswer =
-  /** Any status at all; redirects are never followed. `isCut`: its body did not end in time, and its connection went with it. */
-  | { kind: 'answered'; status: number; body: string; isCut?: true }
+  /**
+   * Any status at all; redirects are never followed. `isCut`: its body did not end in time, and its connection went with it.
+   * `retryAfter`: that header, as it was sent.
+   */
+  | { kind: 'answered'; status: number; body: string; isCut?: true; retryAfter?: string }
   /** `because` is for the log and for nobody else. */
   | { kind: 'failed'; fault: PostFault; because?: unknown };
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher, Pool } from 'undici';
 import { codeOf, Faulted, guardedConnector, type ConnectorOptions } from './guarded-connector.ts';
 import type { PostAnswer, Posted, PostFault, PostPool } from './post-answer.ts';
@@ -63,6 +64,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
   readonly #resolve: (answer: PostAnswer) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
+  #retryAfter: string | undefined;
   #seenBytes = 0;
   #isOver = false;
   #stopSwallowing: NodeJS.Timeout | undefined;
@@ -86,8 +88,9 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
     if (this.#isOver) started.abort(new Error('the time for this request is over'));
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
+    this.#retryAfter = [headers['retry-after']].flat()[0];
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -122,7 +125,10 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
   }
 
   #answered() {
-    return { kind: 'answered' as const, status: this.#status, body: textOf(this.#kept, this.#bytesMax) };
+    return {
+      ...{ kind: 'answered' as const, status: this.#status, body: textOf(this.#kept, this.#bytesMax) },
+      ...(this.#retryAfter === undefined ? {} : { retryAfter: this.#retryAfter }),
+    };
   }
 
   #answeredAndCut(): PostAnswer {

@@ -15,6 +15,15 @@ it.each([
     found: ['https://a.example/c'],
   },
   { why: 'an address to write to', html: '<a href="mailto:eve@a.example">x</a>', found: ['mailto:eve@a.example'] },
+  { why: 'an address of mail in the words', html: '<p>Write to eve@a.example.</p>', found: ['eve@a.example'] },
+  { why: 'a host with a path', html: '<p>Go to a.example/pay now</p>', found: ['a.example/pay'] },
+  { why: 'a host that readers make a link of', html: '<p>Go to Pay-Here.com, now.</p>', found: ['Pay-Here.com'] },
+  { why: 'a number to call', html: '<a href="tel:+4930123">call</a>', found: ['tel:+4930123'] },
+  {
+    why: 'no host where a sentence lacks its space',
+    html: '<p>We close on Friday.See you at 9.30, e.g. by bus.</p>',
+    found: [],
+  },
   { why: 'no place on the page itself', html: '<a href="#top">x</a>', found: [] },
   { why: 'one that is written out', html: '<p>Go to https://a.example/y.</p>', found: ['https://a.example/y'] },
 ])('finds $why', ({ html, found }) => expect(links(html)).toEqual(found));
@@ -24,6 +33,12 @@ it('leaves what stood in a source, however it is written there', () => {
   expect(links('<a href="https://a.example/x?a=1&amp;b=2">a</a><a href="https://b.example/">b</a>', sources)).toEqual(
     [],
   );
+});
+
+it('leaves one that stood there with a scheme and stands here without, or the other way round', () => {
+  const sources = ['Write to ada@shop.example or see https://shop.example/a and shop.example/b.'];
+  const html = '<a href="mailto:ada@shop.example">x</a> shop.example/a <a href="https://shop.example/b">b</a>';
+  expect(links(html, sources, 'Shop.Example/a, ada@shop.example')).toEqual([]);
 });
 
 it('is not deceived by an address that a source holds a part of', () => {

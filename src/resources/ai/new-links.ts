@@ -2,7 +2,12 @@ import { decodeKnownReferences, startTagsOf } from '../../protocol/track-links/i
 
 const LINKS_MAX = 100;
 const CHARS_MAX = 2048;
-const IN_TEXT = /\b(?:https?:\/\/|www\.|mailto:)[^\s<>"'`\\^{}|]+/gi;
+/** What mail programs make a link of: a scheme, a host with a path or a well-known ending, an address of mail. */
+const IN_TEXT = [
+  /\b(?:https?:\/\/|ftp:\/\/|www\.|mailto:|tel:|sms:)[^\s<>"'`\\^{}|]+/gi,
+  /(?<![\w.@/-])(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}(?:[a-z]{2,24}\/[^\s<>"'`\\^{}|]*|(?:com|net|org|info|biz|io|co|app|dev|shop|online|site|xyz|top)\b(?![\w@-]))/gi,
+  /(?<![\w.+:/-])[\w.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+/gi,
+];
 const LEADING = ['href', 'src', 'srcset', 'action', 'formaction', 'poster', 'background', 'data', 'cite', 'xlink:href'];
 
 /** The addresses of a draft that stand in nothing that it was made of. */
@@ -22,7 +27,8 @@ function addressesIn(text: string): string[] {
   );
   const styles = tags.flatMap(({ attributes: written }) => urlsIn(written.get('style') ?? ''));
   const values = [...attributes.map((value) => decodeKnownReferences(value).text), ...styles, ...urlsIn(text)];
-  const written = decodeKnownReferences(text).text.match(IN_TEXT) ?? [];
+  const read = decodeKnownReferences(text).text;
+  const written = IN_TEXT.flatMap((form) => read.match(form) ?? []);
   return [...values, ...written.map((address) => address.replace(/[.,;:!?)\]]+$/, ''))]
     .map((address) => address.trim())
     .filter((address) => address !== '' && !address.startsWith('#'));
@@ -32,8 +38,11 @@ function addressesIn(text: string): string[] {
 const urlsIn = (css: string): string[] =>
   [...decodeKnownReferences(css).text.matchAll(/url\(\s*["']?([^"')\s]+)/gi)].map(([, address = '']) => address);
 
-/** Letter case of scheme and host, and a slash behind the host, make no other address. */
+/** Letter case of the host, a slash behind it, and a scheme that readers put there themselves make no other address. */
 function plain(address: string): string {
-  const url = URL.parse(address.replace(/^www\./i, 'http://www.'));
-  return url === null ? address.toLowerCase() : url.href;
+  const bare = address.replace(/^mailto:/i, '');
+  const isHost = /^[a-z0-9.-]+\.[a-z]{2,24}(?:[/?#:]|$)/i.test(bare);
+  const url = URL.parse(isHost ? `https://${bare}` : bare);
+  if (url === null || !/^https?:$/.test(url.protocol)) return url?.href ?? bare.toLowerCase();
+  return url.href.slice(url.protocol.length);
 }

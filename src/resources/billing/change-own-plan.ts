@@ -11,6 +11,12 @@ import { excessOf } from './excess.ts';
 /** An owner gives the own team another plan, from today on, where the operator lets owners do so. */
 export async function changeOwnPlan(ctx: Ctx, input: { plan: string }, provider: string) {
   const { store, teamId } = ctx;
+  // What is paid for there is decided there: otherwise a team would have the dearest plan for nothing.
+  if (provider !== 'none') {
+    throw refuse('invalid_permission', {
+      say: 'Plans are paid for at the payment provider of this installation; choose one with POST /billing/checkout.',
+    });
+  }
   if (!store.config.billing.self_service) {
     throw refuse('invalid_permission', {
       say: 'Plans are changed by the operator of this installation; billing.self_service would let owners do it.',

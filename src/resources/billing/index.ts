@@ -10,4 +10,13 @@ export { invoiceCsv } from './invoice-csv.ts';
 export { closableAt, daysOf, monthAfter, monthAt } from './month.ts';
 export { keepPlanTerms } from './plan-terms.ts';
 export { getBilling, getInvoice, listInvoices, listPlans } from './read-billing.ts';
-export { countQuestion, writeAnswer, type SubscriptionRow, type SubscriptionStatus } from './subscriptions.store.ts';
+export { markEventRead, noteEvent, removeEventsBefore } from './payment-events.store.ts';
+export {
+  countQuestion,
+  findSubscription,
+  noteMissed,
+  overdueSubscriptions,
+  writeAnswer,
+  type SubscriptionRow,
+  type SubscriptionStatus,
+} from './subscriptions.store.ts';

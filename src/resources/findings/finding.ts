@@ -140,6 +140,18 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}name it in http.trusted_proxies of the settings and start the server again; which are in force, says`,
     'rasket config show',
   ),
+  model_failing: installation(
+    'warning',
+    'The language model of the AI helpers gives no answer that can be used.',
+    `${HERE}look at [ai] in the settings, at the key and at the account of its provider; which settings are in force, says`,
+    'rasket config show',
+  ),
+  payment_events_missing: installation(
+    'warning',
+    'The payment provider has changed subscriptions without an event about it.',
+    'At the payment provider, look whether its events are sent to /billing/events of this server, and how they are answered',
+    null,
+  ),
   versions_differ: installation(
     'warning',
     'Nodes run different versions.',

@@ -62,6 +62,14 @@ export interface Hold {
 export const holdsInForce = (db: Executor): Promise<Hold[]> =>
   db.all('select kind, value, reason, created_at from queue_holds order by id');
 
+/** Teams whose subscription had changed without an event. */
+export async function missedPayments(db: Executor): Promise<{ team_id: string; missed_since: number }[]> {
+  const sql = `select team_id, missed_since from team_subscriptions where missed_since is not null
+    order by missed_since limit ${COUNTED_MAX}`;
+  const rows = await db.all<{ team_id: string; missed_since: number }>(sql);
+  return rows.map((row) => ({ ...row, missed_since: Number(row.missed_since) }));
+}
+
 export interface HeldBroadcast {
   id: string;
   name: string;

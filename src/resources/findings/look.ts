@@ -4,7 +4,7 @@ import { accountSender } from '../accounts/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
 import { hasUsers } from '../users/index.ts';
 import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
-import { oldestDue } from './findings.store.ts';
+import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
 import { teamFindings } from './team-findings.ts';
 
@@ -45,7 +45,13 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Pick<Look
   );
   return {
     nodes,
-    findings: [...reported, ...ofNodes(nodes), ...(await ofSending(store)), ...(await ofAccounts(store))],
+    findings: [
+      ...reported,
+      ...ofNodes(nodes),
+      ...(await ofSending(store)),
+      ...(await ofAccounts(store)),
+      ...(await ofPayments(store)),
+    ],
   };
 }
 
@@ -93,6 +99,16 @@ async function ofAccounts(store: Store): Promise<Finding[]> {
       subjects: from === '' ? [] : [from],
     }),
   ];
+}
+
+async function ofPayments({ db }: Store): Promise<Finding[]> {
+  const missed = await missedPayments(db);
+  const [first] = missed;
+  if (!first) return [];
+  const many = missed.length === 1 ? 'a subscription' : `${missed.length} subscriptions`;
+  const summary = `The payment provider has changed ${many} without an event about it.`;
+  const subjects = missed.map(({ team_id: id }) => `team ${id}`);
+  return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
 }
 
 const presentFinding = (finding: Finding) => ({

@@ -2,7 +2,16 @@ import http from 'node:http';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { answerJson, saysText, startModelServer, type Answering, type ModelServer } from '../../rig/model-server.ts';
+import {
+  answerJson,
+  fails,
+  isCutOff,
+  refuses,
+  saysText,
+  startModelServer,
+  type Answering,
+  type ModelServer,
+} from '../../rig/model-server.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const SUBJECTS = { suggestions: ['Closed on Friday'] };
@@ -18,7 +27,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
   let team: Team;
   beforeAll(async () => {
     model = await startModelServer(kind, { key: KEY });
-    const ai = { ...model.settings(), key_file: 'model.key', timeout_seconds: 1 };
+    const ai = { ...model.settings(), key_file: 'model.key' };
     scene = await startScene({ config: { ai }, prepare: withKey });
   });
   afterAll(async () => {
@@ -32,6 +41,8 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
   });
 
   const ask = () => scene.api('POST', '/ai/subject-lines', { key: team.key, body: {} });
+  const codes = async (): Promise<string[]> =>
+    (await scene.api('GET', '/findings', { key: team.key })).body.findings.map(({ code }: { code: string }) => code);
   const used = async () => (await scene.api('GET', '/usage', { key: team.key })).body.ai_credits.used as number;
 
   it('is asked as its provider publishes, with the key of the file', async () => {
@@ -68,7 +79,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
   const broken: { what: string; answer: Answering; calls: number; says: string }[] = [
     { what: 'HTML', calls: 2, says: 'twice', answer: (response) => response.writeHead(200).end(PAGE) },
     { what: 'an error page', calls: 1, says: '502', answer: (response) => response.writeHead(502).end(PAGE) },
-    { what: 'a key that is not accepted', calls: 1, says: '401', answer: (response) => answerJson(response, 401, {}) },
+    { what: 'an answer of another kind', calls: 1, says: '418', answer: (response) => answerJson(response, 418, {}) },
     {
       ...{ what: 'a redirect', calls: 1, says: '302' },
       answer: (response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
@@ -97,11 +108,6 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
       answer: (response) => void response.socket?.end('hello, this is no HTTP\r\n\r\n'),
     },
     { what: 'the end of the connection', calls: 1, says: 'broke off', answer: (response) => response.destroy() },
-    { what: 'nothing, ever', calls: 1, says: 'too long', answer: () => undefined },
-    {
-      ...{ what: 'an answer that never ends', calls: 1, says: 'too long' },
-      answer: (response) => void response.writeHead(200).write('{"choices": ['),
-    },
   ];
   it.each(broken)('$what is our failure, and costs nothing', async ({ answer, calls, says }) => {
     model.answers(answer);
@@ -110,6 +116,103 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     expect(body.message).toContain(says);
     expect(model.calls).toHaveLength(calls);
     expect(await used()).toBe(0);
+  });
+
+  it.each<{ what: string; answer: Answering }>([
+    { what: 'nothing, ever', answer: () => undefined },
+    { what: 'an answer that never ends', answer: (response) => void response.writeHead(200).write('{"choices": [') },
+  ])('$what is our failure when the time of the model is over, and costs nothing', async ({ answer }) => {
+    const ai = { ...model.settings(), key_file: 'model.key', timeout_seconds: 1 };
+    await using hasty = await startScene({ config: { ai }, prepare: withKey });
+    const { key } = await hasty.team();
+    await hasty.api('PATCH', '/team', { key, body: { ai_assist_enabled: true } });
+    model.answers(answer);
+    const { status, body } = await hasty.api('POST', '/ai/subject-lines', { key, body: {} });
+    expect([status, body.message]).toEqual([503, expect.stringContaining('too long')]);
+    expect((await hasty.api('GET', '/usage', { key })).body.ai_credits.used).toBe(0);
+  });
+
+  const errors: { type: string; status: number; says: string; headers?: Record<string, string> }[] = [
+    ...(kind === 'openai'
+      ? [
+          { type: 'invalid_api_key', status: 401, says: 'does not accept the key (401)' },
+          { type: 'insufficient_quota', status: 429, says: 'has no money left for this account (429)' },
+          { type: 'model_not_found', status: 404, says: 'does not know the model' },
+          { type: 'server_error', status: 503, says: 'has a fault (503)' },
+        ]
+      : [
+          { type: 'authentication_error', status: 401, says: 'does not accept the key (401)' },
+          { type: 'billing_error', status: 402, says: 'has no money left for this account (402)' },
+          { type: 'overloaded_error', status: 529, says: 'is overloaded (529)' },
+          { type: 'api_error', status: 500, says: 'has a fault (500)' },
+        ]),
+    {
+      ...{ type: kind === 'openai' ? 'rate_limit_exceeded' : 'rate_limit_error', status: 429 },
+      ...{ says: 'takes no more requests at the moment (429), for 17 seconds', headers: { 'retry-after': '17' } },
+    },
+    {
+      ...{ type: 'rate_limit_error', status: 429, says: 'at the moment (429)); it costs no credit' },
+      headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' },
+    },
+  ];
+  it.each(errors)('$type is said as $says, and its words are not', async ({ type, status, says, headers }) => {
+    model.answers(fails(kind, status, type, headers));
+    const answer = await ask();
+    expect([answer.status, answer.body.name]).toEqual([503, 'service_unavailable']);
+    expect(answer.body.message).toContain(says);
+    expect(answer.body.message).not.toContain('PLANTED');
+    expect(await used()).toBe(0);
+  });
+
+  it('a refusal is not asked for again, costs nothing, and is not the server’s fault', async () => {
+    model.answers(refuses(kind));
+    const { status, body } = await ask();
+    expect([status, body.message]).toEqual([503, expect.stringContaining('the model refused to answer this')]);
+    expect(body.message).not.toContain('PLANTED');
+    expect([model.calls.length, await used()]).toEqual([1, 0]);
+    expect(await codes()).not.toContain('model_failing');
+  });
+
+  it('what was cut off is no answer, although it looks like one', async () => {
+    model.answers(isCutOff(kind, SUBJECTS));
+    expect((await ask()).status).toBe(503);
+    expect(model.calls).toHaveLength(2);
+    expect(model.calls[1]?.system).toContain('cut off');
+  });
+
+  it('a model that fails is told with what it said and since when, until it answers or a day has passed', async () => {
+    const token = await scene.operator();
+    const findings = async () =>
+      (await scene.api('GET', '/operator/findings', { key: token })).body.findings.filter(
+        ({ code }: { code: string }) => code === 'model_failing',
+      );
+    model.says(SUBJECTS);
+    await ask();
+    expect(await findings()).toEqual([]);
+    const since = new Date(scene.clock.now()).toISOString();
+    model.answers(fails(kind, 401, 'authentication_error'));
+    await ask();
+    scene.clock.advance(5000);
+    await ask();
+    const host = new URL(model.settings().url).host;
+    expect(await findings()).toEqual([
+      {
+        ...{ code: 'model_failing', severity: 'warning', count: 1, subjects: ['model-1'], since, node: null },
+        summary: `The model model-1 at ${host} gives no answer that can be used: its server does not accept the key (401).`,
+        advice: { words: expect.stringContaining('[ai]'), command: 'rasket config show' },
+      },
+    ]);
+    const told = (await scene.api('GET', '/findings', { key: team.key })).text;
+    expect(told).toContain('model_failing');
+    for (const secret of [host, 'model-1', '401', KEY]) expect(told).not.toContain(secret);
+    model.says(SUBJECTS);
+    await ask();
+    expect(await findings()).toEqual([]);
+    model.answers(fails(kind, 500, 'api_error'));
+    await ask();
+    expect(await findings()).toHaveLength(1);
+    scene.clock.advance(86_400_000);
+    expect(await findings()).toEqual([]);
   });
 
   it('a caller who goes in between is no more waited for, and pays nothing', async () => {

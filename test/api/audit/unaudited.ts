@@ -28,6 +28,8 @@ export const unaudited: Record<string, string> = {
   diagnoseEmail: 'as suggestSubjectLines',
   createBillingCheckout: 'pays nothing yet: it answers 501',
   createBillingPortal: 'as createBillingCheckout',
+  receivePaymentEvent:
+    'of the payment provider, and no caller of the API; what follows is what the provider says when it is asked',
   sendEmail: 'every email has its own record: GET /emails and its events',
   sendBatch: 'as sendEmail',
   updateEmail: 'an event of the email',

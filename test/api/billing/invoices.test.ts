@@ -233,6 +233,7 @@ function providerOf(states: { now: ProviderSubscription | undefined }) {
   const provider: PaymentProvider = {
     name: 'second',
     checkout: ({ teamId, plan }) => Promise.resolve(`https://pay.example/checkout/${teamId}/${plan}`),
+    readEvent: () => Promise.resolve(undefined),
     portal: (teamId) => Promise.resolve(`https://pay.example/portal/${teamId}`),
     fetchSubscription: async () => {
       const answer = states.now;

@@ -1,0 +1,205 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { forgetPaymentEvents, recheckSubscriptions } from '../../../src/flow/billing/index.ts';
+import { switchOffRestored, setSending } from '../../../src/resources/instance/index.ts';
+import { startPaymentProvider, type PaymentProviderRig, type SentEvent } from '../../rig/payment-provider.ts';
+import { peopleOf } from '../../rig/people.ts';
+import type { Scene, Team } from '../../rig/scene.ts';
+import { billingScene } from './billing-scene.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let rig: PaymentProviderRig;
+let scene: Scene;
+let team: Team;
+beforeAll(async () => {
+  rig = await startPaymentProvider();
+  scene = await billingScene({ self_service: true }, { payments: rig.provider });
+});
+afterAll(async () => {
+  await scene.close();
+  await rig[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  team = await scene.team();
+  pays('pro');
+  rig.asked = 0;
+});
+afterEach(() => {
+  rig.isDown = false;
+  rig.subscriptions.clear();
+});
+
+/** What holds at the provider from now on. */
+function pays(plan: string, more: { status?: 'active' | 'past_due' | 'canceled'; days?: number } = {}): void {
+  const { status = 'active', days = 30 } = more;
+  const now = scene.clock.now();
+  rig.subscriptions.set(team.id, { status, plan, periodStart: now, periodEnd: now + days * DAY_MS });
+}
+const signed = (options: { at?: number; id?: string; secret?: string; data?: object } = {}, id?: string) =>
+  rig.event(id ?? team.id, { at: scene.clock.now(), ...options });
+async function post({ body, headers }: SentEvent) {
+  const answer = await fetch(`${scene.url}/billing/events`, {
+    method: 'POST',
+    headers: { 'user-agent': 'provider/1', ...headers },
+    body,
+  });
+  return { status: answer.status, body: (await answer.json()) as { name?: string; message?: string } };
+}
+const planOf = async ({ key } = team): Promise<string> =>
+  (await scene.api('GET', '/billing', { key })).body.plan.code as string;
+const missed = async () => {
+  const token = await scene.operator(`Ada ${Math.random()}`);
+  const { findings } = (await scene.api('GET', '/operator/findings', { key: token })).body;
+  return findings.filter(({ code }: { code: string }) => code === 'payment_events_missing');
+};
+
+describe('POST /billing/events', () => {
+  it('asks the provider what holds, and the plan follows', async () => {
+    expect(await post(signed())).toEqual({ status: 200, body: { object: 'payment_event', received: true } });
+    const { body } = await scene.api('GET', '/billing', { key: team.key });
+    expect(body).toMatchObject({
+      ...{ plan: { code: 'pro' }, payment_provider: 'example' },
+      subscription: { status: 'active', current_period_end: new Date(scene.clock.now() + 30 * DAY_MS).toISOString() },
+    });
+  });
+
+  it('believes nothing else that stands in an event', async () => {
+    pays('tiny');
+    await post(signed({ data: { plan: 'pro', status: 'active' } }));
+    expect(await planOf()).toBe('tiny');
+  });
+
+  it('reads an event once, however often it comes', async () => {
+    const event = signed();
+    const answers = await Promise.all([post(event), post(event)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const { asked } = rig;
+    pays('tiny');
+    expect((await post(event)).status).toBe(200);
+    expect([rig.asked, await planOf()]).toEqual([asked, 'pro']);
+    // Signed anew, as providers do when they send it again.
+    const { id } = JSON.parse(event.body) as { id: string };
+    scene.clock.advance(60_000);
+    expect((await post(signed({ id }))).status).toBe(200);
+    expect(rig.asked).toBe(asked);
+  });
+
+  it('asks for an event again that it could not read, and reads it then', async () => {
+    const event = signed();
+    rig.isDown = true;
+    expect(await post(event)).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
+    expect(await planOf()).toBe('standard');
+    rig.isDown = false;
+    expect((await post(event)).status).toBe(200);
+    expect(await planOf()).toBe('pro');
+  });
+
+  const refused: { why: string; event: () => SentEvent }[] = [
+    { why: 'without a signature', event: () => ({ ...signed(), headers: {} }) },
+    { why: 'signed by somebody else', event: () => signed({ secret: 'whsec_of_another_account' }) },
+    { why: 'with one byte changed', event: () => ({ ...signed(), body: signed().body.replace('updated', 'updateD') }) },
+    { why: 'of the same JSON in other bytes', event: () => compact(signed()) },
+    { why: 'signed more than five minutes ago', event: () => signed({ at: scene.clock.now() - 300_001 }) },
+    { why: 'signed in the future', event: () => signed({ at: scene.clock.now() + 300_001 }) },
+    { why: 'without an id', event: () => signed({ id: '' }) },
+    { why: 'with an endless id', event: () => signed({ id: 'x'.repeat(256) }) },
+  ];
+  it.each(refused)('refuses one $why, and asks nobody', async ({ event }) => {
+    const { status, body } = await post(event());
+    expect([status, body.name, body.message]).toEqual([
+      ...[400, 'validation_error'],
+      expect.stringContaining('The event is refused.'),
+    ]);
+    expect([rig.asked, await planOf()]).toEqual([0, 'standard']);
+  });
+
+  it.each(['019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', 'cus_1', "'; drop table teams"])(
+    'takes one about %s, which is no team of ours, and asks nobody',
+    async (id) => {
+      expect((await post(signed({}, id))).status).toBe(200);
+      expect(rig.asked).toBe(0);
+    },
+  );
+
+  it('without a provider answers 501', async () => {
+    await using other = await billingScene();
+    const answer = await other.api('POST', '/billing/events', { body: { id: 'evt_1' } });
+    expect([answer.status, answer.body.name]).toEqual([501, 'not_implemented']);
+  });
+
+  it('forgets events after thirty days', async () => {
+    await post(signed());
+    expect(await forgetPaymentEvents(scene.app.world)).toBe(0);
+    scene.clock.advance(31 * DAY_MS);
+    expect(await forgetPaymentEvents(scene.app.world)).toBeGreaterThan(0);
+    expect(await scene.app.world.db.all('select event_id from payment_events')).toEqual([]);
+  });
+});
+
+it('with a provider nobody takes a plan without paying for it', async () => {
+  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const answer = await owner.call('POST', '/billing/plan', { plan: 'pro' });
+  expect([answer.status, answer.body.name]).toEqual([403, 'invalid_permission']);
+  expect(answer.body.message).toContain('POST /billing/checkout');
+  expect((await owner.call('POST', '/billing/checkout', { plan: 'pro' })).body.url).toBe(
+    `https://pay.example/checkout/${team.id}/pro`,
+  );
+  expect(await planOf()).toBe('standard');
+});
+
+describe('events that do not come', () => {
+  // Those of other tests are over.
+  beforeEach(() => scene.app.world.db.run("update team_subscriptions set status = 'canceled', missed_since = null"));
+  const recheck = () => recheckSubscriptions(scene.app.world, rig.provider);
+
+  it('are missed an hour behind the end of a period; the plan follows, and a finding says so until one comes', async () => {
+    pays('pro', { days: 1 });
+    await post(signed());
+    scene.clock.advance(DAY_MS);
+    pays('tiny');
+    expect(await recheck()).toBe(0);
+    expect(await planOf()).toBe('pro');
+    scene.clock.advance(HOUR_MS);
+    const since = new Date(scene.clock.now()).toISOString();
+    expect(await recheck()).toBe(1);
+    expect(await planOf()).toBe('tiny');
+    expect(await missed()).toEqual([
+      expect.objectContaining({ severity: 'warning', count: 1, subjects: [`team ${team.id}`], since }),
+    ]);
+    const told = (await scene.api('GET', '/findings', { key: (await scene.team()).key })).text;
+    expect(told).toContain('payment_events_missing');
+    expect(told).not.toContain(team.id);
+    expect(await recheck()).toBe(0);
+    await post(signed());
+    expect(await missed()).toEqual([]);
+  });
+
+  it('of a subscription that is as it was are not missed, and it is asked about once an hour', async () => {
+    pays('pro', { days: 1 });
+    await post(signed());
+    scene.clock.advance(DAY_MS + HOUR_MS);
+    expect([await recheck(), await recheck(), (await missed()).length]).toEqual([1, 0, 0]);
+    scene.clock.advance(HOUR_MS);
+    expect(await recheck()).toBe(1);
+    pays('pro', { status: 'canceled' });
+    await post(signed());
+    scene.clock.advance(40 * DAY_MS);
+    expect(await recheck()).toBe(0);
+  });
+
+  it('a provider that is down keeps nothing else from being asked, and a restored copy asks nothing', async () => {
+    pays('pro', { days: 1 });
+    await post(signed());
+    scene.clock.advance(DAY_MS + HOUR_MS);
+    const { db, clock } = scene.app.world;
+    await db.tx((tx) => switchOffRestored(tx, { madeAt: undefined, at: clock.now() }));
+    expect(await recheck()).toBe(0);
+    await setSending(scene.app.world, { isOn: true });
+    rig.isDown = true;
+    expect(await recheck()).toBe(1);
+    expect(await planOf()).toBe('pro');
+  });
+});
+
+const compact = ({ body, headers }: SentEvent): SentEvent => ({ headers, body: JSON.stringify(JSON.parse(body)) });
