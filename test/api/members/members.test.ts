@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/contract/index.ts';
-import { disableUser } from '../../../src/resources/users/index.ts';
+import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -42,6 +42,18 @@ describe('GET /team/members', () => {
       [second.memberId]: `${second.email} viewer`,
     });
     expect(one).toMatchObject({ object: 'team_member', mfa_enabled: false, sso_exempt: false, name: null });
+  });
+
+  it('tells who is disabled, in the list and by itself', async () => {
+    const { team, owner } = await teamWithOwner();
+    const other = await people.person({ team, role: 'admin' });
+    await disableUser(scene.app.world, other.email);
+    const { body } = await scene.api('GET', '/team/members', { key: team.key });
+    const told = body.data.map((member: { id: string; disabled: boolean }) => [member.id, member.disabled]);
+    expect(Object.fromEntries(told)).toEqual({ [owner.memberId]: false, [other.memberId]: true });
+    expect((await owner.call('GET', at(team, other))).body.disabled).toBe(true);
+    await enableUser(scene.app.world, other.email);
+    expect((await owner.call('GET', at(team, other))).body.disabled).toBe(false);
   });
 
   it('is refused to a key that only sends, and to nobody who reads', async () => {
