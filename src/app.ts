@@ -50,7 +50,7 @@ import {
   type Node,
 } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
-import { recheckSsoDomains } from './flow/sso/index.ts';
+import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, forgetListeners, type WebhookSender } from './flow/webhooks/index.ts';
 import { createUnknownProxy, startHttp, type HttpParts, type HttpPort, type UnknownProxy } from './http/index.ts';
@@ -379,6 +379,7 @@ function cronTable(world: World, payments = noPayments): readonly CronJob[] {
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'recheck-sso-domains', schedule: '11 3 * * *', run: () => recheckSsoDomains(world) },
+    { name: 'recheck-sso-providers', schedule: '*/10 * * * *', run: () => recheckSsoProviders(world) },
     { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
     { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
     { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },

@@ -22,6 +22,7 @@ export const members = {
       { name: 'email', label: 'Email', kind: 'name' },
       { name: 'name', label: 'Name', kind: 'name' },
       { name: 'role', label: 'Role', kind: 'state' },
+      { name: 'disabled', label: 'State', kind: 'state', value: (member) => (member.disabled ? 'disabled' : 'active') },
       { name: 'mfa_enabled', label: 'Second factor', value: (member) => (member.mfa_enabled ? 'on' : 'off') },
       { name: 'created_at', label: 'Since', kind: 'time' },
       { name: 'sso_exempt', label: 'SSO exempt', shown: 'asked' },

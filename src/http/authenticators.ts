@@ -6,7 +6,12 @@ import type { Identity } from '../resources/access/index.ts';
 import { createAuthentication } from '../resources/api-keys/index.ts';
 import { ACCESS_PREFIX, createGrantAuthentication } from '../resources/oauth/index.ts';
 import { createOperatorAuthentication, OPERATOR_PREFIX } from '../resources/operators/index.ts';
-import { createSessionAuthentication, SESSION_COOKIE, SESSION_PREFIX } from '../resources/sessions/index.ts';
+import {
+  createSessionAuthentication,
+  HOST_SESSION_COOKIE,
+  SESSION_COOKIE,
+  SESSION_PREFIX,
+} from '../resources/sessions/index.ts';
 import { cookieOf, mustBeSameOrigin } from './browser.ts';
 
 /** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
@@ -23,7 +28,8 @@ export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: SESSION_PREFIX, identify: createSessionAuthentication(world, 'device') },
   { prefix: ACCESS_PREFIX, identify: createGrantAuthentication(world) },
   { prefix: '', identify: createAuthentication(world) },
-  { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world, 'browser') },
+  { cookie: HOST_SESSION_COOKIE, identify: createSessionAuthentication(world, HOST_SESSION_COOKIE) },
+  { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world, SESSION_COOKIE) },
 ];
 
 export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>

@@ -1,8 +1,9 @@
 import type { JWKS, ServerMetadata } from 'openid-client';
 import type { World } from '../../platform/world/index.ts';
 import { readProviderUrl } from '../../resources/sso/index.ts';
-import type { ConnectionRow } from '../../resources/sso-rows/index.ts';
+import { clearProviderFault, type ConnectionRow } from '../../resources/sso-rows/index.ts';
 import { askProvider } from './ask-provider.ts';
+import { noted } from './note-fault.ts';
 import { ProviderFault } from './provider-fault.ts';
 
 /** What is kept of a provider between sign-ins, by the clock of this process. */
@@ -47,11 +48,24 @@ export function metadataOf(world: World, connection: ConnectionRow): Promise<Ser
   const now = world.clock.now();
   const { metadata } = known;
   if (metadata && now - metadata.at < (metadata.hasFailed ? FAILED_MS : METADATA_MS)) return metadata.asked;
-  const asked = discover(world, connection.issuer);
+  const asked = discoverNoted(world, connection);
   const entry = { asked, at: now, hasFailed: false };
   known.metadata = entry;
   asked.catch(() => (entry.hasFailed = true));
   return asked;
+}
+
+/** Asks anew, whatever is kept. */
+export function askAgain(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
+  knownFor(world, connection).metadata = undefined;
+  return metadataOf(world, connection);
+}
+
+/** What came of it is for the findings of the team. */
+async function discoverNoted(world: World, connection: ConnectionRow): Promise<ServerMetadata> {
+  const metadata = await noted(world, connection, { step: 'discovery', work: discover(world, connection.issuer) });
+  if (connection.failing_since !== null) await clearProviderFault(world.db, connection.id, 'discovery');
+  return metadata;
 }
 
 async function discover(world: World, issuer: string): Promise<ServerMetadata> {

@@ -2,9 +2,10 @@ import type { Configuration, ServerMetadata } from 'openid-client';
 import { systemClock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { ProviderClaims } from '../../resources/sso/index.ts';
-import { SEALED_SSO_SECRETS, type ConnectionRow } from '../../resources/sso-rows/index.ts';
+import { clearProviderFault, SEALED_SSO_SECRETS, type ConnectionRow } from '../../resources/sso-rows/index.ts';
 import { askProvider } from './ask-provider.ts';
 import type { Attempt } from './attempt.ts';
+import { noted } from './note-fault.ts';
 import { ProviderFault } from './provider-fault.ts';
 import { askForKeys, keysOf, KEYS_AGAIN_MS, metadataOf } from './providers.ts';
 
@@ -57,8 +58,27 @@ export async function redeem(
 ): Promise<ProviderClaims> {
   const oidc = await library();
   const metadata = await metadataOf(world, connection);
+  const work = redeemAt(oidc, world, { connection, metadata, attempt, answer });
+  const claims = await noted(world, connection, { step: 'exchange', work });
+  if (connection.failing_since !== null) await clearProviderFault(world.db, connection.id);
+  return claims;
+}
+
+interface Redeemed {
+  connection: ConnectionRow;
+  metadata: ServerMetadata;
+  attempt: Attempt;
+  answer: URL;
+}
+
+async function redeemAt(
+  oidc: Library,
+  world: World,
+  { connection, metadata, attempt, answer }: Redeemed,
+): Promise<ProviderClaims> {
+  let isAsked = false;
   const exchange = (auth: Auth): Promise<Tokens> => {
-    const config = configurationFor(oidc, world, { connection, metadata, auth });
+    const config = configurationFor(oidc, world, { connection, metadata, auth, onAsk: () => (isAsked = true) });
     oidc.enableNonRepudiationChecks(config);
     giveKeys(oidc, world, { connection, config });
     return oidc.authorizationCodeGrant(config, answer, {
@@ -68,7 +88,10 @@ export async function redeem(
       idTokenExpected: true,
     });
   };
-  const tokens = await believed(inEachWay(oidc, metadata, exchange));
+  const tokens = await believed(inEachWay(oidc, metadata, exchange)).catch((error: unknown) => {
+    if (error instanceof ProviderFault) error.isOfAnswer = !isAsked || isOfCode(oidc, error.cause);
+    throw error;
+  });
   const claims = tokens.claims();
   if (!claims) throw new ProviderFault('wrong', 'the provider answered no ID token');
   mustBeOfNow(claims.iat, world.clock.now());
@@ -132,11 +155,15 @@ function mustBeOfNow(issuedAt: number, now: number): void {
   throw new ProviderFault('wrong', `the token was issued ${Math.round(age)} seconds ago`);
 }
 
-function configurationFor(
-  oidc: Library,
-  world: World,
-  { connection, metadata, auth }: { connection: ConnectionRow; metadata: ServerMetadata; auth?: Auth },
-): Configuration {
+interface Client {
+  connection: ConnectionRow;
+  metadata: ServerMetadata;
+  auth?: Auth;
+  /** Before each request. */
+  onAsk?: () => void;
+}
+
+function configurationFor(oidc: Library, world: World, { connection, metadata, auth, onAsk }: Client): Configuration {
   const secret = world.secrets.open(connection.client_secret, SEALED_SSO_SECRETS.purpose, connection.id);
   const by = auth === 'client_secret_post' ? oidc.ClientSecretPost : oidc.ClientSecretBasic;
   const client = {
@@ -147,6 +174,7 @@ function configurationFor(
   // An issuer is http on this machine alone; what is asked is checked again, each address by itself.
   if (metadata.issuer.startsWith('http:')) oidc.allowInsecureRequests(config);
   config[oidc.customFetch] = (url, { method, headers, body }) => {
+    onAsk?.();
     const text = body instanceof URLSearchParams ? body.toString() : typeof body === 'string' ? body : undefined;
     if (url === metadata.jwks_uri) return askForKeys(world, connection, url);
     return askProvider(world, url, { method, headers, body: text });
@@ -161,9 +189,34 @@ async function believed<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     const fault = causeOf(error);
     if (fault) throw fault;
-    throw new ProviderFault('wrong', error instanceof Error ? error.message : 'an answer that cannot be read', error);
+    throw new ProviderFault('wrong', saidBy(error), error);
   }
 }
+
+function saidBy(error: unknown): string {
+  if (!(error instanceof Error)) return 'an answer that cannot be read';
+  const { error: code, error_description: more } = error as { error?: unknown; error_description?: unknown };
+  const claim = claimOf(error);
+  if (claim !== undefined) return `${error.message} (${claim})`;
+  if (typeof code !== 'string') return error.message;
+  return `it said ${code}${typeof more === 'string' ? `: ${more}` : ''}`;
+}
+
+/** Which claim of a token is not as it should be, which the library's message leaves out. */
+function claimOf(error: Error): string | undefined {
+  for (let one: unknown = error, depth = 0; typeof one === 'object' && one !== null && depth < 4; depth++) {
+    const { claim, cause } = one as { claim?: unknown; cause?: unknown };
+    if (typeof claim === 'string') return claim;
+    one = cause;
+  }
+  return undefined;
+}
+
+/** Codes by which a provider refuses us (RFC 6749 §5.2), not what a browser brought: anybody can bring a code that is none. */
+const REFUSES_US = new Set(['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'server_error']);
+
+const isOfCode = (oidc: Library, cause: unknown): boolean =>
+  cause instanceof oidc.ResponseBodyError && !REFUSES_US.has(cause.error);
 
 function causeOf(error: unknown): ProviderFault | undefined {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++)

@@ -1,7 +1,7 @@
 import type { NobodyCtx } from '../../resources/access/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import { readAuthorization } from '../../resources/oauth/index.ts';
-import { createSessionAuthentication, SESSION_COOKIE } from '../../resources/sessions/index.ts';
+import { createSessionAuthentication, sessionCookiesIn } from '../../resources/sessions/index.ts';
 import type { Page } from '../page.ts';
 import { refusedPage } from './refused-page.ts';
 
@@ -26,13 +26,13 @@ export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, {
 };
 
 async function isSignedIn({ store, browser }: NobodyCtx): Promise<boolean> {
-  const token = browser.cookie(SESSION_COOKIE);
-  if (token === undefined) return false;
-  try {
-    await createSessionAuthentication(store, 'browser')(token);
-    return true;
-  } catch (error) {
-    if (error instanceof Refusal) return false;
-    throw error;
+  for (const { name, token } of sessionCookiesIn(browser)) {
+    try {
+      await createSessionAuthentication(store, name)(token);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
   }
+  return false;
 }

@@ -80,6 +80,24 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'See what is wrong with its records',
     'rasket domains list',
   ),
+  sso_provider_down: team(
+    'error',
+    'An identity provider of single sign-on does not answer.',
+    'Ask those who run it; until then, an owner who is exempt signs in with a password. Its settings:',
+    'rasket sso get',
+  ),
+  sso_provider_wrong: team(
+    'error',
+    'An identity provider of single sign-on answers what cannot be trusted.',
+    'Mend it, then sign in through it once; its settings:',
+    'rasket sso get',
+  ),
+  sso_domain_lost: team(
+    'error',
+    'A domain of single sign-on is proven no more, and its addresses sign in by it no more.',
+    'Publish its record again, then prove it; the records:',
+    'rasket sso get',
+  ),
   webhook_disabled: team(
     'error',
     'A webhook was disabled after five days without success.',

@@ -51,6 +51,34 @@ export const domainsInTrouble = (db: Executor, whose: Whose): Promise<DomainInTr
     valuesOf(whose),
   );
 
+export interface SsoProviderInTrouble {
+  issuer: string;
+  fault_kind: 'down' | 'wrong';
+  fault: string;
+  failing_since: number;
+}
+
+/** The condition is that of the index. */
+export const ssoProvidersInTrouble = (db: Executor, whose: Whose, before: number): Promise<SsoProviderInTrouble[]> =>
+  db.all(
+    `select issuer, fault_kind, fault, failing_since from sso_connections
+      where failing_since is not null and failing_since <= ? ${ofTeam(whose)} limit ${COUNTED_MAX}`,
+    [before, ...valuesOf(whose)],
+  );
+
+export interface SsoDomainLost {
+  domain: string;
+  diagnosis: string | null;
+  lost_at: number;
+}
+
+/** The condition is that of the index. */
+export const ssoDomainsLost = (db: Executor, whose: Whose): Promise<SsoDomainLost[]> =>
+  db.all(
+    `select domain, diagnosis, lost_at from sso_domains where lost_at is not null ${ofTeam(whose)} limit ${COUNTED_MAX}`,
+    valuesOf(whose),
+  );
+
 export interface Hold {
   kind: 'destination' | 'team_id' | 'email_id';
   value: string;

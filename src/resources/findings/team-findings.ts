@@ -13,6 +13,8 @@ import {
   type DomainInTrouble,
   type Hold,
 } from './findings.store.ts';
+import { ssoFindings } from './sso-findings.ts';
+import { together, type Trouble } from './together.ts';
 
 /** One attempt that failed is tried again within seconds, and is not worth waking anybody. */
 const FAILING_MS = 60_000;
@@ -21,16 +23,12 @@ const FAILING_MS = 60_000;
 export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
   return [
     ...(await ofDomains(store, teamId)),
+    ...(await ssoFindings(store, teamId)),
     ...(await ofWebhooks(store, teamId)),
     ...(await ofHolds(store, teamId)),
     ...(await ofBroadcasts(store, teamId)),
     ...(await ofMarketing(store, teamId)),
   ];
-}
-
-interface Trouble {
-  name: string;
-  since: number;
 }
 
 async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
@@ -172,20 +170,4 @@ async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<
     },
     (count) => ({ summary: `${count} broadcasts are held.` }),
   );
-}
-
-type Said = Partial<Pick<Finding, 'summary' | 'advice'>>;
-
-/** One finding for all that are in the same trouble; a single one is named. */
-function together(
-  code: Finding['code'],
-  those: readonly Trouble[],
-  ofOne: (name: string) => Said,
-  ofMany: (count: number) => Said = () => ({}),
-): Finding[] {
-  const [first] = those;
-  if (!first) return [];
-  const since = Math.min(...those.map((one) => one.since));
-  const said = those.length === 1 ? ofOne(first.name) : ofMany(those.length);
-  return [findingOf(code, { ...said, since, subjects: those.map(({ name }) => name) })];
 }

@@ -16,9 +16,10 @@ interface PersonRow {
   email: string;
   name: string | null;
   mfa_enabled_at: number | null;
+  disabled_at: number | null;
 }
 
-export type MemberRow = MembershipRow & Pick<PersonRow, 'email' | 'name' | 'mfa_enabled_at'>;
+export type MemberRow = MembershipRow & Omit<PersonRow, 'id'>;
 
 const COLUMNS = ['id', 'team_id', 'user_id', 'role', 'sso_exempt', 'created_at'] as const;
 
@@ -37,17 +38,17 @@ export async function listMemberRows(
     'id',
     rows.map((row) => row.user_id),
   );
-  const people = await db.all<PersonRow>(`select id, email, name, mfa_enabled_at from users where ${among.sql}`, [
+  const people = await db.all<PersonRow>(`select id, email, name, mfa_enabled_at, disabled_at from users where ${among.sql}`, [
     among.value,
   ]);
-  const byId = new Map(people.map((person) => [person.id, person]));
+  const byId = new Map(people.map(({ id, ...person }) => [id, person]));
   return { rows: rows.flatMap((row) => withPerson(row, byId.get(row.user_id))), hasMore };
 }
 
-const withPerson = (row: MembershipRow, person: PersonRow | undefined): MemberRow[] =>
-  person ? [{ ...row, email: person.email, name: person.name, mfa_enabled_at: person.mfa_enabled_at }] : [];
+const withPerson = (row: MembershipRow, person: Omit<PersonRow, 'id'> | undefined): MemberRow[] =>
+  person ? [{ ...row, ...person }] : [];
 
-const ONE = `select m.*, u.email, u.name, u.mfa_enabled_at from team_members m join users u on u.id = m.user_id`;
+const ONE = `select m.*, u.email, u.name, u.mfa_enabled_at, u.disabled_at from team_members m join users u on u.id = m.user_id`;
 
 export const findMember = (db: Executor, teamId: string, id: string): Promise<MemberRow | undefined> =>
   db.get<MemberRow>(`${ONE} where m.team_id = ? and m.id = ?`, [teamId, id]);

@@ -30,6 +30,7 @@ export const presentMember = (row: MemberRow) => ({
   email: row.email,
   name: row.name,
   role: row.role,
+  disabled: row.disabled_at !== null,
   mfa_enabled: row.mfa_enabled_at !== null,
   sso_exempt: row.sso_exempt === 1,
   created_at: isoTime(row.created_at),

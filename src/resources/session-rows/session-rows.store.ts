@@ -16,11 +16,13 @@ export interface NewSessionRow {
   user_agent: string | null;
   /** The team through whose provider it began; null for a password. */
   sso_team_id: string | null;
+  /** 1 where its cookie has the prefix `__Host-`. */
+  host_cookie: number;
 }
 
 const COLUMNS = [
   ...(['id', 'token_hash', 'user_id', 'current_team_id', 'created_at', 'last_used_at', 'expires_at'] as const),
-  ...(['address', 'user_agent', 'sso_team_id'] as const),
+  ...(['address', 'user_agent', 'sso_team_id', 'host_cookie'] as const),
 ];
 
 export async function insertSession(tx: Executor, row: NewSessionRow): Promise<void> {
@@ -67,14 +69,14 @@ const IS_LIVE = 'sessions.expires_at > ? and users.disabled_at is null';
 /** A token that comes in another way than the one it was made for is none. */
 export const findLiveSession = (
   db: Executor,
-  { tokenHash, kind }: { tokenHash: string; kind: SessionKind },
+  { tokenHash, kind, hasHostCookie }: { tokenHash: string; kind: SessionKind; hasHostCookie: boolean },
   now: number,
 ): Promise<LiveSession | undefined> =>
   db.get<LiveSession>(
     `select sessions.id, sessions.user_id, users.email, sessions.last_used_at, teams.id as team_id,
         case when teams.id is null then null else team_members.role end as role
-      ${FROM} where sessions.token_hash = ? and sessions.kind = ? and ${IS_LIVE}`,
-    [tokenHash, kind, now],
+      ${FROM} where sessions.token_hash = ? and sessions.kind = ? and sessions.host_cookie = ? and ${IS_LIVE}`,
+    [tokenHash, kind, hasHostCookie ? 1 : 0, now],
   );
 
 /** The team in which a live session works; null or undefined where it works in none any more. */
@@ -110,7 +112,7 @@ export async function sessionPage(
   return pageOf(await db.all<SessionRow>(sql, [userId, now, ...values, ...pageValues(page)]), page);
 }
 
-export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id'> & {
+export type ProgramSession = Omit<NewSessionRow, 'user_id' | 'current_team_id' | 'sso_team_id' | 'host_cookie'> & {
   client_name: string;
 };
 

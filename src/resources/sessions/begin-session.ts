@@ -6,7 +6,7 @@ import { audited, whoActed } from '../audit/index.ts';
 import { endSessionOfToken, insertSession } from '../session-rows/index.ts';
 import { presentTeam, type TeamRow } from '../teams/index.ts';
 import { lockUser, mustNotBeDisabled, presentUser, type UserRow } from '../users/index.ts';
-import { SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
+import { HOST_SESSION_COOKIE, newSessionCookie, SESSION_PREFIX, sessionCookiesIn } from './authenticate-session.ts';
 import { rememberBrowser } from './known-browser.ts';
 import { allTeamsOf, closedAmong } from './own-teams.store.ts';
 
@@ -42,12 +42,12 @@ export async function beginSession(
   const now = store.clock.now();
   const seconds = store.config.sessions.days * DAY_SECONDS;
   const { address } = browser;
-  const before = browser.cookie(SESSION_COOKIE);
+  const [before, cookie] = [sessionCookiesIn(browser), newSessionCookie(store)];
   const userAgent = browser.userAgent.slice(0, USER_AGENT_CHARS_MAX);
   const session = {
     ...{ id: store.ids.uuid(), token_hash: hashToken(token), user_id: user.id, current_team_id: team?.id ?? null },
     ...{ created_at: now, last_used_at: now, expires_at: now + seconds * 1000, address, user_agent: userAgent },
-    sso_team_id: ssoTeamId,
+    ...{ sso_team_id: ssoTeamId, host_cookie: cookie === HOST_SESSION_COOKIE ? 1 : 0 },
   };
   const actor = { kind: 'session' as const, sessionId: session.id, userId: user.id, name: user.email, role: null };
   const audit = audited(store, {
@@ -57,10 +57,11 @@ export async function beginSession(
   await audit.store.db.tx(async (tx) => {
     if (!joined) mustBeUnchanged(await lockUser(tx, user.id), user);
     await within(tx);
-    if (before !== undefined) await endSessionOfToken(tx, hashToken(before));
+    for (const one of before) await endSessionOfToken(tx, hashToken(one.token));
     await insertSession(tx, session);
   });
-  browser.keep(SESSION_COOKIE, token, seconds);
+  browser.keep(cookie, token, seconds);
+  for (const { name } of before) if (name !== cookie) browser.forget(name);
   // A browser that is known has guesses at the password of its own, which no provider may hand out.
   if (ssoTeamId === null) rememberBrowser(store, browser, user.email_key);
   return {

@@ -4,7 +4,13 @@
  * the password is looked at. Who has a second factor is challenged for a code first, which the same browser has to answer.
  */
 export { recoverMfa, verifyMfa } from './answer-challenge.ts';
-export { createSessionAuthentication, SESSION_COOKIE, SESSION_PREFIX } from './authenticate-session.ts';
+export {
+  createSessionAuthentication,
+  HOST_SESSION_COOKIE,
+  SESSION_COOKIE,
+  SESSION_PREFIX,
+  sessionCookiesIn,
+} from './authenticate-session.ts';
 export {
   beginAttempt,
   countInvitation,

@@ -3,7 +3,7 @@ import type { UserCtx } from '../access/index.ts';
 import { lockAccount } from '../members/index.ts';
 import { revokeGrantsInTeam, revokeGrantsOfUser } from '../oauth/index.ts';
 import { endSession, endSessionOf, endSessionsOf, endSsoSessions, ssoTeamOfSession } from '../session-rows/index.ts';
-import { SESSION_COOKIE } from './authenticate-session.ts';
+import { newSessionCookie, sessionCookiesIn } from './authenticate-session.ts';
 
 export async function logOut({ store, actor, browser }: UserCtx, { all = false }: { all?: boolean }) {
   await store.db.tx(async (tx) => {
@@ -20,7 +20,8 @@ export async function logOut({ store, actor, browser }: UserCtx, { all = false }
     await endSsoSessions(tx, teamId, actor.userId);
     return revokeGrantsInTeam(tx, { userId: actor.userId, teamId }, revoked);
   });
-  browser.forget(SESSION_COOKIE);
+  const names = [newSessionCookie(store), ...sessionCookiesIn(browser).map(({ name }) => name)];
+  for (const name of new Set(names)) browser.forget(name);
   return { object: 'session' as const, revoked: true as const };
 }
 

@@ -12,6 +12,8 @@ export interface ConnectionRow {
   tested_at: number | null;
   created_at: number;
   updated_at: number;
+  /** Since when the provider fails; null while it does not. */
+  failing_since: number | null;
 }
 
 const COLUMNS = [
@@ -19,7 +21,7 @@ const COLUMNS = [
   ...(['tested_at', 'created_at', 'updated_at'] as const),
 ];
 
-export const insertConnection = (tx: Executor, row: ConnectionRow): Promise<number> =>
+export const insertConnection = (tx: Executor, row: Omit<ConnectionRow, 'failing_since'>): Promise<number> =>
   tx.insertMany('sso_connections', COLUMNS, [COLUMNS.map((column) => row[column])]);
 
 export const findConnection = (db: Executor, teamId: string): Promise<ConnectionRow | undefined> =>
@@ -44,6 +46,44 @@ export const changeConnection = (tx: Executor, id: string, change: ConnectionCha
     change.updated_at,
     id,
   ]);
+
+/** `discovery`: what it says of itself, which we ask for by ourselves; `exchange`: what takes a person who signs in. */
+export type ProviderStep = 'discovery' | 'exchange';
+
+export interface NotedFault {
+  kind: 'down' | 'wrong';
+  step: ProviderStep;
+  says: string;
+}
+
+/** Since when it fails stays, whatever else fails later. */
+export const noteProviderFault = (
+  db: Executor,
+  id: string,
+  { kind, step, says, at }: NotedFault & { at: number },
+): Promise<number> =>
+  db.run(
+    `update sso_connections set failing_since = coalesce(failing_since, ?), fault_kind = ?, fault_step = ?, fault = ?
+      where id = ?`,
+    [at, kind, step, says, id],
+  );
+
+/** Of one step, where it is named: that a provider tells of itself does not show that it signs people in. */
+export const clearProviderFault = (db: Executor, id: string, step?: ProviderStep): Promise<number> =>
+  db.run(
+    `update sso_connections set failing_since = null, fault_kind = null, fault_step = null, fault = null
+      where id = ? and failing_since is not null ${step === undefined ? '' : 'and fault_step = ?'}`,
+    step === undefined ? [id] : [id, step],
+  );
+
+/** Those that people can sign in through, page by page in the order of their ids. */
+export const connectionsInUse = (db: Executor, after: string | null, limit: number): Promise<ConnectionRow[]> =>
+  db.all<ConnectionRow>(
+    `select * from sso_connections c where exists (select 1 from sso_domains d
+        where d.team_id = c.team_id and d.verified_at is not null)
+      ${after === null ? '' : 'and id > ?'} order by id limit ?`,
+    after === null ? [limit] : [after, limit],
+  );
 
 export const stopEnforcing = (tx: Executor, teamId: string, now: number): Promise<number> =>
   tx.run('update sso_connections set enforced = 0, updated_at = ? where team_id = ? and enforced = 1', [now, teamId]);

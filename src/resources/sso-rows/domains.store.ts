@@ -12,13 +12,15 @@ export interface SsoDomainRow {
   /** When DNS last answered otherwise than the time before: since then the diagnosis stands. 0 before anybody has looked. */
   checked_at: number;
   created_at: number;
+  /** When it ceased to be proven; null while it is, or never was. */
+  lost_at: number | null;
 }
 
 const COLUMNS = [
   ...(['id', 'team_id', 'domain', 'proof', 'diagnosis', 'verified_at', 'checked_at', 'created_at'] as const),
 ];
 
-export const insertSsoDomain = (tx: Executor, row: SsoDomainRow): Promise<number> =>
+export const insertSsoDomain = (tx: Executor, row: Omit<SsoDomainRow, 'lost_at'>): Promise<number> =>
   tx.insertMany('sso_domains', COLUMNS, [COLUMNS.map((column) => row[column])]);
 
 export const ssoDomainsOf = (db: Executor, teamId: string): Promise<SsoDomainRow[]> =>
@@ -53,9 +55,11 @@ export const saveDomainCheck = (
   id: string,
   check: Pick<SsoDomainRow, 'diagnosis' | 'verified_at' | 'checked_at'>,
 ): Promise<number> =>
-  tx.run('update sso_domains set diagnosis = ?, verified_at = ?, checked_at = ? where id = ?', [
-    ...[check.diagnosis, check.verified_at, check.checked_at, id],
-  ]);
+  tx.run(
+    `update sso_domains set diagnosis = ?, verified_at = ?, checked_at = ?${check.verified_at === null ? '' : ', lost_at = null'}
+      where id = ?`,
+    [check.diagnosis, check.verified_at, check.checked_at, id],
+  );
 
 export const provenDomains = (db: Executor): Promise<SsoDomainRow[]> =>
   db.all<SsoDomainRow>('select * from sso_domains where verified_at is not null order by id');
@@ -63,8 +67,9 @@ export const provenDomains = (db: Executor): Promise<SsoDomainRow[]> =>
 /** Answers whether it was proven until now. */
 export const loseProof = async (tx: Executor, id: string, lost: { diagnosis: string; at: number }): Promise<boolean> =>
   (await tx.run(
-    'update sso_domains set verified_at = null, diagnosis = ?, checked_at = ? where id = ? and verified_at is not null',
-    [lost.diagnosis, lost.at, id],
+    `update sso_domains set verified_at = null, diagnosis = ?, checked_at = ?, lost_at = ?
+      where id = ? and verified_at is not null`,
+    [lost.diagnosis, lost.at, lost.at, id],
   )) === 1;
 
 export const removeSsoDomain = (tx: Executor, id: string): Promise<number> =>

@@ -6,15 +6,19 @@ import type { SealedColumn } from '../../platform/secrets/index.ts';
 
 export {
   changeConnection,
+  clearProviderFault,
   connectionById,
+  connectionsInUse,
   connectionsOf,
   findConnection,
   insertConnection,
   isEnforced,
+  noteProviderFault,
   noteTested,
   removeConnection,
   stopEnforcing,
   type ConnectionRow,
+  type ProviderStep,
 } from './connections.store.ts';
 export {
   connectionOfDomain,

@@ -7,6 +7,7 @@ import { countExemptOwners, lockPeople, mustBeOwnTeam } from '../members/index.t
 import { endSsoSessions } from '../session-rows/index.ts';
 import {
   changeConnection,
+  clearProviderFault,
   findConnection,
   insertConnection,
   provenDomainsOf,
@@ -36,6 +37,8 @@ export async function putSso(ctx: Ctx, named: string, input: PutSsoRequest) {
     const isSame = before?.issuer === issuer && before.client_id === input.client_id;
     const row = isSame ? changed(store, before, input) : made(store, teamId, { ...input, issuer });
     if (isSame) await changeConnection(tx, row.id, row);
+    // What failed may have been what is changed now.
+    if (isSame) await clearProviderFault(tx, row.id);
     else await replace(tx, store, { before, row });
     if (row.enforced === 1) await mustBeReady(tx, store, row);
     return presentConnection(store, tx, row);
@@ -83,6 +86,7 @@ function made(store: Store, teamId: string, input: PutSsoRequest): ConnectionRow
   return {
     ...{ id, team_id: teamId, issuer, client_id, client_secret: sealed(store, secret, id) },
     ...{ enforced: enforced ? 1 : 0, default_role, tested_at: null, created_at: now, updated_at: now },
+    failing_since: null,
   };
 }
 

@@ -36,7 +36,7 @@ export async function addSsoDomain(ctx: Ctx, named: string, input: { domain: str
     if (rows.length >= DOMAINS_MAX) {
       throw refuse('validation_error', { status: 422, say: `Single sign-on has at most ${DOMAINS_MAX} domains.` });
     }
-    const row: SsoDomainRow = {
+    const row = {
       ...{ id: store.ids.uuid(), team_id: teamId, domain, proof: PROOF_LABEL + store.ids.hex(PROOF_BYTES) },
       ...{ diagnosis: null, verified_at: null, checked_at: 0, created_at: store.clock.now() },
     };

@@ -28,7 +28,7 @@ export async function presentConnection(store: Store, db: Executor, row: Connect
 
 export const proofNameOf = (domain: string): string => `_rasket-sso.${domain}`;
 
-export const presentSsoDomain = (row: SsoDomainRow) => ({
+export const presentSsoDomain = (row: Omit<SsoDomainRow, 'lost_at'>) => ({
   object: 'sso_domain' as const,
   domain: row.domain,
   status: row.verified_at === null ? ('pending' as const) : ('verified' as const),

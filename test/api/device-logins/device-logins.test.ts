@@ -88,6 +88,8 @@ describe('a program is signed in', () => {
       'expires_at',
       'address',
       'user_agent',
+      // Its token is in no cookie.
+      'host_cookie',
     ];
     expect(Object.keys(begun ?? {}).sort()).toEqual([...own, 'user_id', 'current_team_id', 'sso_team_id'].sort());
     expect(begun).toMatchObject({ kind: 'device', user_id: ada.userId, current_team_id: team.id });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/contract/index.ts';
 import { hasMembers } from '../../../src/resources/members/index.ts';
-import { disableUser } from '../../../src/resources/users/index.ts';
+import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -51,6 +51,18 @@ describe('GET /team/members', () => {
     expect(await hasMembers(db, team.id)).toBe(false);
     await people.person({ team, role: 'viewer' });
     expect(await hasMembers(db, team.id)).toBe(true);
+  });
+
+  it('tells who is disabled, in the list and by itself', async () => {
+    const { team, owner } = await teamWithOwner();
+    const other = await people.person({ team, role: 'admin' });
+    await disableUser(scene.app.world, other.email);
+    const { body } = await scene.api('GET', '/team/members', { key: team.key });
+    const told = body.data.map((member: { id: string; disabled: boolean }) => [member.id, member.disabled]);
+    expect(Object.fromEntries(told)).toEqual({ [owner.memberId]: false, [other.memberId]: true });
+    expect((await owner.call('GET', at(team, other))).body.disabled).toBe(true);
+    await enableUser(scene.app.world, other.email);
+    expect((await owner.call('GET', at(team, other))).body.disabled).toBe(false);
   });
 
   it('is refused to a key that only sends, and to nobody who reads', async () => {

@@ -1,0 +1,147 @@
+// the provider of a team's single sign-on, and the proof of its domains --> GET /findings of the team, and of the operator
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { peopleOf } from '../../rig/people.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { Browsing, signInBySso, startUrl, teamWithSso, throughProvider } from '../../rig/sso.ts';
+import { startStandInProvider, type StandInProvider, type Wrongs } from '../../rig/stand-in-provider.ts';
+import type { Told } from './asked.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+let scene: Scene;
+let provider: StandInProvider;
+beforeAll(async () => {
+  scene = await startScene({ config: { sso: { allow_private: ['127.0.0.0/8'] } } });
+});
+afterAll(() => scene.close());
+beforeEach(async () => {
+  provider = await startStandInProvider(() => scene.clock.now());
+  return () => provider.close();
+});
+
+/** In this installation no account can be mailed, which is told too. */
+const ofSso = ({ body }: { body: { findings: Told[] } }): Told[] =>
+  body.findings.filter(({ code }) => code.startsWith('sso_'));
+
+let made = 0;
+async function teamAndPerson() {
+  const given = await teamWithSso(scene, peopleOf(scene), provider);
+  const email = `ada${++made}@${given.domain}`;
+  provider.person = { sub: `subject ${made}`, email, email_verified: true };
+  const told = async (): Promise<Told[]> => ofSso(await given.owner.call('GET', '/findings'));
+  return { ...given, email, told, codes: async () => (await told()).map(({ code }) => code) };
+}
+
+const job = (name: string) => scene.app.jobs.find((one) => one.name === name)?.run();
+const recheck = () => job('recheck-sso-providers');
+const host = () => new URL(provider.issuer).host;
+const iso = (at: number): string => new Date(at).toISOString();
+const down: Wrongs = {
+  serve: { path: '/.well-known/openid-configuration', answer: (response) => response.writeHead(503).end() },
+};
+
+it('a provider that is down is told with since when and what it said, by itself, until it answers', async () => {
+  const { told, codes, email } = await teamAndPerson();
+  const stranger = await scene.team();
+  await recheck();
+  expect(await codes()).toEqual([]);
+  provider.wrong = down;
+  const since = scene.clock.now();
+  await recheck();
+  expect(await codes(), 'for a minute it may be started again').toEqual([]);
+  scene.clock.advance(10 * MINUTE_MS);
+  await recheck();
+  const finding = {
+    ...{ code: 'sso_provider_down', severity: 'error', subjects: [host()], since: iso(since), count: 1 },
+    summary: `The identity provider ${host()} does not answer, so that nobody signs in by it: ${provider.issuer} answered 503.`,
+    advice: { words: expect.any(String), command: 'rasket sso get' },
+  };
+  expect(await told()).toMatchObject([finding]);
+  const operator = await scene.api('GET', '/operator/findings', { key: await scene.operator() });
+  expect(ofSso(operator)).toMatchObject([finding]);
+  expect(ofSso(await scene.api('GET', '/findings', { key: stranger.key }))).toEqual([]);
+  provider.wrong = {};
+  await recheck();
+  expect(await codes()).toEqual([]);
+  expect((await signInBySso(scene, email)).status).toBe(303);
+});
+
+it('one that a person has found down is told as well, and one who signs in later ends it', async () => {
+  const { codes, email } = await teamAndPerson();
+  provider.wrong = down;
+  expect((await new Browsing().get(startUrl(scene, email))).status).toBe(503);
+  provider.wrong = {};
+  scene.clock.advance(2 * MINUTE_MS);
+  expect(await codes()).toEqual(['sso_provider_down']);
+  expect((await signInBySso(scene, email)).status).toBe(303);
+  expect(await codes()).toEqual([]);
+});
+
+it('one that answers wrongly stays so until somebody has signed in, whatever it tells of itself', async () => {
+  const { told, codes, email } = await teamAndPerson();
+  provider.wrong = { claims: { aud: 'somebody else' } };
+  expect((await signInBySso(scene, email)).status).toBe(502);
+  scene.clock.advance(11 * MINUTE_MS);
+  await recheck();
+  const [finding] = await told();
+  expect(finding).toMatchObject({ code: 'sso_provider_wrong', subjects: [host()], severity: 'error' });
+  expect(finding?.summary).toMatch(/answers what cannot be trusted.*JWT claim value encountered \(aud\)/);
+  provider.wrong = {};
+  expect((await signInBySso(scene, email)).status).toBe(303);
+  expect(await codes()).toEqual([]);
+});
+
+it('one that does not know our client is told by its word, until the connection is changed', async () => {
+  const { told, codes, email, put } = await teamAndPerson();
+  const { secret } = provider;
+  provider.secret = 'a new one';
+  expect((await signInBySso(scene, email)).status).toBe(502);
+  scene.clock.advance(2 * MINUTE_MS);
+  expect((await told())[0]?.summary).toContain('it said invalid_client');
+  provider.secret = secret;
+  await put({ client_secret: secret });
+  expect(await codes()).toEqual([]);
+});
+
+it('what anybody can bring in a browser says nothing of the provider', async () => {
+  const { codes, email } = await teamAndPerson();
+  const answers: NonNullable<Wrongs['answer']>[] = [
+    { code: 'made up' },
+    { code: null },
+    { iss: 'https://evil.example' },
+  ];
+  for (const wrong of answers) {
+    const browser = new Browsing();
+    const { location } = await browser.get(startUrl(scene, email));
+    provider.wrong = { answer: wrong };
+    const back = await throughProvider(new Browsing(), location ?? '', scene.url);
+    provider.wrong = {};
+    expect((await browser.get(back)).status).toBe(502);
+  }
+  scene.clock.advance(2 * MINUTE_MS);
+  expect(await codes()).toEqual([]);
+});
+
+it('a domain that is proven no more is told with its reason, until it is proven again', async () => {
+  const { team, owner, domain, told, codes } = await teamAndPerson();
+  const { record } = (await owner.call('GET', `/teams/${team.id}/sso`)).body.domains[0];
+  scene.dns.set(record.name, 'TXT', []);
+  for (let day = 0; day < 4; day++) {
+    scene.clock.advance(DAY_MS);
+    await job('recheck-sso-domains');
+  }
+  expect(await told()).toMatchObject([
+    {
+      ...{ code: 'sso_domain_lost', severity: 'error', subjects: [domain], since: iso(scene.clock.now()) },
+      summary: expect.stringMatching(`The domain ${domain} is proven no more.*There is no TXT record`),
+      advice: { command: `rasket sso verify-domain ${domain}` },
+    },
+  ]);
+  const verify = () => owner.call('POST', `/teams/${team.id}/sso/domains/${domain}/verify`);
+  await verify();
+  expect(await codes()).toEqual(['sso_domain_lost']);
+  scene.dns.set(record.name, 'TXT', [[record.value]]);
+  expect((await verify()).body.status).toBe('verified');
+  expect(await codes()).toEqual([]);
+});
