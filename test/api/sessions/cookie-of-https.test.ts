@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createApi, type Api, type ApiAnswer } from '../../rig/api.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
-import { hashPassword } from '../../../src/platform/secrets/index.ts';
 
 const origin = 'https://mail.example.com';
 const PASSWORD = 'long enough';
@@ -23,7 +22,7 @@ afterAll(() => scene.close());
 beforeEach(async () => {
   const person = await peopleOf(scene).person();
   await scene.app.world.db.run('update users set password_hash = ? where id = ?', [
-    await hashPassword(PASSWORD),
+    await scene.app.world.passwords.hash(PASSWORD),
     person.userId,
   ]);
   email = person.email;
