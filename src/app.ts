@@ -53,7 +53,7 @@ import { createPeople, type People } from './flow/people/index.ts';
 import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, forgetListeners, type WebhookSender } from './flow/webhooks/index.ts';
-import { createUnknownProxy, startHttp, type HttpParts, type HttpPort, type UnknownProxy } from './http/index.ts';
+import { createUnknownProxy, startHttp, type HttpParts, type HttpPort } from './http/index.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
@@ -65,7 +65,7 @@ import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
 import { keepPlanTerms } from './resources/billing/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
-import { certificateFindings, findingOf, type Finding } from './resources/findings/index.ts';
+import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
@@ -265,7 +265,7 @@ function startHttpPort(
     storage: () => world.blobs.check(),
   };
   const unknownProxy = createUnknownProxy(world);
-  stages.node.watch(() => proxyFindings(unknownProxy));
+  stages.node.watch(unknownProxy.findings);
   const modelHealth = createModelHealth(world);
   stages.node.watch(modelHealth.findings);
   return startHttp({
@@ -278,13 +278,6 @@ function startHttpPort(
     unknownProxy,
     document: loadContract(),
   });
-}
-
-function proxyFindings({ seen }: UnknownProxy): Finding[] {
-  const proxy = seen();
-  if (!proxy) return [];
-  const summary = `${proxy.address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
-  return [findingOf('proxy_not_trusted', { summary, subjects: [proxy.address], since: proxy.since })];
 }
 
 /** The node begins to report, also what is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { createAddressGuard, createRangeCheck, plainAddress } from '../platform/network/index.ts';
 import type { World } from '../platform/world/index.ts';
+import { findingOf, type Finding } from '../resources/findings/index.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -8,7 +9,7 @@ export interface UnknownProxy {
   /** Looks at a request that has come in. */
   note(request: IncomingMessage): void;
   /** What forwarded a request within the last hour, and is not among `http.trusted_proxies`. */
-  seen(): { address: string; since: number } | undefined;
+  findings(): Finding[];
 }
 
 /**
@@ -31,6 +32,11 @@ export function createUnknownProxy({ config, clock, log }: World): UnknownProxy 
       const named = `name it in http.trusted_proxies, or the limits by address count all callers behind it as one`;
       log.warn({ address }, `a proxy that is not trusted forwards requests: ${named}`);
     },
-    seen: () => (last && isOfLate() ? { address: last.address, since: last.since } : undefined),
+    findings() {
+      if (!last || !isOfLate()) return [];
+      const { address, since } = last;
+      const summary = `${address} forwards requests and is not among http.trusted_proxies: limits by address count all callers behind it as one.`;
+      return [findingOf('proxy_not_trusted', { summary, subjects: [address], since })];
+    },
   };
 }

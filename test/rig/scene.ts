@@ -104,8 +104,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       clock,
       ...{ makeRsaKey, passwordCost: PASSWORD_COST, version: '0.0.0-test', mayFound: true },
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
-      ...(options.trustedCa ? { trustedCa: options.trustedCa } : {}),
-      ...(options.payments ? { payments: options.payments } : {}),
+      ...givenTo(options),
       ...(options.networkWaits ? { networkClock: clock } : {}),
       // Cron runs by the wall clock; tests run its jobs by hand.
       roles: options.roles ?? ['http', 'delivery'],
@@ -171,6 +170,12 @@ async function settled(app: App, waitFor: (what: string, work: Promise<void>) =>
       await waitFor(`${part} idle`, Promise.resolve(app[part]?.idle()));
   }
 }
+
+/** What the app is handed as it is. */
+const givenTo = ({ trustedCa, payments }: SceneOptions) => ({
+  ...(trustedCa ? { trustedCa } : {}),
+  ...(payments ? { payments } : {}),
+});
 
 function settingsOf(
   { ratePerSecond = 100_000 }: SceneOptions,

@@ -15,7 +15,7 @@ export async function noteEvent(
   const sql = `insert into payment_events (provider, event_id, team_id, received_at) values (?, ?, ?, ?)
     on conflict (provider, event_id) do update set received_at = payment_events.received_at returning read_at`;
   const row = await db.get<{ read_at: number | null }>(sql, [provider, eventId, teamId, receivedAt]);
-  return { isRead: row?.read_at != null };
+  return { isRead: (row?.read_at ?? null) !== null };
 }
 
 export const markEventRead = (db: Executor, { provider, eventId }: PaymentEvent, at: number): Promise<number> =>
