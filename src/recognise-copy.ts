@@ -5,6 +5,7 @@ import type { Store } from './platform/store/index.ts';
 import { removeAllAccountRequests } from './resources/accounts/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
 import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
+import { removeAllOpenInvitations } from './resources/invitations/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllTokens } from './resources/oauth/index.ts';
 import { endAllSessions } from './resources/session-rows/index.ts';
@@ -13,7 +14,7 @@ import { endAllChallenges } from './resources/sessions/index.ts';
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
  * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. Nobody is signed in there, no app is let in, and no link of a mail about an account works. Answers whether this is
+ * sends no more. Nobody is signed in there, no app is let in, and no link of a mail about an account or of an invitation works. Answers whether this is
  * a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
@@ -33,6 +34,8 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     // So would a link to a new password, and a mail about it would be sent twice.
     await removeAllAccountRequests(tx);
     await endAllChallenges(tx);
+    // One that was withdrawn, or accepted by whoever was removed since, would let its person in.
+    await removeAllOpenInvitations(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

@@ -226,3 +226,31 @@ it('no link of a mail about an account works in a copy, and none of its mails is
   await settle(app);
   expect(arrived(scene)).toHaveLength(sent);
 });
+
+it('no invitation is open in a copy: whoever was removed since would come back by it', async () => {
+  await using scene = await startScene();
+  const team = await scene.team();
+  await team.domain();
+  const owner = await peopleOf(scene).person({ team, role: 'owner' });
+  const path = `/teams/${team.id}/invitations`;
+  const email = 'guest@people.example';
+  expect((await owner.call('POST', path, { email, role: 'admin' })).status).toBe(201);
+  await scene.settled();
+  const token = tokenTo(scene, email);
+  const guest = await peopleOf(scene).person({ email });
+  // One more is not mailed yet.
+  await scene.app.people?.stop(0);
+  expect((await owner.call('POST', path, { email: 'later@people.example', role: 'viewer' })).status).toBe(201);
+  const sent = arrived(scene).length;
+  const copy = await restore(scene);
+  const app = await copy.start();
+  const [api, origin] = [createApi(app.http?.url ?? ''), app.http?.url ?? ''];
+  await copy.confirm(app);
+  const headers = { cookie: (await peopleOf({ ...scene, app }).session(guest)).headers.cookie ?? '', origin };
+  expect((await api('POST', '/invitations/accept', { body: { token }, headers })).status).toBe(404);
+  expect(await app.world.db.all('select id from team_invitations where accepted_at is null')).toEqual([]);
+  scene.clock.advance(60_000);
+  await app.people?.idle();
+  await settle(app);
+  expect(arrived(scene)).toHaveLength(sent);
+});

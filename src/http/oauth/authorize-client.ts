@@ -3,6 +3,7 @@ import { Refusal } from '../../platform/refusal/index.ts';
 import { readAuthorization } from '../../resources/oauth/index.ts';
 import { createSessionAuthentication, sessionCookiesIn } from '../../resources/sessions/index.ts';
 import type { Page } from '../page.ts';
+import { NEXT_CHARS_MAX } from '../people-pages/index.ts';
 import { refusedPage } from './refused-page.ts';
 
 const CONSENT_PATH = '/oauth/consent';
@@ -21,9 +22,16 @@ export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, {
     for (const value of [asked[name]].flat()) if (typeof value === 'string') passed.append(name, value);
   if (read.kind === 'asked') return reply.code(302).header('location', `${CONSENT_PATH}?${passed}`).send('');
   // Anybody may register any address: who is sent on to it at once has first shown to be a person here (RFC 9700 §4.11.2).
-  const to = (await isSignedIn(ctx)) ? read.to : `/sign-in?next=${encodeURIComponent(`/oauth/authorize?${passed}`)}`;
+  const next = `/oauth/authorize?${passed}`;
+  const isKnown = await isSignedIn(ctx);
+  if (!isKnown && next.length > NEXT_CHARS_MAX) return refusedPage(reply, tooLong(next.length));
+  const to = isKnown ? read.to : `/sign-in?next=${encodeURIComponent(next)}`;
   return reply.code(302).header('location', to).send('');
 };
+
+/** The app would never be told what is wrong: signing in would end elsewhere. */
+const tooLong = (chars: number): string =>
+  `What the app asks for is not right, and its address has ${chars} characters: after signing in, an address of at most ${NEXT_CHARS_MAX} is come back to. Sign in first, then begin again in the app, which is told then what is wrong.`;
 
 async function isSignedIn({ store, browser }: NobodyCtx): Promise<boolean> {
   for (const { name, token } of sessionCookiesIn(browser)) {

@@ -12,6 +12,7 @@ export {
   findOpenInvitationTo,
   noteAccepted,
   noteInvitationMailed,
+  removeAllOpenInvitations,
   unmailedInvitations,
   type InvitationRow,
 } from './invitations.store.ts';

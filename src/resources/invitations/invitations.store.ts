@@ -75,6 +75,10 @@ export async function countOpenInvitations(tx: Executor, teamId: string, now: nu
 export const removeInvitation = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from team_invitations where id = ? and accepted_at is null', [id]);
 
+/** In all teams, those that have expired too. */
+export const removeAllOpenInvitations = (tx: Executor): Promise<number> =>
+  tx.run('delete from team_invitations where accepted_at is null');
+
 export const noteAccepted = (tx: Executor, id: string, at: number): Promise<number> =>
   tx.run('update team_invitations set accepted_at = ? where id = ? and accepted_at is null', [at, id]);
 

@@ -9,7 +9,7 @@ import { lockTeam, type Ctx } from '../access/index.ts';
 import { noticeDomain } from '../domains/index.ts';
 import { findMemberByEmail, lockPeople, mustBeOwnTeam, mustRule } from '../members/index.ts';
 import { countInvitation } from '../sessions/index.ts';
-import { emailKeyOf } from '../users/index.ts';
+import { emailKeyOf, lockUser, mustNotBeDisabled } from '../users/index.ts';
 import { invitationToken } from './invitation-token.ts';
 import {
   BY_OPERATOR,
@@ -32,6 +32,9 @@ export async function createInvitation(ctx: Ctx, named: string, input: { email: 
   return ctx.store.db.tx(async (tx) => {
     const caller = await lockPeople(tx, ctx);
     mustRule(caller.role, 'invite', [row.role]);
+    // Whoever disables the person meanwhile waits and withdraws this one too, or is done and refuses it here.
+    const person = await lockUser(tx, caller.userId);
+    if (person) mustNotBeDisabled(person);
     await mustHaveDomain(tx, row.team_id);
     await insertOpen(tx, { ...row, invited_by: caller.userId });
     await countInvitation(tx, { teamId: row.team_id, emailKey: row.email_key, now: row.created_at });

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { disableUser } from '../../../src/resources/users/index.ts';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { withdrawAllInvitationsOf } from '../../../src/resources/members/index.ts';
+import { disableUser, lockUser } from '../../../src/resources/users/index.ts';
+import type { ApiAnswer } from '../../rig/api.ts';
+import { driver } from '../../rig/database.ts';
 import { joinTeam } from '../../rig/page-people.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
@@ -187,6 +190,27 @@ it('is withdrawn in every team when the person who sent it is disabled, and thos
   expect(await disableUser(scene.app.world, sender.email)).toMatchObject({ invitations_withdrawn: 2 });
   for (const { token } of sent) expect(refusal(await accept(await people.person(), token))).toBe('404 not_found');
   expect((await one.owner.call('GET', one.path)).body.data).toMatchObject([{ id: other.id }]);
+});
+
+it.runIf(driver === 'pg')('one that is sent while its sender is being disabled does not stay open', async () => {
+  const { db, clock } = scene.app.world;
+  const one = await inviting();
+  const sender = await people.person({ team: one.team, role: 'admin' });
+  let answer: Promise<ApiAnswer> | undefined;
+  await db.tx(async (tx) => {
+    await lockUser(tx, sender.userId);
+    await tx.run('update users set disabled_at = ? where id = ?', [clock.now(), sender.userId]);
+    await withdrawAllInvitationsOf(tx, sender.userId);
+    answer = sender.call('POST', one.path, { email: newAddress(), role: 'viewer' });
+    const isWaiting = async () => {
+      const sql = `select 1 as found from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' limit 1`;
+      return (await tx.get(sql)) !== undefined;
+    };
+    await Promise.race([answer, vi.waitUntil(isWaiting, { interval: 5, timeout: 10_000 })]);
+  });
+  expect(refusal((await answer) ?? { status: 0, body: {} })).toBe('403 invalid_permission');
+  expect((await one.owner.call('GET', one.path)).body.data).toEqual([]);
 });
 
 it('is one of at most 50 of a team in an hour, withdrawn or not, and of at most 100 that are open', async () => {

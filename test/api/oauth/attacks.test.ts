@@ -144,6 +144,16 @@ describe('asking', () => {
     expect(told.get('error_description')).toMatch(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
   });
 
+  it('that is wrong and too long to be come back to says so, instead of being lost in signing in', async () => {
+    const app = await oauth.register();
+    const state = 'x'.repeat(2000);
+    const query = `${oauth.queryOf(app, newVerifier(), { scope: 'everything', state })}`;
+    const told = await visitor().open(`/oauth/authorize?${query}`);
+    expect([told.status, told.leadsTo]).toEqual([400, undefined]);
+    expect(told.text).toMatch(/its address has \d{4} characters.*at most 2000.*Sign in first/s);
+    expect((await oauth.visitorOf(owner).open(`/oauth/authorize?${query}`)).leadsTo).toMatch(/error=invalid_scope/);
+  });
+
   it('that is wrong leads nobody to the app who has not signed in, and tells it so afterwards', async () => {
     const evil = await oauth.register({ redirect_uris: ['https://evil.example/login'] });
     for (const more of ['&scope=everything', '&state=b']) {
