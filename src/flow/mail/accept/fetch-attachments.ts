@@ -2,7 +2,7 @@ import type { FetchAnswer, FetchFault } from '../../../platform/fetch/index.ts';
 import type { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { callerGone } from '../../../resources/access/index.ts';
-import { invalidAttachment, type DraftAttachment, type EmailDraft } from '../../../resources/emails/index.ts';
+import { invalidAttachment, sizeOfFile, type DraftAttachment, type EmailDraft } from '../../../resources/emails/index.ts';
 
 /** Concurrent fetches of one request; a server with many of its files should not feel attacked. */
 const AT_ONCE_MAX = 6;
@@ -46,7 +46,7 @@ export async function fetchAttachmentsOfEach(
   const budget = createBudget(limitBytes);
   for (const [i, { attachments }] of drafts.entries()) {
     const taken: number[] = [];
-    const heaviest = attachments.find(({ content }) => !budget.take(content.length) || !taken.push(content.length));
+    const heaviest = attachments.find((file) => !budget.take(sizeOfFile(file)) || !taken.push(sizeOfFile(file)));
     if (!heaviest) continue;
     faults[i] = tooLarge(heaviest, limitBytes);
     // A refused email leaves its share to the others.
