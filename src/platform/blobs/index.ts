@@ -61,6 +61,8 @@ export interface Blobs {
   open(key: string, range?: ByteRange): Promise<{ size: number; content: Readable } | undefined>;
   /** Removes everything an owner has; removing what is not there is no fault. */
   remove(owner: string): Promise<void>;
+  /** Removes these alone; their owners keep what else they have. */
+  removeKeys(keys: readonly string[]): Promise<void>;
   /** The owners whose folder was last changed before `beforeMs`, for the sweep of what a crash left behind. */
   owners(beforeMs: number): AsyncIterable<string>;
   isEmpty(): Promise<boolean>;
@@ -146,6 +148,7 @@ export function openBlobs(root: string): Blobs {
       return true;
     },
     remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
+    removeKeys: async (keys) => eachAtOnce(keys, (key) => rm(fileOf(key).file, { force: true })),
     owners: (beforeMs) => ownersIn(root, beforeMs),
   };
 }

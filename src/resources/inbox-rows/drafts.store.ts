@@ -84,12 +84,11 @@ export async function updateDraftRow(tx: Executor, id: string, change: DraftChan
 export const markDraftSent = async (
   tx: Executor,
   id: string,
-  { emailId, threadId, at }: { emailId: string; threadId: string; at: number },
+  { emailId, at }: { emailId: string; at: number },
 ): Promise<boolean> =>
-  (await tx.run(
-    'update inbox_drafts set email_id = ?, thread_id = ?, updated_at = ? where id = ? and email_id is null',
-    [emailId, threadId, at, id],
-  )) === 1;
+  (await tx.run('update inbox_drafts set email_id = ?, updated_at = ? where id = ? and email_id is null', [
+    ...[emailId, at, id],
+  ])) === 1;
 
 export const deleteDraftRow = (tx: Executor, id: string): Promise<number> =>
   tx.run('delete from inbox_drafts where id = ?', [id]);

@@ -20,4 +20,5 @@ export {
   type ReceivedAttachmentRow,
   type ReceivedEmailRow,
 } from './received-emails.store.ts';
+export { findWholeReceived, type WholeReceived } from './whole-received.ts';
 export { RAW_BLOB, RECEIVED_ATTACHMENT_BLOB, receivedBody, type ReceivedContent } from './stored-content.ts';

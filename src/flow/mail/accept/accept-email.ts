@@ -37,7 +37,7 @@ export interface Accept {
   /** Writes what is no mail once for each key: `work` hands its answer to `keep`, within its transaction. */
   writeOnce<Answer>(
     ctx: Ctx,
-    idempotency: Idempotency | undefined,
+    options: ComposingOptions,
     work: (keep: KeepAnswer) => Promise<Answer>,
   ): Promise<Answer>;
   /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
@@ -54,7 +54,7 @@ export interface Accept {
 export interface Composing {
   id: string;
   draft: EmailDraft;
-  beside(tx: Executor, email: AcceptedRows['email']): Promise<void>;
+  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
 
 export interface ComposingOptions {
@@ -101,7 +101,10 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return acceptPrepared(ctx, [prepared], { as, once: idempotency, answerOf: idOf });
         }),
       ),
-    writeOnce,
+    writeOnce: (ctx, { idempotency, isGrowing }, work) =>
+      isGrowing
+        ? limited(ctx.teamId, () => writeOnce(ctx, idempotency, work), ctx.whenGone?.())
+        : writeOnce(ctx, idempotency, work),
     acceptBeside: (ctx, make, { idempotency, isGrowing }) =>
       once(ctx, idempotency, async () => {
         await mustBeOn();

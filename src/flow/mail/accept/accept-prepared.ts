@@ -33,7 +33,7 @@ export type AcceptPrepared = <Answer>(
 interface BesideOptions {
   once: Idempotency | undefined;
   /** Throws to have nothing written. */
-  beside(tx: Executor, email: AcceptedRows['email']): Promise<void>;
+  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
 
 /** The same for one transactional mail, in a transaction of its own with what else its sender writes. */

@@ -23,7 +23,7 @@ interface Source {
  */
 export async function fetchAttachments(
   world: World,
-  drafts: readonly EmailDraft[],
+  drafts: readonly Pick<EmailDraft, 'attachments'>[],
   whenGone?: () => AbortSignal,
 ): Promise<void> {
   const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true, whenGone });
@@ -37,7 +37,7 @@ export async function fetchAttachments(
  */
 export async function fetchAttachmentsOfEach(
   world: World,
-  drafts: readonly EmailDraft[],
+  drafts: readonly Pick<EmailDraft, 'attachments'>[],
   { stopsAtFirst = false, whenGone }: { stopsAtFirst?: boolean; whenGone?: (() => AbortSignal) | undefined } = {},
 ): Promise<(Refusal | undefined)[]> {
   const faults = drafts.map((): Refusal | undefined => undefined);
@@ -94,7 +94,7 @@ export async function fetchAttachmentsOfEach(
   return faults;
 }
 
-function sourcesOf(drafts: readonly EmailDraft[]): Source[] {
+function sourcesOf(drafts: readonly Pick<EmailDraft, 'attachments'>[]): Source[] {
   const sources = new Map<string, Source>();
   for (const [draft, { attachments }] of drafts.entries()) {
     for (const attachment of attachments) {

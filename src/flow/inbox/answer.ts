@@ -1,0 +1,69 @@
+import type { BodyOf, SentEmail } from '../../contract/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import { readAttachments } from '../../resources/emails/index.ts';
+import { mustFindInbox } from '../../resources/inbox-drafts/index.ts';
+import type { Accept, Idempotency } from '../mail/accept/index.ts';
+import { composeAnswer, composeForward, type WrittenMail } from './compose.ts';
+import { mustFindOriginal } from './original.ts';
+
+type Reply = BodyOf<'replyToInboxEmail'>;
+type Forward = BodyOf<'forwardInboxEmail'>;
+
+interface Call<Body> {
+  /** The inbox, by its id or its address. */
+  named: string;
+  threadId: string;
+  emailId: string;
+  body: Body;
+  idempotency?: Idempotency | undefined;
+}
+
+export const replyToEmail = (
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: Call<Reply>,
+): Promise<SentEmail> =>
+  accept.acceptBeside(
+    ctx,
+    async () => {
+      const { inbox, ...found } = await find(ctx, call);
+      const mail = { ...found, written: writtenIn(call.body, undefined), isToAll: call.body.reply_all ?? false };
+      return composeAnswer(ctx, inbox, mail);
+    },
+    optionsOf(call),
+  );
+
+export const forwardEmail = (
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: Call<Forward>,
+): Promise<SentEmail> =>
+  accept.acceptBeside(
+    ctx,
+    async () => {
+      const { inbox, ...found } = await find(ctx, call);
+      const mail = { ...found, written: writtenIn(call.body, listOf(call.body.to)) };
+      return composeForward(ctx, inbox, mail);
+    },
+    optionsOf(call),
+  );
+
+async function find(ctx: Ctx<World>, { named, threadId, emailId }: Call<unknown>) {
+  const inbox = await mustFindInbox(ctx, named);
+  return { inbox, ...(await mustFindOriginal(ctx, inbox, { threadId, emailId })) };
+}
+
+const writtenIn = (body: Reply | Forward, to: string[] | undefined): WrittenMail => ({
+  ...{ to, cc: listOf(body.cc), bcc: listOf(body.bcc) },
+  ...{ html: body.html ?? null, text: body.text ?? null, subject: body.subject ?? null, headers: body.headers ?? null },
+  files: readAttachments(body.attachments ?? []),
+});
+
+const listOf = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value];
+
+const optionsOf = ({ body, idempotency }: Call<Reply | Forward>) => ({
+  idempotency,
+  isGrowing: body.attachments?.some(({ path }) => path !== undefined) ?? false,
+});
