@@ -23,6 +23,8 @@ import { findings } from './findings.ts';
 import { images } from './images.ts';
 import { inboundRules } from './inbound-rules.ts';
 import { inboxDrafts } from './inbox-drafts.ts';
+import { inboxThreads } from './inbox-threads.ts';
+import { inboxes } from './inboxes.ts';
 import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
 import { members } from './members.ts';
@@ -69,6 +71,8 @@ export const operations: Operations = {
   ...images,
   ...inboundRules,
   ...inboxDrafts,
+  ...inboxThreads,
+  ...inboxes,
   ...invitations,
   ...logs,
   ...members,

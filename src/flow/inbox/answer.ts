@@ -2,7 +2,7 @@ import type { BodyOf, SentEmail } from '../../contract/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { readAttachments } from '../../resources/emails/index.ts';
-import { mustFindInbox } from '../../resources/inbox-drafts/index.ts';
+import { inboxNamed } from '../../resources/inboxes/index.ts';
 import type { Accept, Idempotency } from '../mail/accept/index.ts';
 import { composeAnswer, composeForward, type WrittenMail } from './compose.ts';
 import { mustFindOriginal } from './original.ts';
@@ -50,7 +50,7 @@ export const forwardEmail = (
   );
 
 async function find(ctx: Ctx<World>, { named, threadId, emailId }: Call<unknown>) {
-  const inbox = await mustFindInbox(ctx, named);
+  const inbox = await inboxNamed(ctx, named);
   return { inbox, ...(await mustFindOriginal(ctx, inbox, { threadId, emailId })) };
 }
 

@@ -7,10 +7,11 @@ import { textOfHtml } from '../../protocol/read-message/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { readEmail, type DraftAttachment, type EmailDraft, type EmailRow } from '../../resources/emails/index.ts';
 import { mustFit } from '../../resources/inbox-drafts/index.ts';
-import type { InboxRow } from '../../resources/inbox-rows/index.ts';
+import type { InboxRow, ThreadRow } from '../../resources/inbox-rows/index.ts';
 import { idsToKeepOfSent, subjectToKeep } from '../../resources/threads/index.ts';
+import { filesOf, type Original } from './original.ts';
 import { putSent } from './put-sent.ts';
-import type { InboxSender } from './sender.ts';
+import { senderOf, type InboxSender } from './sender.ts';
 
 /** What somebody wrote; the rest is made. */
 export interface WrittenMail {
@@ -89,3 +90,60 @@ export function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail,
     },
   };
 }
+
+const idOfThread = (ctx: Ctx<World>): string => ctx.store.ids.uuid();
+
+/** New mail, which begins a thread. */
+export async function composeNew(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  written: WrittenMail & { to: string[]; subject: string },
+): Promise<ComposedMail> {
+  const threadId = idOfThread(ctx);
+  const sender = senderOf(ctx.store, inbox, { threadId, original: undefined });
+  return assemble(ctx, inbox, written, {
+    ...{ id: ctx.store.ids.uuid(), threadId, isNewThread: true, sender, headers: [], conversation: undefined },
+    ...{ to: written.to, cc: written.cc, subject: written.subject, files: written.files },
+    ...signed(written, inbox.signature),
+  });
+}
+
+interface Answering {
+  thread: ThreadRow;
+  original: Original;
+  written: WrittenMail;
+}
+
+/** An answer to an email of a thread: to whom it asks to be answered, or to whom else is named. */
+export async function composeAnswer(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  { thread, original, written, isToAll }: Answering & { isToAll: boolean },
+): Promise<ComposedMail> {
+  const sender = senderOf(ctx.store, inbox, { threadId: thread.id, original });
+  return assemble(ctx, inbox, written, {
+    ...{ id: ctx.store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [], conversation: undefined },
+    ...{ to: written.to ?? [original.from], cc: written.cc, subject: `Re: ${original.subject}`, files: written.files },
+    ...signed(written, inbox.signature),
+  });
+}
+
+/** An email of a thread with its files, for somebody else. */
+export async function composeForward(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  { thread, original, written }: Answering,
+): Promise<ComposedMail> {
+  const sender = senderOf(ctx.store, inbox, { threadId: thread.id, original });
+  return assemble(ctx, inbox, written, {
+    ...{ id: ctx.store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [], conversation: undefined },
+    ...{ to: written.to ?? [], cc: written.cc, subject: `Fwd: ${original.subject}` },
+    files: [...written.files, ...(await filesOf(ctx.store, original.files))],
+    ...signed(written, inbox.signature),
+  });
+}
+
+const signed = ({ html, text }: WrittenMail, signature: string | null) => ({
+  html,
+  text: text === null || signature === null ? text : `${text}\n\n-- \n${signature}`,
+});

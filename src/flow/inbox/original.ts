@@ -8,6 +8,7 @@ import {
   attachmentsOf,
   findBody,
   findEmail,
+  isWithheld,
   invalidAttachment,
   type DraftAttachment,
 } from '../../resources/emails/index.ts';
@@ -83,7 +84,7 @@ async function received(ctx: Ctx<World>, id: string): Promise<Original | undefin
 
 async function sent({ store, teamId }: Ctx<World>, id: string): Promise<Original | undefined> {
   const row = await findEmail(store.db, teamId, id);
-  if (!row) return undefined;
+  if (!row || isWithheld(store, row)) return undefined;
   const files = row.attachment_count > 0 ? await attachmentsOf(store.db, [id]) : [];
   const body = await (await findBody(store, store.db, id))?.load();
   const headers = row.headers === null ? [] : (JSON.parse(row.headers) as [string, string][]);

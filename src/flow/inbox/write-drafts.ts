@@ -1,6 +1,6 @@
 import type { BodyOf } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { invalidField, notFound } from '../../platform/refusal/index.ts';
+import { invalidField, notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { contentsPlacer } from '../../resources/contents/index.ts';
@@ -8,7 +8,6 @@ import type { DraftAttachment } from '../../resources/emails/index.ts';
 import {
   EMPTY_DRAFT,
   mustFindDraft,
-  mustFindInbox,
   mustFit,
   readDraftContent,
   readDraftFiles,
@@ -27,6 +26,7 @@ import {
   type DraftFileRow,
   type InboxRow,
 } from '../../resources/inbox-rows/index.ts';
+import { inboxNamed } from '../../resources/inboxes/index.ts';
 import { fetchAttachments, type Accept, type Idempotency } from '../mail/accept/index.ts';
 
 /** Of one inbox, unsent: whoever writes more has a program that forgets to send them. */
@@ -40,10 +40,11 @@ export async function createDraft(
 ) {
   const { store } = ctx;
   return accept.writeOnce(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
-    const inbox = await mustFindInbox(ctx, named);
+    const inbox = await inboxNamed(ctx, named);
     const { thread_id: threadId, reply_to_email_id: emailId, attachments, ...written } = body;
-    const target = threadId === undefined ? undefined : await mustFindTarget(ctx, inbox, threadId, emailId ?? '');
+    if (attachments === undefined && Object.keys(written).length === 0) throw nothingInIt();
     const content = readDraftContent(EMPTY_DRAFT, written);
+    const target = threadId === undefined ? undefined : await mustFindTarget(ctx, inbox, threadId, emailId ?? '');
     const files = await readyFiles(ctx, attachments ?? []);
     await mustHaveRoom(ctx, inbox, { isNew: true, files });
     const [id, at] = [store.ids.uuid(), store.clock.now()];
@@ -96,6 +97,11 @@ export async function updateDraft(
     return { object: 'inbox_draft' as const, id: found.id };
   });
 }
+
+const nothingInIt = () =>
+  refuse('missing_required_field', {
+    say: 'A draft needs at least one of to, cc, bcc, subject, text, html and attachments.',
+  });
 
 const alreadySent = () => invalidField('draft_id', 'The draft was sent, so that it cannot be changed.');
 

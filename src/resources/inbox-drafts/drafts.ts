@@ -5,7 +5,6 @@ import {
   deleteDraftRow,
   filesOfDrafts,
   findDraft,
-  findInbox,
   listDraftRows,
   lockDraft,
   removeDraftFiles,
@@ -13,29 +12,23 @@ import {
   type DraftRow,
   type InboxRow,
 } from '../inbox-rows/index.ts';
+import { inboxNamed } from '../inboxes/index.ts';
 import { recordDraftEvent } from './draft-event.ts';
 import { presentDraft, presentDraftItem } from './present.ts';
-
-/** The inbox that a caller names, by its id or its address. */
-export async function mustFindInbox({ store, teamId }: Ctx, named: string): Promise<InboxRow> {
-  const inbox = await findInbox(store.db, teamId, named);
-  if (!inbox) throw notFound('Inbox');
-  return inbox;
-}
 
 export async function mustFindDraft(
   ctx: Ctx,
   named: string,
   id: string,
 ): Promise<{ inbox: InboxRow; row: DraftRow; files: DraftFileRow[] }> {
-  const inbox = await mustFindInbox(ctx, named);
+  const inbox = await inboxNamed(ctx, named);
   const row = await findDraft(ctx.store.db, inbox.id, id);
   if (!row) throw notFound('Draft');
   return { inbox, row, files: await filesOfDrafts(ctx.store.db, [row.id]) };
 }
 
 export async function listDrafts(ctx: Ctx, named: string, page: Page) {
-  const inbox = await mustFindInbox(ctx, named);
+  const inbox = await inboxNamed(ctx, named);
   const { rows, hasMore } = await listDraftRows(ctx.store.db, inbox.id, page);
   const ids = rows.map((row) => row.id);
   const files = Map.groupBy(await filesOfDrafts(ctx.store.db, ids), (file) => file.draft_id);
@@ -53,7 +46,7 @@ export async function getDraft(ctx: Ctx, named: string, id: string) {
 
 export async function deleteDraft(ctx: Ctx, named: string, id: string) {
   const { store } = ctx;
-  const inbox = await mustFindInbox(ctx, named);
+  const inbox = await inboxNamed(ctx, named);
   const left = await store.db.tx(async (tx) => {
     const row = await lockDraft(tx, inbox.id, id);
     if (!row) throw notFound('Draft');

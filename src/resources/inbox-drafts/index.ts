@@ -3,7 +3,7 @@
  * and how it is sent is flow/inbox.
  */
 export { recordDraftEvent } from './draft-event.ts';
-export { deleteDraft, getDraft, listDrafts, mustFindDraft, mustFindInbox } from './drafts.ts';
+export { deleteDraft, getDraft, listDrafts, mustFindDraft } from './drafts.ts';
 export { draftForEvent } from './present.ts';
 export {
   addressesIn,

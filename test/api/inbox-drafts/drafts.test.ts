@@ -130,6 +130,7 @@ describe('drafts', () => {
 
   it.each([
     [{}, 'at least one of to, cc'],
+    [{ thread_id: randomUUID(), reply_to_email_id: randomUUID() }, 'at least one of to, cc'],
     [{ to: 'not an address' }, 'to'],
     [{ to: Array.from({ length: 51 }, (_, i) => `a${i}@example.org`) }, 'at most 50'],
     [{ subject: 'two\nlines' }, 'one line'],
@@ -140,7 +141,7 @@ describe('drafts', () => {
     [{ attachments: [{ filename: 'a.txt', path: 'http://files.example/a' }] }, 'path'],
     [{ text: 'x', thread_id: randomUUID() }, 'together'],
     [{ text: 'x', thread_id: randomUUID(), reply_to_email_id: randomUUID() }, 'a thread of this inbox'],
-  ])('refuses %j', async (body, says) => {
+  ])('refuses a body at fault, number %#', async (body, says) => {
     const refused = await inbox.call('POST', '/drafts', { body });
     expect([400, 422]).toContain(refused.status);
     expect(refused.body.message).toContain(says);
