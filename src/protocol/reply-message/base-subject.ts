@@ -117,9 +117,7 @@ const AUTOMATIC = [
 ];
 
 const anyOf = (words: readonly string[]): string =>
-  [...new Set(words.map((word) => word.normalize('NFC').toLowerCase()))]
-    .sort((a, b) => b.length - a.length)
-    .join('|');
+  [...new Set(words.map((word) => word.normalize('NFC').toLowerCase()))].sort((a, b) => b.length - a.length).join('|');
 
 /** `Re:`, `RE[2]:`, `Re(3):`, `Re^2:`, `Re*2:`, with a colon of any width and a blank before it, as French has it. */
 const behind = String.raw`\s{0,4}(?:\[\d{1,4}\]|\(\d{1,4}\)|[\^*]\d{1,4})?\s{0,4}[:：﹕︰]`;
