@@ -1,20 +1,16 @@
-import { receiveMail } from './received-mail.ts';
-import { receivingDomainOf } from './mx.ts';
-import type { Scene, Team } from './scene.ts';
 import type { ApiAnswer, ApiCall } from './api.ts';
+import { inboxOf, type Inbox } from './inboxes.ts';
+import { receiveMail } from './received-mail.ts';
+import type { Scene, Team } from './scene.ts';
 
-export interface InboxRig {
-  id: string;
-  address: string;
-  domain: { id: string; name: string };
+export interface WritingInbox extends Omit<Inbox, 'call'> {
   path: string;
   call(method: string, path: string, call?: Omit<ApiCall, 'key'>): Promise<ApiAnswer>;
-  /** A message that has come in, as its thread and its email. */
-  arrive(message: Letter): Promise<{ threadId: string; emailId: string; path: string }>;
-  threads(query?: string): Promise<{ id: string; [field: string]: unknown }[]>;
+  /** A message that has come in, with the path of its email. */
+  arrive(message: Message): Promise<{ threadId: string; emailId: string; path: string }>;
 }
 
-export interface Letter {
+export interface Message {
   from?: string;
   to?: string;
   subject?: string;
@@ -24,39 +20,42 @@ export interface Letter {
   content?: readonly string[];
   text?: string;
   mailFrom?: string;
+  /** The recipient of the envelope, where it is another. */
+  for?: string;
 }
 
-let letters = 0;
+let messages = 0;
 
-/** An inbox at a domain of the team that sends and receives. */
-export async function inboxOf(scene: Scene, team: Team, more: Record<string, unknown> = {}): Promise<InboxRig> {
-  const domain = await receivingDomainOf(scene, team);
-  const address = `support@${domain.name}`;
-  const body = { email_address: address, name: 'Example Support', ...more };
-  const { id } = (await scene.api('POST', '/inboxes', { key: team.key, body })).body;
-  const path = `/inboxes/${id as string}`;
-  const call: InboxRig['call'] = (method, below, given = {}) =>
+/** An inbox from which answers are written. */
+export async function writingInbox(
+  scene: Scene,
+  team: Team,
+  more: Parameters<typeof inboxOf>[2] = {},
+): Promise<WritingInbox> {
+  const inbox = await inboxOf(scene, team, more);
+  const path = `/inboxes/${inbox.id}`;
+  const call: WritingInbox['call'] = (method, below, given = {}) =>
     scene.api(method, `${path}${below}`, { ...given, key: team.key });
   return {
-    ...{ id: id as string, address, domain, path, call },
-    async arrive(letter) {
-      const { mailFrom = 'ada@example.org', to = address } = letter;
-      const raw = rawOf({ ...letter, to });
-      const emailId = await receiveMail(scene, team, { raw, mailFrom, to: [to] });
+    ...inbox,
+    ...{ path, call },
+    async arrive(message) {
+      scene.clock.advance(1);
+      const { mailFrom = 'ada@example.org', to = inbox.address, for: recipient = inbox.address } = message;
+      const raw = rawOf({ ...message, to });
+      const emailId = await receiveMail(scene, team, { raw, mailFrom, to: [recipient] });
       const { body: page } = await call('GET', '/threads?limit=100&folders=inbox,archive,spam,sent,trash');
-      for (const thread of page.data as { id: string }[]) {
-        const found = await call('GET', `/threads/${thread.id}/emails/${emailId}`);
-        if (found.status !== 200) continue;
-        return { threadId: thread.id, emailId, path: `/threads/${thread.id}/emails/${emailId}` };
+      for (const { id: threadId } of page.data as { id: string }[]) {
+        const below = `/threads/${threadId}/emails/${emailId}`;
+        if ((await call('GET', below)).status === 200) return { threadId, emailId, path: below };
       }
       throw new Error(`the message ${emailId} is in no thread of the inbox`);
     },
-    threads: async (query = '') => (await call('GET', `/threads${query}`)).body.data,
   };
 }
 
-function rawOf({ from = 'Ada Lovelace <ada@example.org>', to, subject = 'Order 1041', ...rest }: Letter): string {
-  const { messageId = `letter-${++letters}@example.org`, headers = [], text = 'Where is it?' } = rest;
+function rawOf({ from = 'Ada Lovelace <ada@example.org>', to, subject = 'Order 1041', ...rest }: Message): string {
+  const { messageId = `letter-${++messages}@example.org`, headers = [], text = 'Where is it?' } = rest;
   const content = rest.content ?? ['Content-Type: text/plain; charset=utf-8', '', text];
   const head = [`From: ${from}`, `To: ${to ?? ''}`, `Subject: ${subject}`, `Message-ID: <${messageId}>`];
   return [...head, 'Date: Thu, 26 Nov 2026 10:00:00 +0000', ...headers, ...content, ''].join('\r\n');

@@ -73,7 +73,8 @@ function eventsOf({
   data: InboxEmailData;
   at: number;
 }): NewEvent[] {
-  const about = { teamId: thread.team_id, subjectId: thread.id, at };
+  // By the email, so that they are erased with it.
+  const about = { teamId: thread.team_id, subjectId: data.email_id, at };
   const events: NewEvent[] = [];
   if (!before) events.push({ ...about, type: 'inbox.thread.created', data });
   const [from, to] = [before && shownFolder(before.folder), shownFolder(thread.folder)];

@@ -110,5 +110,5 @@ async function recordSent(
   const { row, files, email, at } = sent;
   const draft = draftForEvent({ ...row, email_id: email.id, updated_at: at }, files);
   const data = { ...sent.data, draft_id: row.id, draft };
-  await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.draft.sent', subjectId: row.id, at, data }]);
+  await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.draft.sent', subjectId: email.id, at, data }]);
 }

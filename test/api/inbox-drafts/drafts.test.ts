@@ -2,16 +2,16 @@ import { createHash, randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ALLOWED, startFileServer } from '../../rig/file-server.ts';
-import { inboxOf, type InboxRig } from '../../rig/inbox.ts';
+import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
 let team: Team;
-let inbox: InboxRig;
+let inbox: WritingInbox;
 beforeAll(async () => {
   scene = await startScene();
   team = await scene.team();
-  inbox = await inboxOf(scene, team, { from_name: 'Grace from Support', signature: 'Grace\nExample Ltd' });
+  inbox = await writingInbox(scene, team, { from_name: 'Grace from Support', signature: 'Grace\nExample Ltd' });
 });
 afterAll(() => scene.close());
 
@@ -83,7 +83,7 @@ describe('drafts', () => {
     expect(new Set(sentAs(emailId).flatMap(({ rcptTo }) => rcptTo)).size).toBe(2);
     const patched = await inbox.call('PATCH', `/drafts/${id}`, { body: { text: 'Other' } });
     expect([patched.status, patched.body.message]).toEqual([422, expect.stringContaining('was sent')]);
-    const told = (await scene.events(id)).find(({ type }) => type === 'inbox.draft.sent');
+    const told = (await scene.events(emailId)).find(({ type }) => type === 'inbox.draft.sent');
     expect(told?.data).toMatchObject({
       ...{ source: 'api', inbox_id: inbox.id, thread_id: thread?.id, email_id: emailId, draft_id: id },
       draft: { email_id: emailId },
@@ -179,7 +179,7 @@ describe('drafts', () => {
       config: { network: { http_allow_private: [`${ALLOWED}/32`] } as never },
     });
     own.dns.set('files.test', 'A', [ALLOWED]);
-    const box = await inboxOf(own, await own.team());
+    const box = await writingInbox(own, await own.team());
     const path = `https://files.test:${files.port}/a.pdf`;
     const made = await box.call('POST', '/drafts', { body: { text: 'x', attachments: [{ filename: 'a.pdf', path }] } });
     expect(made.status, made.text).toBe(201);
