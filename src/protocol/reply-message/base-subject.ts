@@ -140,6 +140,13 @@ const TRAILER = /\s*\((?:fwd|fw)\)$/u;
 /** Characters that are not seen, and by which two subjects that look alike would differ. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu;
 
+/** The same for a subject as it stands, in any letter case. */
+export const SUBJECT_PREFIXES = {
+  automatic: new RegExp(AUTOMATIC_PREFIX.source, 'iu'),
+  reply: new RegExp(REPLY_PREFIX.source, 'iu'),
+  forward: new RegExp(FORWARD_PREFIX.source, 'iu'),
+};
+
 export interface SubjectRead {
   /** What is left without everything that programs write before it, in the form in which subjects are compared. */
   base: string;
