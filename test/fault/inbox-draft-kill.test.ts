@@ -61,7 +61,12 @@ it(
     for (let n = 0; n < DRAFTS; n++) {
       const to = `customer${n}@d${n % 5}.example`;
       const attachments = n % 3 === 0 ? [{ ...FILE, content_type: 'application/octet-stream' }] : [];
-      const made = await ask(program, 'POST', `${inbox}/drafts`, { to, subject: `Number ${n}`, text: 'x', attachments });
+      const made = await ask(program, 'POST', `${inbox}/drafts`, {
+        to,
+        subject: `Number ${n}`,
+        text: 'x',
+        attachments,
+      });
       drafts.push({ id: made.body.id as string, to });
     }
 

@@ -5,7 +5,7 @@ import { readAttachments } from '../../resources/emails/index.ts';
 import { inboxNamed } from '../../resources/inboxes/index.ts';
 import type { Accept, Idempotency } from '../mail/accept/index.ts';
 import { composeAnswer, composeForward, type WrittenMail } from './compose.ts';
-import { mustFindOriginal } from './original.ts';
+import { mustFindOriginal, writtenFiles } from './original.ts';
 
 type Reply = BodyOf<'replyToInboxEmail'>;
 type Forward = BodyOf<'forwardInboxEmail'>;
@@ -28,8 +28,8 @@ export const replyToEmail = (
     ctx,
     async () => {
       const { inbox, ...found } = await find(ctx, call);
-      const mail = { ...found, written: writtenIn(call.body, undefined), isToAll: call.body.reply_all ?? false };
-      return composeAnswer(ctx, inbox, mail);
+      const written = await writtenIn(ctx, call.body, { to: undefined, before: [] });
+      return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
     },
     optionsOf(call),
   );
@@ -43,8 +43,9 @@ export const forwardEmail = (
     ctx,
     async () => {
       const { inbox, ...found } = await find(ctx, call);
-      const mail = { ...found, written: writtenIn(call.body, listOf(call.body.to)) };
-      return composeForward(ctx, inbox, mail);
+      const before = found.original.files;
+      const written = await writtenIn(ctx, call.body, { to: listOf(call.body.to), before });
+      return composeForward(ctx, inbox, { ...found, written });
     },
     optionsOf(call),
   );
@@ -54,10 +55,14 @@ async function find(ctx: Ctx<World>, { named, threadId, emailId }: Call<unknown>
   return { inbox, ...(await mustFindOriginal(ctx, inbox, { threadId, emailId })) };
 }
 
-const writtenIn = (body: Reply | Forward, to: string[] | undefined): WrittenMail => ({
+const writtenIn = async (
+  ctx: Ctx<World>,
+  body: Reply | Forward,
+  { to, before }: { to: string[] | undefined; before: readonly { size: number }[] },
+): Promise<WrittenMail> => ({
   ...{ to, cc: listOf(body.cc), bcc: listOf(body.bcc) },
   ...{ html: body.html ?? null, text: body.text ?? null, subject: body.subject ?? null, headers: body.headers ?? null },
-  files: readAttachments(body.attachments ?? []),
+  files: await writtenFiles(ctx, readAttachments(body.attachments ?? []), before),
 });
 
 const listOf = (value: string | string[] | undefined): string[] =>

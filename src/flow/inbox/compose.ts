@@ -1,15 +1,26 @@
 import type { InboxEmailData } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { invalidField } from '../../platform/refusal/index.ts';
+import { invalidField, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { textOfHtml } from '../../protocol/read-message/index.ts';
+import {
+  forwardBelow,
+  forwardSubject,
+  quoteBelow,
+  readThreadIndex,
+  replyFields,
+  replyRecipients,
+  replySubject,
+  signBelow,
+  type QuotedMessage,
+} from '../../protocol/reply-message/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { readEmail, type DraftAttachment, type EmailDraft, type EmailRow } from '../../resources/emails/index.ts';
-import { mustFit } from '../../resources/inbox-drafts/index.ts';
 import type { InboxRow, ThreadRow } from '../../resources/inbox-rows/index.ts';
 import { idsToKeepOfSent, subjectToKeep } from '../../resources/threads/index.ts';
 import { filesOf, type Original } from './original.ts';
+import { answeredByMachine, isAutomatic } from './robots.ts';
 import { putSent } from './put-sent.ts';
 import { senderOf, type InboxSender } from './sender.ts';
 
@@ -32,7 +43,7 @@ export interface ComposedMail {
 }
 
 /** Everything that one mail is made of, with what it quotes in its texts. */
-export interface Parts {
+interface Parts {
   id: string;
   threadId: string;
   isNewThread: boolean;
@@ -44,21 +55,25 @@ export interface Parts {
   text: string | null;
   /** Ours: what it answers. */
   headers: [name: string, value: string][];
-  /** Outlook's name for the conversation. */
-  conversation: string | undefined;
   files: DraftAttachment[];
 }
 
 const OURS: ReadonlySet<string> = new Set(['in-reply-to', 'references', 'reply-to']);
 
 /** What says where a mail belongs is ours alone to write. */
-export function mustLeaveOurs(headers: Record<string, string> | null): void {
+function mustLeaveOurs(headers: Record<string, string> | null): void {
   const name = Object.keys(headers ?? {}).find((one) => OURS.has(one.toLowerCase()));
   if (name === undefined) return;
-  throw invalidField(`headers.${name}`, `The header ${JSON.stringify(name)} is set by the service and cannot be set here.`);
+  throw invalidField(
+    `headers.${name}`,
+    `The header ${JSON.stringify(name)} is set by the service and cannot be set here.`,
+  );
 }
 
-export function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, parts: Parts): ComposedMail {
+const conversationIn = (headers: Parts['headers']): string | undefined =>
+  readThreadIndex(headers.find(([name]) => name === 'Thread-Index')?.[1] ?? '')?.conversation;
+
+function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, parts: Parts): ComposedMail {
   const { id, sender } = parts;
   mustLeaveOurs(written.headers);
   const theirs = Object.entries(written.headers ?? {});
@@ -78,12 +93,10 @@ export function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail,
     id,
     draft: sent,
     async beside(tx, email) {
-      // Files that are fetched are known only now.
-      mustFit(sent.attachments);
       return putSent(ctx, tx, email, {
         ...{ inboxId: inbox.id, threadId: parts.threadId, isNewThread: parts.isNewThread },
         text: written.text ?? textOfHtml(written.html ?? ''),
-        keys: idsToKeepOfSent(email.message_id, parts.conversation),
+        keys: idsToKeepOfSent(email.message_id, conversationIn(ours)),
         participants: participants.filter((address) => !sender.own.has(address)),
         subjectKey: subjectToKeep(parts.subject),
       });
@@ -91,20 +104,18 @@ export function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail,
   };
 }
 
-const idOfThread = (ctx: Ctx<World>): string => ctx.store.ids.uuid();
-
 /** New mail, which begins a thread. */
-export async function composeNew(
+export function composeNew(
   ctx: Ctx<World>,
   inbox: InboxRow,
   written: WrittenMail & { to: string[]; subject: string },
-): Promise<ComposedMail> {
-  const threadId = idOfThread(ctx);
+): ComposedMail {
+  const threadId = ctx.store.ids.uuid();
   const sender = senderOf(ctx.store, inbox, { threadId, original: undefined });
   return assemble(ctx, inbox, written, {
-    ...{ id: ctx.store.ids.uuid(), threadId, isNewThread: true, sender, headers: [], conversation: undefined },
+    ...{ id: ctx.store.ids.uuid(), threadId, isNewThread: true, sender, headers: [] },
     ...{ to: written.to, cc: written.cc, subject: written.subject, files: written.files },
-    ...signed(written, inbox.signature),
+    ...signBelow(written, inbox.signature),
   });
 }
 
@@ -120,12 +131,20 @@ export async function composeAnswer(
   inbox: InboxRow,
   { thread, original, written, isToAll }: Answering & { isToAll: boolean },
 ): Promise<ComposedMail> {
-  const sender = senderOf(ctx.store, inbox, { threadId: thread.id, original });
-  return assemble(ctx, inbox, written, {
-    ...{ id: ctx.store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [], conversation: undefined },
-    ...{ to: written.to ?? [original.from], cc: written.cc, subject: `Re: ${original.subject}`, files: written.files },
-    ...signed(written, inbox.signature),
+  mustSaySomething(written);
+  const { store } = ctx;
+  const sender = senderOf(store, inbox, { threadId: thread.id, original });
+  const recipients = replyRecipients(original, { own: sender.own, all: isToAll });
+  const to = written.to ?? recipients.to;
+  if (to.length === 0) throw nobodyToAnswer();
+  const mail = assemble(ctx, inbox, written, {
+    ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender },
+    ...{ to, cc: written.to ? written.cc : [...recipients.cc, ...written.cc], files: written.files },
+    subject: written.subject ?? replySubject(original.subject),
+    headers: replyFields(original, { now: store.clock.now(), random: Math.floor(store.random() * 256) }),
+    ...quoteBelow(written, quoted(original), inbox.signature),
   });
+  return isAutomatic(written.headers) ? answeredByMachine(ctx, mail, { inbox, thread, original, sender }) : mail;
 }
 
 /** An email of a thread with its files, for somebody else. */
@@ -134,16 +153,29 @@ export async function composeForward(
   inbox: InboxRow,
   { thread, original, written }: Answering,
 ): Promise<ComposedMail> {
-  const sender = senderOf(ctx.store, inbox, { threadId: thread.id, original });
-  return assemble(ctx, inbox, written, {
-    ...{ id: ctx.store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [], conversation: undefined },
-    ...{ to: written.to ?? [], cc: written.cc, subject: `Fwd: ${original.subject}` },
-    files: [...written.files, ...(await filesOf(ctx.store, original.files))],
-    ...signed(written, inbox.signature),
+  const { store } = ctx;
+  const sender = senderOf(store, inbox, { threadId: thread.id, original });
+  const words = written.html === null && written.text === null ? { ...written, text: '' } : written;
+  return assemble(ctx, inbox, words, {
+    ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [] },
+    ...{ to: written.to ?? [], cc: written.cc, subject: written.subject ?? forwardSubject(original.subject) },
+    files: [...written.files, ...(await filesOf(store, original.files))],
+    ...forwardBelow(words, quoted(original), inbox.signature),
   });
 }
 
-const signed = ({ html, text }: WrittenMail, signature: string | null) => ({
-  html,
-  text: text === null || signature === null ? text : `${text}\n\n-- \n${signature}`,
+const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMessage => ({
+  ...{ from, to, cc, subject, text, html },
+  at: new Date(at),
 });
+
+function mustSaySomething({ html, text }: WrittenMail): void {
+  if (html !== null || text !== null) return;
+  throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
+}
+
+const nobodyToAnswer = () =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'The email names nobody but the inbox to whom an answer could go; forward it instead, or write a draft with to.',
+  });

@@ -13,8 +13,15 @@ import {
   type DraftAttachment,
 } from '../../resources/emails/index.ts';
 import { findThread, findThreadEmail, type InboxRow, type ThreadRow } from '../../resources/inbox-rows/index.ts';
-import { findWholeReceived, readList, RECEIVED_ATTACHMENT_BLOB } from '../../resources/received-emails/index.ts';
+import {
+  findWholeReceived,
+  readList,
+  RECEIVED_ATTACHMENT_BLOB,
+  type Authentication,
+} from '../../resources/received-emails/index.ts';
+import { mustFit } from '../../resources/inbox-drafts/index.ts';
 import { mustBeWithinQuota } from '../../resources/usage/index.ts';
+import { fetchAttachments } from '../mail/accept/index.ts';
 
 /** A file of an email, by the key under which its content stands; undefined where it was refused at storage. */
 export interface OriginalFile {
@@ -44,6 +51,7 @@ export interface Original {
   receivedFor: string[];
   /** The envelope sender, empty of a notice; undefined of what the inbox sent. */
   mailFrom: string | undefined;
+  authentication: Authentication | null;
   files: OriginalFile[];
 }
 
@@ -57,8 +65,7 @@ export async function mustFindOriginal(
   const thread = await findThread(db, inbox.id, threadId);
   if (!thread) throw notFound('Thread');
   const email = await findThreadEmail(db, thread.id, emailId);
-  const original =
-    email && (email.direction === 'inbound' ? await received(ctx, emailId) : await sent(ctx, emailId));
+  const original = email && (email.direction === 'inbound' ? await received(ctx, emailId) : await sent(ctx, emailId));
   if (!original) throw notFound('Email');
   return { thread, original };
 }
@@ -74,6 +81,7 @@ async function received(ctx: Ctx<World>, id: string): Promise<Original | undefin
     ...{ to: readList(row.to_list), cc: readList(row.cc_list), replyTo: readList(row.reply_to_list) },
     ...{ headers: content.headers ?? {}, html: content.html, text: content.text, at: Number(row.created_at) },
     ...{ receivedFor: readList(row.received_for), mailFrom: row.mail_from },
+    authentication: row.authentication === null ? null : (JSON.parse(row.authentication) as Authentication),
     files: files.map((file) => ({
       key: file.is_stored === 1 ? RECEIVED_ATTACHMENT_BLOB(row.id, file.id) : undefined,
       filename: file.filename ?? 'attachment',
@@ -93,7 +101,7 @@ async function sent({ store, teamId }: Ctx<World>, id: string): Promise<Original
     ...{ to: readList(row.to_list), cc: readList(row.cc_list), replyTo: readList(row.reply_to_list) },
     headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
     ...{ html: body?.html ?? null, text: body?.text ?? null, at: Number(row.created_at) },
-    ...{ receivedFor: [], mailFrom: undefined },
+    ...{ receivedFor: [], mailFrom: undefined, authentication: null },
     files: files.map((file) => ({
       key: ATTACHMENT_BLOB(row.id, file.id),
       ...{ filename: file.filename, contentType: file.content_type, contentId: file.content_id },
@@ -131,4 +139,15 @@ function shortName(name: string): string {
   let short = name.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
   while (Buffer.byteLength(short) > NAME_BYTES_MAX) short = Array.from(short).slice(0, -1).join('');
   return short === '' ? 'attachment' : short;
+}
+
+/** What somebody wrote along, once everything is fetched, and within the limits together with what is there already. */
+export async function writtenFiles(
+  { store, whenGone }: Ctx<World>,
+  attachments: DraftAttachment[],
+  before: readonly { size: number }[] = [],
+): Promise<DraftAttachment[]> {
+  await fetchAttachments(store, [{ attachments }], whenGone);
+  mustFit(attachments, before);
+  return attachments.map((file) => ({ ...file, source: null }));
 }

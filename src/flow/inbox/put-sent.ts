@@ -36,7 +36,12 @@ export interface Sending {
  * Puts a mail that was accepted into its thread, in the same transaction. The thread is locked behind the counters of its
  * team, as where mail is received. Answers what every event of the mail says.
  */
-export async function putSent(ctx: Ctx<World>, tx: Executor, email: EmailRow, sending: Sending): Promise<InboxEmailData> {
+export async function putSent(
+  ctx: Ctx<World>,
+  tx: Executor,
+  email: EmailRow,
+  sending: Sending,
+): Promise<InboxEmailData> {
   const { inboxId, threadId, isNewThread } = sending;
   const mail = mailOf(email, sending);
   const before = isNewThread ? undefined : await lockThread(tx, inboxId, threadId);

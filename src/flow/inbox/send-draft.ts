@@ -22,7 +22,12 @@ import { filesOf, mustFindOriginal } from './original.ts';
 export async function sendDraft(
   ctx: Ctx<World>,
   accept: Pick<Accept, 'acceptBeside'>,
-  call: { named: string; id: string; body: BodyOf<'sendInboxDraft'> | undefined; idempotency?: Idempotency | undefined },
+  call: {
+    named: string;
+    id: string;
+    body: BodyOf<'sendInboxDraft'> | undefined;
+    idempotency?: Idempotency | undefined;
+  },
 ): Promise<SentEmail> {
   const { named, id, idempotency } = call;
   try {

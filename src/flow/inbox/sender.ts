@@ -47,7 +47,8 @@ const macOf =
 
 function addressedIn(inbox: InboxRow, original: Original | undefined): string | undefined {
   const domain = inbox.address.slice(EVERY.length).toLowerCase();
-  const among = original?.direction === 'outbound' ? [original.from] : [...(original?.receivedFor ?? []), ...(original?.to ?? [])];
+  const among =
+    original?.direction === 'outbound' ? [original.from] : [...(original?.receivedFor ?? []), ...(original?.to ?? [])];
   return among
     .flatMap((written) => {
       const parsed = parseMailbox(written);

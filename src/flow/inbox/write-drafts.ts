@@ -36,7 +36,11 @@ const DRAFT_FILES_BYTES_MAX = 1024 * 1024 * 1024;
 export async function createDraft(
   ctx: Ctx<World>,
   accept: Pick<Accept, 'writeOnce'>,
-  { named, body, idempotency }: { named: string; body: BodyOf<'createInboxDraft'>; idempotency?: Idempotency | undefined },
+  {
+    named,
+    body,
+    idempotency,
+  }: { named: string; body: BodyOf<'createInboxDraft'>; idempotency?: Idempotency | undefined },
 ) {
   const { store } = ctx;
   return accept.writeOnce(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {

@@ -36,6 +36,10 @@ export function quoteBelow(written: Written, quoted: QuotedMessage, signature: s
   });
 }
 
+/** New mail with the signature of the inbox below it. */
+export const signBelow = (written: Written, signature: string | null): Written =>
+  (signature?.trim() ?? '') === '' ? written : below(written, signature, { text: () => '', html: () => '' });
+
 /** The words above, and the message that is passed on, with who wrote it to whom. */
 export function forwardBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
   const lines = [
@@ -59,7 +63,7 @@ function below(written: Written, signature: string | null, quote: { text: () => 
   const signText = sign === '' ? '' : `-- \n${sign}\n\n`;
   const signHtml = sign === '' ? '' : `<p>-- <br>${lineBreaks(sign)}</p>\n`;
   return {
-    text: written.text === null ? null : `${written.text.trimEnd()}\n\n${signText}${quote.text()}`,
+    text: written.text === null ? null : `${written.text.trimEnd()}\n\n${signText}${quote.text()}`.trimEnd(),
     html: written.html === null ? null : atEndOf(written.html, `\n<div>${signHtml}${quote.html()}</div>\n`),
   };
 }

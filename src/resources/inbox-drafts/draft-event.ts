@@ -1,7 +1,14 @@
 import { recordEvents } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { findThread, labelsOfThreads, sourceOf, threadData, type DraftFileRow, type DraftRow } from '../inbox-rows/index.ts';
+import {
+  findThread,
+  labelsOfThreads,
+  sourceOf,
+  threadData,
+  type DraftFileRow,
+  type DraftRow,
+} from '../inbox-rows/index.ts';
 import { draftForEvent } from './present.ts';
 
 /** Records what was done to a draft, in the transaction in which it is done. */

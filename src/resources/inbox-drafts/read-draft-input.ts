@@ -1,6 +1,12 @@
 import type { BodyOf } from '../../contract/index.ts';
 import { invalidField, invalidFields, type FieldFault } from '../../platform/refusal/index.ts';
-import { invalidAttachment, readAttachments, readMailboxes, sizeOfFile, type DraftAttachment } from '../emails/index.ts';
+import {
+  invalidAttachment,
+  readAttachments,
+  readMailboxes,
+  sizeOfFile,
+  type DraftAttachment,
+} from '../emails/index.ts';
 import type { DraftRow } from '../inbox-rows/index.ts';
 
 const RECIPIENTS_MAX = 50;

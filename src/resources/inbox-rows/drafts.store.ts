@@ -136,22 +136,3 @@ export async function deleteDraftsSentAs(tx: Executor, emailIds: readonly string
   const sql = `delete from inbox_drafts where email_id is not null and ${among.sql} returning id`;
   return (await tx.all<{ id: string }>(sql, [among.value])).map(({ id }) => id);
 }
-
-/**
- * How many emails an inbox has sent since then, by id, that say of themselves that no person wrote them, in threads in which
- * an address takes part; in so many of its newest threads.
- */
-export async function automaticAnswersTo(
-  db: Executor,
-  inboxId: string,
-  { addressKey, sinceId, threadsMax }: { addressKey: string; sinceId: string; threadsMax: number },
-): Promise<number> {
-  const row = await db.get<{ n: number | string }>(
-    `select count(*) as n from
-      (select thread_id from inbox_participants where inbox_id = ? and address_key = ? order by thread_id desc limit ?) p
-      join inbox_emails e on e.thread_id = p.thread_id and e.email_id > ? and e.direction = 'outbound'
-      join emails m on m.id = e.email_id and lower(m.headers) like '%"auto-submitted"%'`,
-    [inboxId, addressKey, threadsMax, sinceId],
-  );
-  return Number(row?.n);
-}

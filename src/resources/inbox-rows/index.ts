@@ -3,7 +3,6 @@
  * again. The rules of what people do with them are those of `inboxes`, `inbox-threads` and `inbox-drafts`.
  */
 export {
-  automaticAnswersTo,
   deleteDraftRow,
   deleteDraftsSentAs,
   draftsAmong,
@@ -42,6 +41,7 @@ export {
   type InboxChange,
   type NewInbox,
 } from './inboxes.store.ts';
+export { automaticAnswersTo, isAnsweredByMachine, isInboxHere } from './machines.store.ts';
 export {
   presentInbox,
   presentInboxItem,

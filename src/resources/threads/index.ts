@@ -5,6 +5,7 @@
 export {
   participantsOf,
   readIncomingMail,
+  senderProofOf,
   type InboxOfMail,
   type IncomingMail,
   type SenderProof,

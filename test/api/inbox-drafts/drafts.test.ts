@@ -25,11 +25,27 @@ const sentAs = (id: string) => scene.sink.messages.filter(({ data }) => data.inc
 
 describe('drafts', () => {
   it('is read as it was written, changed field by field, listed until it is sent, and deleted', async () => {
-    const file = { filename: 'note.txt', content: Buffer.from('a note').toString('base64'), content_type: 'text/plain' };
-    const id = await create({ to: 'Ada <ada@example.org>', cc: ['bob@example.org'], subject: 'Hello', attachments: [file] });
+    const file = {
+      filename: 'note.txt',
+      content: Buffer.from('a note').toString('base64'),
+      content_type: 'text/plain',
+    };
+    const id = await create({
+      to: 'Ada <ada@example.org>',
+      cc: ['bob@example.org'],
+      subject: 'Hello',
+      attachments: [file],
+    });
     const read = await inbox.call('GET', `/drafts/${id}`);
     expect(read.body).toMatchObject({
-      ...{ object: 'inbox_draft', id, type: 'standalone', to: ['Ada <ada@example.org>'], cc: ['bob@example.org'], bcc: [] },
+      ...{
+        object: 'inbox_draft',
+        id,
+        type: 'standalone',
+        to: ['Ada <ada@example.org>'],
+        cc: ['bob@example.org'],
+        bcc: [],
+      },
       ...{ subject: 'Hello', html: null, text: null, thread_id: null, reply_to_email_id: null, email_id: null },
       attachments: [{ filename: 'note.txt', content_type: 'text/plain', size: 6 }],
     });
@@ -52,8 +68,16 @@ describe('drafts', () => {
 
   it('is sent with its files and the signature, stands in a thread of its own, and is answered its email again', async () => {
     const big = Buffer.alloc(700_000, 'x');
-    const attachments = [{ filename: 'big.bin', content: big.toString('base64'), content_type: 'application/octet-stream' }];
-    const id = await create({ to: ['ada@example.org'], bcc: 'secret@example.org', subject: 'Your order', text: 'On its way.', attachments });
+    const attachments = [
+      { filename: 'big.bin', content: big.toString('base64'), content_type: 'application/octet-stream' },
+    ];
+    const id = await create({
+      to: ['ada@example.org'],
+      bcc: 'secret@example.org',
+      subject: 'Your order',
+      text: 'On its way.',
+      attachments,
+    });
     const sent = await inbox.call('POST', `/drafts/${id}/send`, { body: { headers: { 'X-Order': '1041' } } });
     expect(sent.status, sent.text).toBe(200);
     const emailId = sent.body.id as string;
@@ -150,7 +174,12 @@ describe('drafts', () => {
   it('the files of a draft have at most 25 MB together', async () => {
     const content = Buffer.alloc(13 * 1024 * 1024, 'x').toString('base64');
     const file = { content, content_type: 'text/plain' };
-    const body = { attachments: [{ ...file, filename: 'a' }, { ...file, filename: 'b' }] };
+    const body = {
+      attachments: [
+        { ...file, filename: 'a' },
+        { ...file, filename: 'b' },
+      ],
+    };
     const refused = await inbox.call('POST', '/drafts', { body });
     expect([refused.status, refused.body.name]).toEqual([422, 'invalid_attachment']);
     expect(refused.body.message).toContain('26214400');

@@ -35,11 +35,7 @@ export interface Accept {
   /** Accepts one mail in the transaction in which `beside` writes what belongs to it; once for each key. */
   acceptBeside(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
   /** Writes what is no mail once for each key: `work` hands its answer to `keep`, within its transaction. */
-  writeOnce<Answer>(
-    ctx: Ctx,
-    options: ComposingOptions,
-    work: (keep: KeepAnswer) => Promise<Answer>,
-  ): Promise<Answer>;
+  writeOnce<Answer>(ctx: Ctx, options: ComposingOptions, work: (keep: KeepAnswer) => Promise<Answer>): Promise<Answer>;
   /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
   /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */

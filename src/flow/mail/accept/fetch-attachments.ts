@@ -2,7 +2,12 @@ import type { FetchAnswer, FetchFault } from '../../../platform/fetch/index.ts';
 import type { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { callerGone } from '../../../resources/access/index.ts';
-import { invalidAttachment, sizeOfFile, type DraftAttachment, type EmailDraft } from '../../../resources/emails/index.ts';
+import {
+  invalidAttachment,
+  sizeOfFile,
+  type DraftAttachment,
+  type EmailDraft,
+} from '../../../resources/emails/index.ts';
 
 /** Concurrent fetches of one request; a server with many of its files should not feel attacked. */
 const AT_ONCE_MAX = 6;
