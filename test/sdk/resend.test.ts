@@ -2,6 +2,7 @@
 // it and the server but the address it is told.
 import { Resend } from 'resend';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi, type MockInstance } from 'vitest';
+import { inboxOf } from '../rig/inboxes.ts';
 import { oauthOf } from '../rig/oauth.ts';
 import { peopleOf } from '../rig/people.ts';
 import { receiveMail } from '../rig/received-mail.ts';
@@ -16,6 +17,8 @@ async function ok<T>(call: PromiseLike<Answer<T>>): Promise<T> {
   if (data === null) throw new Error('an answer without an error has data');
   return data;
 }
+
+const FILE = { filename: 'note.txt', content: Buffer.from('a note'), contentType: 'text/plain' };
 
 describe('the official resend client', () => {
   let scene: Scene;
@@ -495,6 +498,49 @@ describe('the official resend client', () => {
       emails: { daily: { sent: expect.any(Number) as number, resets_at: expect.any(String) as string } },
       domains: { used: expect.any(Number) as number, limit: 100 },
       rate_limit: { limit: expect.any(Number) as number, duration: expect.any(String) as string },
+    });
+  });
+
+  it('writes from an inbox: answers, forwards and drafts', async () => {
+    const { id: inboxId, address, domain: own, receive } = await inboxOf(scene, team);
+    const emailId = await receive({ subject: 'Order 1041' });
+    const { threads, drafts } = resend.inboxes;
+    const [thread] = (await ok(threads.list({ inboxId }))).data;
+    const at = { inboxId, threadId: thread?.id ?? '', emailId };
+    const attachments = [{ filename: 'note.txt', content: Buffer.from('a note') }];
+    const idempotencyKey = 'answer-1041';
+    const answer = { ...at, text: 'On its way.', cc: 'c@example.org', replyAll: true, attachments, headers: null };
+    const { id: answered } = await ok(threads.emails.reply(answer, { idempotencyKey }));
+    expect(await ok(threads.emails.reply(answer, { idempotencyKey }))).toEqual({ id: answered });
+    const { id: forwarded } = await ok(
+      threads.emails.forward({ ...at, to: 'accounts@example.org', html: '<p>See</p>' }),
+    );
+    await scene.settled();
+    const sent = (await ok(threads.emails.list({ emailAddress: address, threadId: at.threadId }))).data;
+    expect(sent.map((one) => one.id)).toEqual([forwarded, answered, emailId]);
+    expect(await ok(threads.emails.get({ ...at, emailId: answered }))).toMatchObject({
+      ...{ direction: 'outbound', subject: 'Re: Order 1041', attachments: [{ filename: 'note.txt', size: 6 }] },
+      ...{ to: ['Ada Lovelace <ada@example.org>'], cc: ['c@example.org'] },
+    });
+    const { id: draftId } = await ok(
+      drafts.create(
+        { ...{ inboxId, threadId: at.threadId, replyToEmailId: emailId, text: 'And' }, attachments: [{ ...FILE }] },
+        { idempotencyKey: 'draft-1041' },
+      ),
+    );
+    expect(await ok(drafts.update({ inboxId, draftId, text: 'And more', attachments: null }))).toEqual({
+      ...{ object: 'inbox_draft', id: draftId },
+    });
+    expect((await ok(drafts.list({ inboxId, limit: 5 }))).data).toMatchObject([{ id: draftId, snippet: 'And more' }]);
+    expect(await ok(drafts.get({ emailAddress: address, draftId }))).toMatchObject({ type: 'reply', email_id: null });
+    const { id: draftSent } = await ok(drafts.send({ inboxId, draftId, headers: { 'X-Order': '1041' } }));
+    expect(await ok(drafts.send({ inboxId, draftId }))).toEqual({ id: draftSent });
+    expect(await ok(drafts.get({ inboxId, draftId }))).toMatchObject({ email_id: draftSent });
+    const { id: other } = await ok(drafts.create({ inboxId, to: `x@${own.name}`, subject: 'New' }));
+    expect(await ok(drafts.remove({ inboxId, draftId: other }))).toMatchObject({ id: other, deleted: true });
+    expect((await drafts.send({ inboxId, draftId: other })).error).toMatchObject({
+      name: 'not_found',
+      statusCode: 404,
     });
   });
 
