@@ -5,7 +5,6 @@
 export {
   deleteDraftRow,
   deleteDraftsSentAs,
-  draftsAmong,
   filesOfDrafts,
   findDraft,
   insertDraft,
