@@ -38,7 +38,9 @@ export function quoteBelow(written: Written, quoted: QuotedMessage, signature: s
 
 /** New mail with the signature of the inbox below it. */
 export const signBelow = (written: Written, signature: string | null): Written =>
-  (signature?.trim() ?? '') === '' ? written : below(written, signature, { text: () => '', html: () => '' });
+  (signature?.trim() ?? '') === ''
+    ? { text: written.text, html: written.html }
+    : below(written, signature, { text: () => '', html: () => '' });
 
 /** The words above, and the message that is passed on, with who wrote it to whom. */
 export function forwardBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
