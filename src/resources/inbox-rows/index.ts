@@ -33,6 +33,7 @@ export {
   type ThreadSurroundings,
 } from './present.ts';
 export {
+  inboxDraftsAmong,
   removeDeletedRows,
   removeDraftFiles,
   removeInboxEmails,
