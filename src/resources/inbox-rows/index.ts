@@ -51,6 +51,7 @@ export {
   type ThreadSurroundings,
 } from './present.ts';
 export {
+  inboxDraftsAmong,
   removeDeletedRows,
   removeDraftFiles,
   removeInboxEmails,
