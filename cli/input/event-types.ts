@@ -37,6 +37,10 @@ const TYPES: Record<WebhookEventType, true> = {
   'inbox.thread.labels.updated': true,
   'inbox.email.received': true,
   'inbox.email.sent': true,
+  'inbox.draft.created': true,
+  'inbox.draft.updated': true,
+  'inbox.draft.sent': true,
+  'inbox.draft.deleted': true,
 };
 
 /** `Event types:` and a line for each kind of thing that happens. */

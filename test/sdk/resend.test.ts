@@ -544,6 +544,7 @@ describe('the official resend client', () => {
       name: 'not_found',
       statusCode: 404,
     });
+    await ok(resend.inboxes.remove(inboxId));
   });
 
   it('reads and revokes what apps were let in to do', async () => {

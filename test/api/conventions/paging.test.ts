@@ -340,6 +340,7 @@ describe('lists', () => {
       // No key makes what is in it: people let apps in.
       'GET /oauth/grants',
       'GET /inboxes',
+      'GET /inboxes/{inbox}/drafts',
       'GET /inboxes/{inbox}/threads',
       'GET /inboxes/{inbox}/threads/search',
       'GET /inboxes/{inbox}/threads/{thread_id}/emails',

@@ -138,6 +138,10 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
   },
   inbound_rule_id: async (scene, team) =>
     (await scene.api('POST', '/inbound-rules', { key: team.key, body: { pattern: '*', action: 'drop' } })).body.id,
+  draft_id: async (scene, team) => {
+    const { id } = (await scene.api('GET', '/inboxes', { key: team.key })).body.data[0];
+    return (await scene.api('POST', `/inboxes/${id}/drafts`, { key: team.key, body: { text: 'One' } })).body.id;
+  },
   contact: async (scene, team) =>
     (await scene.api('POST', '/contacts', { key: team.key, body: { email: 'one@example.org' } })).body.id,
   contact_property_id: async (scene, team) =>
