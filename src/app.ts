@@ -45,6 +45,7 @@ import {
   createNode,
   createWebhookRemoval,
   forgetIdempotencyKeys,
+  keepInboxes,
   removeOrphanBlobs,
   removeOldAudit,
   type Node,
@@ -70,6 +71,7 @@ import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
 import { forgetAccountRequests } from './resources/accounts/index.ts';
+import { indexInboxes } from './resources/inbox-threads/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
 import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
@@ -390,6 +392,8 @@ function cronTable(world: World, payments = noPayments): readonly CronJob[] {
     { name: 'recheck-subscriptions', schedule: '23 * * * *', run: () => recheckSubscriptions(world, payments) },
     { name: 'forget-payment-events', schedule: '57 4 * * *', run: () => forgetPaymentEvents(world) },
     { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
+    { name: 'index-inboxes', schedule: '* * * * *', run: () => indexInboxes(world) },
+    { name: 'keep-inboxes', schedule: '* * * * *', run: () => keepInboxes(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
     { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },

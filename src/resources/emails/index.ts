@@ -14,9 +14,10 @@ export { isWithheld } from './present.ts';
 export { getEmail, listEmails } from './read-emails.ts';
 export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDraft } from './read-email-input.ts';
 export { openAttachment } from './attachment-content.ts';
-export { invalidAttachment } from './read-attachments.ts';
+export { invalidAttachment, readAttachments, sizeOfFile } from './read-attachments.ts';
+export { readMailboxes } from './read-mailboxes.ts';
 export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
-export { bodyRow, contentsOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
+export { bodyRow, contentsOf, linksOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
 export {
   accountMailAmong,
   advanceLastEvent,
@@ -32,11 +33,13 @@ export {
   type NewEmailRows,
 } from './emails.store.ts';
 export { findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
-export { indexEmails } from './index-emails.ts';
+export { EMAILS_A_BLOCK, indexEmails } from './index-emails.ts';
+export { addGrams, gramOfTeam, gramsToFind } from './search-grams.ts';
+export { stretchesToLookAt, type Searched } from './search-stretches.ts';
 export { recordEmailEvents, type EmailEvent, type EventEmail } from './record-email-events.ts';
 export { removeEmailRows } from './remove-emails.store.ts';
 export { readScheduledAt } from './read-scheduled-at.ts';
 export { searchEmails } from './search-emails.ts';
 export { readCreatedRange } from './read-created-range.ts';
-export { searchTextOf } from './search-text.ts';
+export { foldForSearch, searchTextOf } from './search-text.ts';
 export { tagFault } from './tag-fault.ts';

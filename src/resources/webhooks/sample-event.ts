@@ -1,4 +1,11 @@
-import { type UNTOLD, type EventData, type EventType, type Happening, type RecordedEvent } from '../../events/index.ts';
+import {
+  type UNTOLD,
+  type EventData,
+  type EventType,
+  type Happening,
+  type InboxThreadData,
+  type RecordedEvent,
+} from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
 import type { ToldEmail } from './payload.ts';
@@ -46,6 +53,43 @@ const automationRun = (
   ...{ id, automation_id: id, contact_id: id, status, started_at: now },
   completed_at: status === 'running' ? null : now,
   error: status === 'failed' ? 'thanks: the template does not exist any more' : null,
+});
+
+const inbox = (id: string, now: string): EventData['inbox.created'] => ({
+  ...{ source: 'api', inbox_id: id },
+  inbox: {
+    ...{ object: 'inbox', id, name: 'Support', email_address: 'support@example.com', domain_id: id },
+    ...{ receiving_address: null, from_name: null, channel: 'open', signature: null, thread_by_subject: false },
+    ...{ unread: 0, drafts: 0, last_received: null, created_at: now, updated_at: now },
+  },
+});
+
+const inboxThread = (id: string): InboxThreadData => ({
+  ...{ source: 'api', inbox_id: id, thread_id: id },
+  thread: { object: 'inbox_thread', id, subject: 'A sample', folder: 'inbox', labels: [], read: false },
+});
+
+const inboxEmail = (id: string, now: string, direction: 'inbound' | 'outbound'): EventData['inbox.email.received'] => {
+  const people = ['Someone <someone@example.org>', 'support@example.com'];
+  const [from = '', recipient = ''] = direction === 'inbound' ? people : people.toReversed();
+  return {
+    ...inboxThread(id),
+    source: direction === 'inbound' ? 'system' : 'api',
+    email_id: id,
+    email: {
+      ...{ id, direction, from, to: [recipient], cc: [], bcc: [], reply_to: [], subject: 'A sample' },
+      ...{ message_id: `<${id}@example.org>`, attachments: [], read: direction === 'outbound', received_at: now },
+    },
+  };
+};
+
+const inboxDraft = (id: string, now: string): EventData['inbox.draft.created'] => ({
+  ...{ source: 'api', inbox_id: id, draft_id: id },
+  draft: {
+    ...{ object: 'inbox_draft', id, type: 'standalone', to: ['someone@example.org'], cc: [], bcc: [] },
+    ...{ subject: 'A sample', thread_id: null, reply_to_email_id: null, email_id: null },
+    ...{ created_at: now, updated_at: now, attachments: [] },
+  },
 });
 
 /** What a sample of each type says, of a subject with this id: the compiler misses no type and no field. */
@@ -107,6 +151,32 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   'automation.run.started': (id, now) => automationRun(id, now, 'running'),
   'automation.run.completed': (id, now) => automationRun(id, now, 'completed'),
   'automation.run.failed': (id, now) => automationRun(id, now, 'failed'),
+  'inbox.created': inbox,
+  'inbox.updated': inbox,
+  'inbox.deleted': (id) => ({ source: 'api', inbox_id: id }),
+  'inbox.thread.created': (id, now) => inboxEmail(id, now, 'inbound'),
+  'inbox.thread.folder.updated': (id) => ({
+    ...inboxThread(id),
+    ...{ from: 'inbox', to: 'archive' },
+  }),
+  'inbox.thread.assigned': (id) => ({
+    ...inboxThread(id),
+    ...{ assignee_email: 'ada@example.com', assigned_by_email: 'grace@example.com', previous_assignee_email: null },
+  }),
+  'inbox.thread.unassigned': (id) => ({ ...inboxThread(id), previous_assignee_email: 'ada@example.com' }),
+  'inbox.thread.labels.updated': (id) => ({
+    ...inboxThread(id),
+    ...{ added: [{ id, name: 'Billing', color: '#00A2C7' }], removed: [] },
+  }),
+  'inbox.email.received': (id, now) => inboxEmail(id, now, 'inbound'),
+  'inbox.email.sent': (id, now) => inboxEmail(id, now, 'outbound'),
+  'inbox.draft.created': inboxDraft,
+  'inbox.draft.updated': inboxDraft,
+  'inbox.draft.sent': (id, now) => {
+    const { draft_id, draft } = inboxDraft(id, now);
+    return { ...inboxEmail(id, now, 'outbound'), draft_id, draft: { ...draft, email_id: id } };
+  },
+  'inbox.draft.deleted': inboxDraft,
 };
 
 /** An event that never was, and the email it would have been about. */
