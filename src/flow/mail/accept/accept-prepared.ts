@@ -4,6 +4,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import { placeInRows } from '../../../resources/contents/index.ts';
 import { createContentionGauge } from '../queue/index.ts';
+import { countedGrantOf } from './grant-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { InSlices } from './in-slices.ts';
 import type { createOnce } from './once.ts';
@@ -52,7 +53,8 @@ export function createAcceptPrepared(
       try {
         for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
         await writeFiles(world, emails);
-        await contention.track(commit({ teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer }));
+        const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer };
+        await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
       } catch (error) {
         // After any other failure it is unknown whether the rows were written.
         if (error instanceof Refusal) await removeFiles(world, emails);
@@ -81,7 +83,14 @@ export async function acceptWithin(
   as: AcceptedAs,
 ): Promise<AcceptedRows[]> {
   const emails = rowsOfAll(world, ctx, prepared, { as, place: placeInRows });
-  const item: Acceptance = { teamId: ctx.teamId, kind: as.kind, emails, idempotency: undefined, answer: undefined };
+  const item: Acceptance = {
+    teamId: ctx.teamId,
+    kind: as.kind,
+    emails,
+    idempotency: undefined,
+    answer: undefined,
+    grant: countedGrantOf(ctx.actor),
+  };
   const [refusal] = await writeAccepted(world, tx, [item]);
   if (refusal) throw refusal;
   return emails;
