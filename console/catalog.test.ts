@@ -71,6 +71,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
   expect(screens.join('\n')).toMatchInlineSnapshot(`
     "ai: s subject-lines, d draft
     keys list: c create, u update, e revoke
+    approvals list: a approve, n reject
     automations list: c create, u update, s stop, d duplicate, e delete
     billing: c change, p checkout, o portal
     broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
@@ -88,7 +89,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     inbound-rules list: c create, u update, d delete
     invitations list: c create, a accept, w withdraw
     members list: u update, n unlink, d remove
-    oauth-grants list: e revoke
+    oauth-grants list: m limit, e revoke
     team list: c create, s switch
     webhooks parked: e replay
     queue list: o hold, e retry, d drop

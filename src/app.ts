@@ -64,6 +64,7 @@ import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
+import { removeOldApprovals } from './resources/approvals/index.ts';
 import { keepPlanTerms } from './resources/billing/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
@@ -382,6 +383,7 @@ function cronTable(world: World, payments = noPayments): readonly CronJob[] {
     { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
     { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },
     { name: 'remove-unused-oauth', schedule: '17 5 * * *', run: () => removeUnusedOauth(world) },
+    { name: 'remove-old-approvals', schedule: '43 4 * * *', run: () => removeOldApprovals(world) },
     { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
     { name: 'remove-device-logins', schedule: '35 * * * *', run: () => removeExpiredDeviceLogins(world) },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },

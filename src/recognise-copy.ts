@@ -3,6 +3,7 @@ import { readCopyMark, removeCopyMark } from './platform/installation-mark/index
 import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store/index.ts';
 import { removeAllAccountRequests } from './resources/accounts/index.ts';
+import { expireAllApprovals } from './resources/approvals/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
 import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
 import { removeAllOpenInvitations } from './resources/invitations/index.ts';
@@ -31,6 +32,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await endAllSessions(tx);
     await removeAllDeviceLogins(tx);
     await endAllTokens(tx);
+    await expireAllApprovals(tx);
     // So would a link to a new password, and a mail about it would be sent twice.
     await removeAllAccountRequests(tx);
     await endAllChallenges(tx);

@@ -4,6 +4,7 @@
  */
 export { ai } from './ai.ts';
 export { apiKeys } from './api-keys.ts';
+export { approvals } from './approvals.ts';
 export { audit, operatorAudit } from './audit.ts';
 export { automationRuns, automations } from './automations.ts';
 export { attachments } from './attachments.ts';

@@ -13,6 +13,19 @@ const REASONS: Readonly<Record<string, string>> = {
 
 type Grant = ItemOf<'listOauthGrants'>;
 
+/** Each as the contract names it, with what is set alone. */
+function limitsInWords(limits: Grant['limits']): string {
+  const { read_only: isReadOnly, emails_per_day: emails, recipients, approval, expires_at: end } = limits;
+  const words = [
+    isReadOnly ? 'read only' : '',
+    emails === null ? '' : `${emails} emails a day`,
+    recipients === 'any' ? '' : 'own domains',
+    approval === 'none' ? '' : `approval of ${approval}`,
+    end === null ? '' : `until ${end}`,
+  ];
+  return words.filter((word) => word !== '').join(', ') || 'its scopes alone';
+}
+
 const stateOf = ({ revoked_reason: reason }: Grant): string => (reason === null ? 'live' : (REASONS[reason] ?? reason));
 
 export const oauthGrants = {
@@ -38,11 +51,43 @@ export const oauthGrants = {
       },
       { name: 'created_at', label: 'Since', kind: 'time' },
       { name: 'revoked_at', label: 'Revoked', kind: 'time', shown: 'wide' },
+      { name: 'limits', label: 'Limits', value: ({ limits }) => limitsInWords(limits), shown: 'wide' },
       { name: 'client_id', label: 'Client', shown: 'wide' },
     ],
     empty: 'No app was let in.',
   }),
   actions: [
+    actionOf('limitOauthGrant', {
+      verb: 'limit',
+      key: 'm',
+      summary: 'keep an app to less than it was let in to do, from its next call on',
+      description:
+        'What goes beyond a limit is refused with its name; what needs approval waits in rasket approvals. With --recipients own_domains or --emails-per-day, what sends to others than a call names is refused as well: broadcasts, events, changes of contacts and automations.',
+      example: 'oauth-grants limit 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 --emails-per-day 50 --approval broadcasts',
+      path: { oauth_grant_id: GRANT },
+      flags: {
+        read_only: { says: 'refuse whatever does not only read', no: 'let it change and send again', isBoolean: true },
+        emails_per_day: {
+          value: '<count>',
+          says: 'so many emails a day (UTC), one for each recipient',
+          isNumber: true,
+        },
+        recipients: {
+          value: '<whom>',
+          says: 'any, or own_domains: the verified domains of the team and the simulator',
+          choices: ['any', 'own_domains'],
+        },
+        approval: {
+          value: '<what>',
+          says: 'what a person approves first: none, broadcasts, sends (all mail, and what may start some) or changes',
+          choices: ['none', 'broadcasts', 'sends', 'changes'],
+        },
+        expires_at: { value: '<time>', says: 'when it ends by itself, as 2026-12-31T18:00:00Z' },
+      },
+      clears: ['emails_per_day', 'expires_at'],
+      only: { when: ({ revoked_at: at }: Grant): boolean => at === null, says: 'only a grant that is live' },
+      tell: ({ client, limits }) => `${client.name} is kept to: ${limitsInWords(limits)}.`,
+    }),
     actionOf('revokeOauthGrant', {
       verb: 'revoke',
       key: 'e',

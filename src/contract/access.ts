@@ -13,11 +13,14 @@ const MAY: Record<Role, string> = {
   owner: 'decides who the owners of the team are, and which plan it has where owners may',
 };
 
+/** For what an app may do with whatever it was allowed. */
+export const ANY_SCOPE = 'any';
+
 /** What the contract marks an operation with. */
 export interface Requirement {
   /** The least credential that reaches it; null when neither a key nor a session does. */
   permission: Operation['x-service-permission'];
-  /** The scope a grant needs; null when no grant reaches it. */
+  /** The scope a grant needs, `any` where each will do; null when no grant reaches it. */
   scope: string | null;
   /** The least role that a session needs; null where none is needed or no session reaches it. */
   role: Role | null;
@@ -73,7 +76,7 @@ export function reachOf(credential: Credential, requirement: Requirement): Reach
       return reachOfSession(credential.role, requirement);
     case 'oauth_grant':
       if (scope === null) return 'other_kind';
-      if (!credential.scopes.includes(scope)) return 'lacks_scope';
+      if (scope !== ANY_SCOPE && !credential.scopes.includes(scope)) return 'lacks_scope';
       return requirement.role === null || isAtLeast(credential.role, requirement.role) ? 'reached' : 'lacks_role';
   }
 }
@@ -110,7 +113,7 @@ export function describeAccess(requirement: Requirement, other = ''): string {
     key === undefined ? '' : `an API key with \`${key}\``,
     sessionInWords(reaches),
     scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope], role: 'owner' })
-      ? `an access token with \`${scope}\``
+      ? `an access token${scope === ANY_SCOPE ? '' : ` with \`${scope}\``}`
       : '',
     reaches({ kind: 'operator' }) ? 'the token of an operator' : '',
     other,

@@ -11,7 +11,10 @@ import {
 } from '../contract/index.ts';
 import { Answered, operations, type OperationCtx, type OperationCtxFor } from '../operations/index.ts';
 import { audited } from '../resources/audit/index.ts';
+import type { Maker } from '../resources/approvals/index.ts';
+import { notFound } from '../platform/refusal/index.ts';
 import { noteOf } from './audit-note.ts';
+import { heldBack } from './held-back.ts';
 import { bearerOf } from './authenticators.ts';
 import { browserOf } from './browser.ts';
 import { whenCallerGone } from './caller-gone.ts';
@@ -50,6 +53,20 @@ export function answererOf(operation: OperationValidators, validators: Validator
 
 /** Runs an operation for a request that was checked, with its entry in the audit log; answers what the verb does. */
 export function runnerOf(
+  operation: OperationValidators,
+  validators: Validators,
+  services: HttpServices,
+): (checked: CheckedRequest, page?: PageCall) => Promise<unknown> {
+  const run = approvedRunnerOf(operation, validators, services);
+  const ctxOf = contexts(validators, services)[callerKindOf(accessOf(operation.operation))];
+  return async (checked, page) => {
+    const held = await heldBack(operation, checked, () => ctxOf(checked));
+    return held ? held.answered : run(checked, page);
+  };
+}
+
+/** The same for what a person has approved: no limit of an app is asked. */
+function approvedRunnerOf(
   operation: OperationValidators,
   validators: Validators,
   services: HttpServices,
@@ -106,6 +123,29 @@ function contexts(validators: Validators, services: HttpServices): Contexts {
   };
 }
 
+/** An approved call is made within the request that approves it, as the app whose call it is. */
+const makerFor = (
+  { request, reply }: Pick<CheckedRequest, 'request' | 'reply'>,
+  teamId: string,
+  { validators, services }: { validators: Validators; services: HttpServices },
+): Maker => ({
+  accessOf: (id) => accessOf(knownOperation(validators, id).operation),
+  summaryOf: (id) => validators.operations.get(id)?.operation.summary ?? id,
+  async make(actor, { operationId, path, query, header, body: value }) {
+    const parameters = { path: { ...path }, query: { ...query }, header: { ...header } };
+    const checked = { request, reply, caller: { teamId, actor }, body: { value, hasEscapes: true }, parameters };
+    const answer = await approvedRunnerOf(knownOperation(validators, operationId), validators, services)(checked);
+    return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
+  },
+});
+
+/** One of an earlier version may be there no more. */
+function knownOperation(validators: Validators, id: string): OperationValidators {
+  const operation = validators.operations.get(id);
+  if (!operation) throw notFound(`Operation ${id}`);
+  return operation;
+}
+
 function teamCtx(
   { request, reply, caller, body }: CheckedRequest,
   validators: Validators,
@@ -123,6 +163,7 @@ function teamCtx(
       const rules = validators.operations.get(id);
       if (rules) checkBody(rules, { ...body, value });
     },
+    maker: makerFor({ request, reply }, caller.teamId, { validators, services }),
   };
 }
 

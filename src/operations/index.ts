@@ -5,6 +5,7 @@
 import { accounts } from './accounts.ts';
 import { ai } from './ai.ts';
 import { apiKeys } from './api-keys.ts';
+import { approvals } from './approvals.ts';
 import { attachments } from './attachments.ts';
 import { audit } from './audit.ts';
 import { automations } from './automations.ts';
@@ -53,6 +54,7 @@ export const operations: Operations = {
   ...accounts,
   ...ai,
   ...apiKeys,
+  ...approvals,
   ...attachments,
   ...audit,
   ...automations,

@@ -4,6 +4,7 @@ import {
   deleteClient,
   exchangeToken,
   getClient,
+  limitOauthGrant,
   listOauthGrants,
   protectedResource,
   registerClient,
@@ -25,5 +26,6 @@ export const oauth = {
   exchangeToken: (ctx, { body }) => exchangeToken(ctx, { ...body }, tell),
   revokeToken: (ctx, { body }) => revokeToken(ctx, { ...body }),
   listOauthGrants: (ctx, { query }) => listOauthGrants(ctx, pageOf(query)),
+  limitOauthGrant: (ctx, { path, body }) => limitOauthGrant(ctx, path.oauth_grant_id, body),
   revokeOauthGrant: (ctx, { path }) => revokeOauthGrant(ctx, path.oauth_grant_id),
 } satisfies Partial<Operations>;

@@ -15,6 +15,7 @@ import type { Page } from '../platform/db/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import type { Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from '../resources/access/index.ts';
+import type { Maker } from '../resources/approvals/index.ts';
 import type { RequestLog } from '../resources/logs/index.ts';
 
 /** What operations may call, beside the verbs of resources and flow. */
@@ -44,6 +45,8 @@ export interface WithServices {
 export interface OperationCtx extends Ctx<World>, WithServices {
   /** Holds a body against an operation's contract and throws the refusal, for the operations that check their own. */
   checkBody(id: 'sendEmail' | 'sendBatch', body: unknown): void;
+  /** Makes calls of apps that people have approved. */
+  maker: Maker;
 }
 
 /** An answer whose status is not the first success that the contract declares. */

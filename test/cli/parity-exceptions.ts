@@ -137,6 +137,7 @@ export const exceptions: Record<string, Exception> = {
     without: { team_id: 'one of three at a time', email_id: 'one of three at a time' },
     beside: { '--team': 'in place of --destination', '--email': 'in place of --destination' },
   },
+  limitOauthGrant: { beside: { '--clear': 'sets emails_per_day or expires_at to null' } },
   updateTeamMember: { without: ownTeam },
   unlinkTeamMember: { without: ownTeam },
   getSso: { without: ownTeam },

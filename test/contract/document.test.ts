@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
-import { listOperations, loadContract, resolveRef, SCOPE_NAMES } from '../../src/contract/index.ts';
+import { ANY_SCOPE, listOperations, loadContract, resolveRef, SCOPE_NAMES } from '../../src/contract/index.ts';
 import type { MediaType, Operation, OrRef, ResponseObject, Schema } from '../../src/contract/index.ts';
 
 const document = loadContract();
@@ -59,7 +59,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     expect(['sending_access', 'full_access', 'session', 'operator', 'none', null]).toContain(
       operation['x-service-permission'],
     );
-    expect([...SCOPE_NAMES, null]).toContain(operation['x-service-scope']);
+    expect([...SCOPE_NAMES, ANY_SCOPE, null]).toContain(operation['x-service-scope']);
     const permission = operation['x-service-permission'];
     const takesSession = permission === 'session' || (!isOpen && operation['x-service-role'] !== null);
     expect(operation.security).toEqual([

@@ -70,9 +70,10 @@ export function oauthOf(scene: Scene) {
     app: OauthApp,
     verifier: string,
     more: Record<string, string | undefined> = {},
+    limits: Record<string, string> = {},
   ) {
     const { visitor, page } = await asked(person, app, verifier, more);
-    return answerIn(await visitor.send(page, 'Allow')).get('code') ?? '';
+    return answerIn(await visitor.send(page, 'Allow', limits)).get('code') ?? '';
   }
 
   const exchange = (app: OauthApp, code: string, verifier: string, more: Record<string, string> = {}) =>
@@ -86,10 +87,15 @@ export function oauthOf(scene: Scene) {
       ...{ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: refreshToken, ...more },
     });
 
-  /** The whole way, to tokens. */
-  async function letIn(person: Person, app: OauthApp, more: Record<string, string | undefined> = {}): Promise<Tokens> {
+  /** The whole way, to tokens; `limits` are what the person fills in. */
+  async function letIn(
+    person: Person,
+    app: OauthApp,
+    more: Record<string, string | undefined> = {},
+    limits: Record<string, string> = {},
+  ): Promise<Tokens> {
     const verifier = newVerifier();
-    const answer = await exchange(app, await codeFor(person, app, verifier, more), verifier);
+    const answer = await exchange(app, await codeFor(person, app, verifier, more, limits), verifier);
     if (answer.status !== 200) throw new Error(`no tokens: ${answer.text}`);
     return answer.body;
   }

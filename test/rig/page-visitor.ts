@@ -20,6 +20,8 @@ export interface PageForm {
   /** The words of the button. */
   submit: string;
   fields: Record<string, string>;
+  /** Boxes that are not ticked. */
+  boxes: string[];
   /** What stands at a field that is at fault. */
   faults: Record<string, string>;
 }
@@ -72,7 +74,7 @@ export class PageVisitor {
     const form = page.forms.find((one) => one.submit === submit);
     if (!form) throw new Error(`there is no button ${submit}: ${page.status} ${page.text}`);
     for (const name of Object.keys(values)) {
-      if (!(name in form.fields))
+      if (!(name in form.fields) && !form.boxes.includes(name))
         throw new Error(`the form has no field ${name}: ${Object.keys(form.fields).join(', ')}`);
     }
     return this.open(form.action, { body: new URLSearchParams({ ...form.fields, ...values }).toString(), ...asked });
@@ -109,13 +111,27 @@ function readPage(html: string, { headers }: http.IncomingMessage): Omit<PageSee
   const forms = [...html.matchAll(/<form method="post" action="([^"]*)">([^]*?)<\/form>/g)].map(
     ([, action = '', inner = '']): PageForm => {
       const inputs = [...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) => attributes);
-      const fields = inputs.map((input): [string, string] => [valueIn(input, 'name'), plain(valueIn(input, 'value'))]);
+      const isSent = (input: string): boolean => valueIn(input, 'type') !== 'checkbox' || /\bchecked\b/.test(input);
+      const boxes = inputs.filter((input) => !isSent(input)).map((input) => valueIn(input, 'name'));
+      const chosen = [...inner.matchAll(/<select ([^>]*)>([^]*?)<\/select>/g)].map(
+        ([, attributes = '', options = '']): [string, string] => [
+          valueIn(attributes, 'name'),
+          plain(/value="([^"]*)" selected/.exec(options)?.[1] ?? valueIn(options, 'value')),
+        ],
+      );
+      const typed = inputs
+        .filter(isSent)
+        .map((input): [string, string] => [valueIn(input, 'name'), plain(valueIn(input, 'value'))]);
+      const fields = [...typed, ...chosen];
       const faults = inputs.flatMap((input): [string, string][] => {
         const said = new RegExp(`id="${valueIn(input, 'id')}-fault">([^]*?)</span>`).exec(inner)?.[1];
         return said === undefined ? [] : [[valueIn(input, 'name'), plain(said)]];
       });
       const submit = plain(/<button[^>]*>([^]*?)<\/button>/.exec(inner)?.[1] ?? '');
-      return { action: plain(action), submit, fields: Object.fromEntries(fields), faults: Object.fromEntries(faults) };
+      return {
+        ...{ action: plain(action), submit, boxes },
+        ...{ fields: Object.fromEntries(fields), faults: Object.fromEntries(faults) },
+      };
     },
   );
   return {

@@ -73,12 +73,17 @@ function partsOf(origin: string, mail: AccountMail): { subject: string; lines: s
       };
     case 'app_shut_out':
       return { subject: 'An app that acts for you was shut out', lines: shutOut(origin, occasion) };
+    case 'approval_waits':
+      return { subject: 'An app asks for your approval', lines: approvalWaits(origin, occasion) };
     default:
       return secondFactor(mail.kind, origin, occasion);
   }
 }
 
-type FactorNotice = Exclude<AccountNoticeKind, 'password_changed' | 'password_reset' | 'app_shut_out'>;
+type FactorNotice = Exclude<
+  AccountNoticeKind,
+  'password_changed' | 'password_reset' | 'app_shut_out' | 'approval_waits'
+>;
 
 const FACTOR_NOTICES: Record<FactorNotice, { subject: string; what: string; more: string[] }> = {
   mfa_enabled: {
@@ -144,4 +149,14 @@ const shutOut = (origin: string, occasion: string): string[] => [
   'a new password, which ends what all apps may do for you:',
   '',
   `${origin}/reset-password`,
+];
+
+/** The link shows what waits; a person who is signed in decides there. Nothing that opens links decides anything. */
+const approvalWaits = (origin: string, occasion: string): string[] => [
+  `An app that you let act for you at ${origin} wants to do something that needs your approval, on ${occasion}.`,
+  'It is done once you have approved it, and never without that. Look at it, and decide, within seven days:',
+  '',
+  `${origin}/account/approvals`,
+  '',
+  'Further ones that come before you have decided are shown there too, without another mail.',
 ];

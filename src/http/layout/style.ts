@@ -48,6 +48,9 @@ legend{padding:0;margin:0 0 .5rem}
 .field{margin:0 0 1.25rem}
 .field label{display:block;font-weight:600;margin:0 0 .25rem}
 .field input{display:block;width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.375rem;background:var(--card);color:var(--ink);font:inherit}
+.field select{display:block;width:100%;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--edge);border-radius:.375rem;background:var(--card);color:var(--ink);font:inherit}
+.choice input{display:inline-block;width:1.25rem;min-height:1.25rem;margin:0 .5rem 0 0;vertical-align:middle}
+.choice label{display:inline;margin:0}
 .field input[aria-invalid]{border:2px solid var(--bad)}
 .hint,.quiet{color:var(--quiet)}
 .hint,.fault{display:block;margin:.25rem 0 0;font-size:.9375rem}

@@ -6,10 +6,13 @@ export function refusalText(refusal: Refusal): string {
   return [`${refusal.errorName}: ${refusal.message}`, ...fields, `What to do: ${adviceOn(refusal)}`].join('\n');
 }
 
-function adviceOn({ status, errorName, retryAfterSeconds }: Refusal): string {
+function adviceOn({ status, errorName, retryAfterSeconds, details }: Refusal): string {
   if (retryAfterSeconds !== undefined) return `wait ${retryAfterSeconds} seconds, then call again.`;
   switch (errorName) {
     case 'invalid_permission':
+      if (typeof details?.['approval_id'] === 'string') {
+        return `tell the person that this waits for their approval, and where. Do not call it again: ask with getApproval (by call_operation), approval_id ${details['approval_id']}, what became of it.`;
+      }
       return 'do not call this again. Tell the person that they, or an admin of the team, have to allow it.';
     case 'not_found':
       return 'list what there is, or search it, and call again with an id from there.';

@@ -1,6 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import {
   accessOf,
+  effectOf,
   reachOf,
   type OpenApiDocument,
   type OperationValidators,
@@ -8,7 +9,7 @@ import {
 } from '../../contract/index.ts';
 import { operations as verbs } from '../../operations/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
-import { mustReach } from '../../resources/access/index.ts';
+import { admissionOf, mustReach } from '../../resources/access/index.ts';
 import { answerText, isOfOthers } from './answer-text.ts';
 import { CURATED } from './curated.ts';
 import type { Assistant, CallOperation } from './call-operation.ts';
@@ -78,8 +79,10 @@ export function createTools({ document, validators, callOperation, newMark, refu
   );
   const byId = new Map(all.map((operation) => [operation.operationId, operation]));
   const describe = describer(document);
-  const reaches = ({ actor }: Assistant, { operation }: OperationValidators): boolean =>
-    reachOf(actor, accessOf(operation)) === 'reached';
+  /** What a limit refuses whatever it is called with is not offered; what may be approved is. */
+  const reaches = ({ actor }: Assistant, operation: OperationValidators): boolean =>
+    reachOf(actor, accessOf(operation.operation)) === 'reached' &&
+    !(admissionOf(actor.limits, effectOf(operation, {})) instanceof Refusal);
 
   /** The operation that a call is of, by its own tool or by the general one. */
   const operationIn = ({ name, arguments: given }: ToolCall): OperationValidators | undefined =>

@@ -60,6 +60,7 @@ async function showAccount(
         renderLink('/account/mfa', mfa.enabled ? 'Your second factor' : 'Set up a second factor'),
         renderLink('/account/sessions', 'Where you are signed in'),
         renderLink('/account/apps', 'Apps you have let in'),
+        renderLink('/account/approvals', 'What apps want to do'),
       ),
       '<h2>Your teams</h2>',
       teams.length === 0

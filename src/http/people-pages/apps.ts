@@ -1,7 +1,7 @@
 import { SCOPES, type Scope } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
-import { listOwnGrants, revokeOwnGrant } from '../../resources/oauth/index.ts';
+import { listOwnGrants, readStored, revokeOwnGrant } from '../../resources/oauth/index.ts';
 import { bdi } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import {
@@ -14,9 +14,12 @@ import {
   renderLinks,
   renderStatus,
 } from './elements.ts';
+import { limitsInWords } from './grant-limits.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
 
 const PATH = '/account/apps';
+
+const SAID: Readonly<Record<string, string>> = { ended: 'It has ended.', limited: 'The limits are set.' };
 
 type PersonCtx = PageCtx & { session: SignedIn };
 
@@ -24,7 +27,7 @@ type PersonCtx = PageCtx & { session: SignedIn };
 export const appsPage: PeoplePage = {
   path: PATH,
   get: forSignedIn((ctx, { query }) =>
-    showApps(ctx, { after: query.get('after'), said: query.get('said') === 'ended' ? 'It has ended.' : undefined }),
+    showApps(ctx, { after: query.get('after'), said: SAID[query.get('said') ?? ''] }),
   ),
   post: forSignedIn(async (ctx, { form }) => {
     const { store, browser, requestId, session } = ctx;
@@ -67,5 +70,9 @@ function rowOf(row: Row): string {
     ...{ action: PATH, submit: 'End it', describedAs: `End ${row.client_name}, since ${since}` },
     ...{ isSecond: true, hidden: { grant_id: row.id }, id: `end-${row.id}` },
   });
-  return `<li><div>${bdi(row.client_name)}<br><span class="quiet">In ${bdi(row.team_name)}, since ${since}, ${used}</span><ul>${scopes.join('')}</ul></div>${end}</li>`;
+  const limits = limitsInWords({ limits: readStored(row.limits), expiresAt: row.expires_at });
+  const lines = limits.map((line) => `<li>${escapeHtml(line)}</li>`).join('');
+  const limited = lines === '' ? '' : `<p>Kept to less:</p><ul>${lines}</ul>`;
+  const change = renderLink(`${PATH}/limits?grant=${row.id}`, `Change the limits of ${row.client_name}`);
+  return `<li><div>${bdi(row.client_name)}<br><span class="quiet">In ${bdi(row.team_name)}, since ${since}, ${used}</span><ul>${scopes.join('')}</ul>${limited}${change}</div>${end}</li>`;
 }

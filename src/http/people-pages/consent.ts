@@ -1,8 +1,10 @@
 import { SCOPES } from '../../contract/index.ts';
+import { Refusal } from '../../platform/refusal/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { answerConsent, askForConsent, readAuthorization, type Asked } from '../../resources/oauth/index.ts';
 import { bdi } from '../layout/index.ts';
-import { forSignedIn, renderForm, renderLink, renderLinks } from './elements.ts';
+import { attempt, forSignedIn, renderForm, renderLink, renderLinks, type Field } from './elements.ts';
+import { limitFields, limitsIn } from './grant-limits.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
 
 const PATH = '/oauth/consent';
@@ -20,7 +22,12 @@ export const consentPage: PeoplePage = {
   post: forSignedIn(async (ctx, { form }) => {
     const decision = form.get('decision');
     if (decision !== 'allow' && decision !== 'refuse') return unknown('This form has no answer in it.');
-    return { to: await answerConsent(consentCtx(ctx), form.get('consent') ?? '', decision === 'allow') };
+    const limits = decision === 'allow' && limitsIn(form, ctx.store.clock.now());
+    const answer = await attempt(answerConsent(consentCtx(ctx), form.get('consent') ?? '', limits));
+    if (!(answer instanceof Refusal)) return { to: answer };
+    // A limit that cannot be set; the question is still open on the page before.
+    if (answer.errors) return limitAtFault(answer);
+    throw answer;
   }),
 };
 
@@ -37,8 +44,8 @@ function shown(
   const target = new URL(request.redirectUri);
   const place = target.host === '' ? target.protocol : target.host;
   const scopes = request.scopes.map((scope) => `<li>${escapeHtml(SCOPES[scope])} (<code>${scope}</code>)</li>`);
-  const form = (submit: string, decision: string, isSecond: boolean): string =>
-    renderForm({ action: PATH, submit, isSecond, hidden: { consent: token, decision }, id: decision });
+  const form = (submit: string, decision: string, isSecond: boolean, fields: readonly Field[] = []): string =>
+    renderForm({ action: PATH, submit, isSecond, fields, hidden: { consent: token, decision }, id: decision });
   return {
     title: 'Let an app in?',
     content: [
@@ -49,7 +56,8 @@ function shown(
       `<div><dt>It is told at</dt><dd>${bdi(place)}</dd></div></dl>`,
       '<p>This service does not know who made the app. Allow it only if you have just asked for this yourself. It never may do more than your own role allows, and you or an admin of the team can end it at any time.</p>',
       '<p class="quiet">Where the app comes twice with what works once, it is shut out and asks you again: that is how stolen access is noticed.</p>',
-      form('Allow', 'allow', false),
+      '<h2>Keep it to less</h2>',
+      form('Allow', 'allow', false, limitFields(request.scopes)),
       form('Do not allow', 'refuse', true),
     ].join('\n'),
     formsLeadTo: [formTarget(target)],
@@ -67,6 +75,13 @@ const unknown = (say: string): Shown => ({
   title: 'This app cannot be let in',
   content: `<p>${bdi(say)}</p><p>Nothing was allowed.</p>`,
   status: 400,
+  isFault: true,
+});
+
+const limitAtFault = ({ message, status }: Refusal): Shown => ({
+  title: 'This limit cannot be set',
+  content: `<p>${bdi(message)}</p><p>Nothing was allowed yet. Go back to the page before, and change it there.</p>`,
+  status,
   isFault: true,
 });
 

@@ -7,7 +7,10 @@ export interface Field {
   /** As the operation calls it, so that its faults are shown here. */
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password';
+  type?: 'text' | 'email' | 'password' | 'number' | 'checkbox';
+  /** To choose one of; `value` is what is chosen. */
+  options?: readonly { value: string; label: string }[];
+  isChecked?: boolean;
   /** What browsers and password managers fill in (HTML, "autofill field names"). */
   autocomplete: string;
   /** What was typed before; passwords and codes are never sent back. */
@@ -70,6 +73,27 @@ function renderButton({ submit, isSecond, describedAs }: Form): string {
 }
 
 function renderField(
+  field: Field,
+  around: { id: string; fault?: string | undefined; describedBy?: string | undefined; isFocused: boolean },
+): string {
+  return field.type === 'checkbox' || field.options ? renderChoice(field, around.id) : renderInput(field, around);
+}
+
+/** What can only be chosen is never at fault. */
+function renderChoice({ name, label, hint, value = '', options, isChecked }: Field, id: string): string {
+  const described = hint === undefined ? '' : ` aria-describedby="${id}-hint"`;
+  const says = hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`;
+  if (!options) {
+    return `<div class="field choice"><input id="${id}" name="${name}" type="checkbox" value="yes"${isChecked ? ' checked' : ''}${described}><label for="${id}">${escapeHtml(label)}</label>${says}</div>`;
+  }
+  const choices = options.map(
+    (one) =>
+      `<option value="${escapeHtml(one.value)}"${one.value === value ? ' selected' : ''}>${escapeHtml(one.label)}</option>`,
+  );
+  return `<div class="field"><label for="${id}">${escapeHtml(label)}</label><select id="${id}" name="${name}"${described}>${choices.join('')}</select>${says}</div>`;
+}
+
+function renderInput(
   { name, label, type = 'text', value = '', hint, isOptional, inputmode, autocomplete }: Field,
   {
     id,

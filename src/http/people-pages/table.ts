@@ -1,4 +1,6 @@
 import { accountPage, sessionsPage, teamPage } from './account.ts';
+import { appLimitsPage } from './app-limits.ts';
+import { approvalPage, approvalsPage } from './approvals.ts';
 import { appsPage } from './apps.ts';
 import { consentPage } from './consent.ts';
 import { devicePage } from './device.ts';
@@ -16,6 +18,7 @@ export const peoplePages: readonly PeoplePage[] = [
   ...[signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
   ...[ssoStartPage, ssoCallbackPage, consentPage],
   ...[forgotPasswordPage, resetPasswordPage, invitationPage],
-  ...[accountPage, teamPage, passwordPage, sessionsPage, appsPage, devicePage],
+  ...[accountPage, teamPage, passwordPage, sessionsPage, appsPage, appLimitsPage, devicePage],
+  ...[approvalsPage, approvalPage],
   ...[mfaPage, enrolPage, confirmPage, recoveryCodesPage, disablePage],
 ];

@@ -5,7 +5,9 @@
 import { reachOf, type CallerKind, type Requirement, type Role } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import type { GrantLimits } from './grant-limits.ts';
 
+export { admissionOf, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
 export { lockTeam } from './team-lock.store.ts';
 
 export type Permission = 'full_access' | 'sending_access';
@@ -17,7 +19,15 @@ export type Actor =
   /** A person who is signed in; `role` is the one in the team that is theirs at the moment, null while there is none. */
   | { kind: 'session'; sessionId: string; userId: string; name: string; role: Role | null }
   /** Another app, acting for the team within what the person of `userId` let it do, and may do at the moment. */
-  | { kind: 'oauth_grant'; grantId: string; userId: string; name: string; scopes: readonly string[]; role: Role }
+  | {
+      kind: 'oauth_grant';
+      grantId: string;
+      userId: string;
+      name: string;
+      scopes: readonly string[];
+      role: Role;
+      limits: GrantLimits;
+    }
   /** Whoever runs the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
   | { kind: 'operator'; operatorId: string; name: string }
   /** The program itself. */

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Requirement } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
-import { mustReach, type Actor } from './index.ts';
+import { mustReach, NO_LIMITS, type Actor } from './index.ts';
 
 const session = { kind: 'session', sessionId: 's', userId: 'u', name: 'ada@example.com' } as const;
-const grant = { kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com', role: 'owner' } as const;
+const person = { grantId: 'g', userId: 'u', name: 'ada@example.com', role: 'owner' } as const;
+const grant = { kind: 'oauth_grant', ...person, limits: NO_LIMITS } as const;
 
 const actors = {
   'full key': { kind: 'api_key', keyId: 'k', permission: 'full_access', domainId: null },

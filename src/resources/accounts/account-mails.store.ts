@@ -9,7 +9,8 @@ export type AccountNoticeKind =
   | 'mfa_reset'
   | 'recovery_codes_replaced'
   | 'recovery_code_used'
-  | 'app_shut_out';
+  | 'app_shut_out'
+  | 'approval_waits';
 
 /** What a person is told of a change of their account. */
 export interface AccountNoticeRow {

@@ -1,8 +1,10 @@
+import { isoTime } from '../../platform/clock/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import { hashToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Actor, Identity } from '../access/index.ts';
 import { noteGrantUsed } from './grants.store.ts';
+import { readStored } from './limits.ts';
 import type { Resource } from './resource.ts';
 import { findLiveAccess } from './tokens.store.ts';
 
@@ -25,6 +27,11 @@ export function createGrantAuthentication(
     if (found.resource === 'mcp' && at !== 'mcp') {
       throw refuse('invalid_api_key', { say: `This access token is for ${store.origin()}/mcp alone.` });
     }
+    if (found.ends_at !== null && found.ends_at <= now) {
+      throw refuse('invalid_api_key', {
+        say: `The person let this app in until ${isoTime(found.ends_at)} (expires_at of its grant); it has to ask again.`,
+      });
+    }
     if (found.risk_state === 'suspended') throw refuse('suspended_api_key', { say: 'This team is suspended.' });
     if (now - (found.last_used_at ?? 0) >= NOTED_MS) {
       await store.db.txUnsynced((tx) => noteGrantUsed(tx, found.grant_id, now));
@@ -32,7 +39,10 @@ export function createGrantAuthentication(
     const { grant_id: grantId, user_id: userId, email: name, role } = found;
     return {
       teamId: found.team_id,
-      actor: { kind: 'oauth_grant', grantId, userId, name, scopes: found.scopes.split(' '), role },
+      actor: {
+        ...{ kind: 'oauth_grant', grantId, userId, name, scopes: found.scopes.split(' '), role },
+        limits: readStored(found.limits),
+      },
     };
   };
 }

@@ -9,6 +9,7 @@ import { insertCode, insertConsent, removeOldConsents, takeConsent } from './ask
 import { allowedTo, refusedTo, type AuthorizationRequest } from './authorization.ts';
 import { findClient, type ClientRow } from './clients.store.ts';
 import { holdMembershipOf, lockPerson } from './grants.store.ts';
+import { changedLimits, presentLimits, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
 
 const CONSENT_MS = 10 * 60_000;
 const CODE_MS = 5 * 60_000;
@@ -48,9 +49,17 @@ export async function askForConsent(
   return { token, team };
 }
 
+/** `false`, or what the person keeps the app to. */
+export type Decision = false | LimitsAsked;
+
+/** What was asked, as the person has allowed it. */
+export type AllowedRequest = AuthorizationRequest & { limited?: Limited };
+
 /** Answers where the browser goes: to the app, with a code or a refusal. */
-export async function answerConsent(ctx: ConsentCtx, token: string, isAllowed: boolean): Promise<string> {
+export async function answerConsent(ctx: ConsentCtx, token: string, decision: Decision): Promise<string> {
   const { store, actor } = ctx;
+  // Before the question is taken: a limit that cannot be set leaves it open.
+  const limited = decision && changedLimits(UNLIMITED, decision, store.clock.now());
   const row = await store.db.tx((tx) => takeConsent(tx, hashToken(token), actor.sessionId));
   if (!row || row.expires_at <= store.clock.now()) throw answered();
   const request = JSON.parse(row.request) as AuthorizationRequest;
@@ -58,18 +67,13 @@ export async function answerConsent(ctx: ConsentCtx, token: string, isAllowed: b
   // What it may be answered at can have changed since the page was shown.
   const isKnown = client && (JSON.parse(client.redirect_uris) as string[]).includes(request.redirectUri);
   if (!isKnown) throw refuse('not_found', { say: 'The app has taken back its registration.' });
-  if (!isAllowed) {
+  if (!limited) {
     return refusedTo(store, request, { error: 'access_denied', message: 'The person has not allowed it.' });
   }
-  return allowedTo(store, request, await allow(ctx, row.team_id, client, request));
+  return allowedTo(store, request, await allow(ctx, row.team_id, client, { ...request, limited }));
 }
 
-async function allow(
-  ctx: ConsentCtx,
-  teamId: string,
-  client: ClientRow,
-  request: AuthorizationRequest,
-): Promise<string> {
+async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request: AllowedRequest): Promise<string> {
   const { store, actor } = ctx;
   const code = newToken('rkc_');
   const grantId = store.ids.uuid();
@@ -97,8 +101,8 @@ async function allow(
   return code;
 }
 
-const detailsOf = (clientId: string, { client, scopes }: AuthorizationRequest): string =>
-  JSON.stringify({ client_id: clientId, client_name: client.name, scopes });
+const detailsOf = (clientId: string, { client, scopes, limited = UNLIMITED }: AllowedRequest): string =>
+  JSON.stringify({ client_id: clientId, client_name: client.name, scopes, limits: presentLimits(limited) });
 
 const ended = (): Refusal =>
   refuse('invalid_permission', { say: 'Your session has ended at this moment; sign in, then begin again in the app.' });

@@ -5,7 +5,7 @@ import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { lockCode, removeCode, type CodeRow } from './asks.store.ts';
-import type { AuthorizationRequest } from './authorization.ts';
+import type { AllowedRequest } from './consent.ts';
 import { GRANT_TYPES, type GrantType } from './client-metadata.ts';
 import { findClient, holdClient, markClientUsed, type ClientRow } from './clients.store.ts';
 import {
@@ -19,6 +19,7 @@ import {
   type GrantRow,
 } from './grants.store.ts';
 import { revokeByItself, type Tell } from './grants.ts';
+import { storedLimits, UNLIMITED } from './limits.ts';
 import { OauthRefusal, oauthRefusal } from './oauth-refusal.ts';
 import { neededText, readScopes, textOf, type Fields } from './parameters.ts';
 import { familyOf } from './refresh-family.ts';
@@ -80,7 +81,7 @@ async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): 
       const reused = await lockGrantOfCode(tx, codeHash);
       return reused ? { reused } : { refused: noCode() };
     }
-    const request = JSON.parse(code.request) as AuthorizationRequest;
+    const request = JSON.parse(code.request) as AllowedRequest;
     const isRight =
       code.client_id === client.client_id &&
       request.redirectUri === redirectUri &&
@@ -96,12 +97,14 @@ async function byCode({ store }: NobodyCtx, client: ClientRow, fields: Fields): 
   });
 }
 
-async function begin(tx: Executor, store: Store, code: CodeRow, request: AuthorizationRequest) {
+async function begin(tx: Executor, store: Store, code: CodeRow, request: AllowedRequest) {
+  const { limits, expiresAt } = request.limited ?? UNLIMITED;
   const grant = {
     ...{ id: code.grant_id, team_id: code.team_id, user_id: code.user_id, member_id: code.member_id },
     ...{ client_id: code.client_id, client_name: request.client.name, client_logo_uri: request.client.logoUri },
     ...{ scopes: request.scopes.join(' '), resource: request.resource },
     ...{ code_hash: code.code_hash, created_at: store.clock.now() },
+    ...{ limits: storedLimits(limits), expires_at: expiresAt },
   };
   await removeCode(tx, code.code_hash);
   await insertGrant(tx, grant);
@@ -124,6 +127,7 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
     if (!token) return { refused: noRefresh() };
     const now = store.clock.now();
     if (grant.client_id !== client.client_id || token.expires_at <= now) return { refused: noRefresh() };
+    if (grant.expires_at !== null && grant.expires_at <= now) return { refused: atItsEnd() };
     if ((await findStanding(tx, grant))?.risk_state !== 'normal') return { refused: noPerson() };
     const granted = readScopes(grant.scopes);
     const wider = asked.find((one) => !granted.includes(one));
@@ -210,6 +214,8 @@ const noCode = (): OauthRefusal =>
   );
 const noRefresh = (): OauthRefusal =>
   oauthRefusal('invalid_grant', 'The refresh token is not valid for this client, or not any more.');
+const atItsEnd = (): OauthRefusal =>
+  oauthRefusal('invalid_grant', 'The person let this app in for a time, which is over; it has to ask again.');
 const noPerson = (): OauthRefusal =>
   oauthRefusal(
     'invalid_grant',

@@ -25,12 +25,14 @@ export interface GrantRow {
   last_used_at: number | null;
   revoked_at: number | null;
   revoked_reason: RevokedReason | null;
+  limits: string | null;
+  expires_at: number | null;
 }
 
 const COLUMNS = [
   ...(['id', 'team_id', 'user_id', 'member_id', 'client_id', 'client_name', 'client_logo_uri'] as const),
   ...(['scopes', 'resource'] as const),
-  ...(['code_hash', 'created_at'] as const),
+  ...(['code_hash', 'created_at', 'limits', 'expires_at'] as const),
 ];
 
 export type NewGrantRow = Pick<GrantRow, (typeof COLUMNS)[number]>;
@@ -77,6 +79,13 @@ export const countRefresh = (
 export const findGrant = (db: Executor, teamId: string, id: string): Promise<GrantRow | undefined> =>
   db.get<GrantRow>('select * from oauth_grants where team_id = ? and id = ?', [teamId, id]);
 
+/** Of a client that is there. */
+export const findGrantById = (db: Executor, id: string): Promise<GrantRow | undefined> =>
+  db.get<GrantRow>(
+    `select g.* from oauth_grants g join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null where g.id = ?`,
+    [id],
+  );
+
 export async function grantPage(
   db: Executor,
   teamId: string,
@@ -92,20 +101,39 @@ export interface OwnGrant extends GrantRow {
 
 const OWN = `(select g.*, teams.name as team_name from oauth_grants g join teams on teams.id = g.team_id
   join team_members m on m.id = g.member_id and m.user_id = g.user_id
-  where g.user_id = ? and g.revoked_at is null) as grants`;
+  where g.user_id = ? and g.revoked_at is null and (g.expires_at is null or g.expires_at > ?)) as grants`;
 
 /** Of all teams where `teamId` is null. */
 export async function liveGrantPageOfUser(
   db: Executor,
-  { userId, teamId }: { userId: string; teamId: string | null },
+  { userId, teamId, now }: { userId: string; teamId: string | null; now: number },
   page: Page,
 ): Promise<{ rows: OwnGrant[]; hasMore: boolean }> {
   const [where, ofTeam] = teamId === null ? ['1 = 1', []] : ['team_id = ?', [teamId]];
-  return pageOf(await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, ...ofTeam, ...pageValues(page)]), page);
+  return pageOf(await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, now, ...ofTeam, ...pageValues(page)]), page);
 }
 
 export const findGrantOfUser = (db: Executor, userId: string, id: string): Promise<GrantRow | undefined> =>
   db.get<GrantRow>('select * from oauth_grants where user_id = ? and id = ?', [userId, id]);
+
+export const setLimits = (
+  tx: Executor,
+  id: string,
+  { limits, expiresAt }: { limits: string | null; expiresAt: number | null },
+): Promise<number> =>
+  tx.run('update oauth_grants set limits = ?, expires_at = ? where id = ?', [limits, expiresAt, id]);
+
+/** Counts recipients of a day, and answers how many it has then; a negative count gives some back. Callers come one after another. */
+export async function countSends(
+  tx: Executor,
+  id: string,
+  { day, count }: { day: number; count: number },
+): Promise<number> {
+  const sql = `update oauth_grants set sends = (case when sends_day = ? then sends else 0 end) + ?, sends_day = ?
+    where id = ? returning sends`;
+  const row = await tx.get<{ sends: number }>(sql, [day, count, day, id]);
+  return Number(row?.sends ?? 0);
+}
 
 export const noteGrantUsed = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update oauth_grants set last_used_at = ? where id = ?', [now, id]);
@@ -161,6 +189,7 @@ export async function lockPerson(tx: Executor, userId: string): Promise<void> {
 export interface Standing {
   role: Role;
   risk_state: 'normal' | 'suspended';
+  email: string;
 }
 
 /**
@@ -172,7 +201,7 @@ export const findStanding = (
   { member_id: memberId, user_id: userId, team_id: teamId }: Pick<GrantRow, 'member_id' | 'user_id' | 'team_id'>,
 ): Promise<Standing | undefined> =>
   db.get<Standing>(
-    `select team_members.role, teams.risk_state from team_members join teams on teams.id = team_members.team_id
+    `select team_members.role, teams.risk_state, users.email from team_members join teams on teams.id = team_members.team_id
       join users on users.id = team_members.user_id and users.disabled_at is null
       where team_members.id = ? and team_members.user_id = ? and team_members.team_id = ? and ${PERSON_MAY_REACH}`,
     [memberId, userId, teamId],

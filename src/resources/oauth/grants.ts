@@ -2,20 +2,24 @@ import { ROLES } from '../../contract/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { NO_LIMITS, type Actor, type Ctx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
 import { removeAllAsks, removeCodesInTeam, removeCodesOfUser } from './asks.store.ts';
 import {
   findGrant,
+  findGrantById,
+  findStanding,
   forgetAllRefresh,
   grantPage,
   liveGrantsOfMember,
   liveGrantsOfUser,
   lockGrant,
   revokeGrantRow,
+  setLimits,
   type GrantRow,
   type RevokedReason,
 } from './grants.store.ts';
+import { changedLimits, readStored, storedLimits, type LimitsAsked } from './limits.ts';
 import { presentGrant, presentRevoked } from './present.ts';
 import { removeAllTokens } from './tokens.store.ts';
 
@@ -28,16 +32,7 @@ export async function listOauthGrants({ store, teamId }: Ctx, page: Page) {
 export async function revokeOauthGrant({ store, teamId, actor }: Ctx, id: string) {
   const at = store.clock.now();
   return store.db.tx(async (tx) => {
-    if (!(await findGrant(tx, teamId, id))) throw notFound('Grant');
-    const grant = await lockGrant(tx, id);
-    if (!grant) throw notFound('Grant');
-    const isOwn = actor.kind === 'session' && actor.userId === grant.user_id;
-    const isAdmin = actor.kind !== 'session' || ROLES.indexOf(actor.role ?? 'viewer') >= ROLES.indexOf('admin');
-    if (!isOwn && !isAdmin) {
-      throw refuse('invalid_permission', {
-        say: 'You may revoke what you have allowed yourself; to revoke what others have allowed needs the role admin.',
-      });
-    }
+    const grant = await lockForChange(tx, { teamId, actor }, id);
     if (grant.revoked_at !== null && grant.revoked_reason !== null) {
       return presentRevoked(id, { at: grant.revoked_at, reason: grant.revoked_reason });
     }
@@ -45,6 +40,66 @@ export async function revokeOauthGrant({ store, teamId, actor }: Ctx, id: string
     await revokeGrantRow(tx, id, revoked);
     return presentRevoked(id, revoked);
   });
+}
+
+/** From the next call of the app on. */
+export async function limitOauthGrant({ store, teamId, actor }: Ctx, id: string, asked: LimitsAsked) {
+  return store.db.tx(async (tx) => {
+    const grant = await lockForChange(tx, { teamId, actor }, id);
+    return presentGrant(await limitLocked(tx, grant, { asked, now: store.clock.now() }));
+  });
+}
+
+/** The grant is locked; one that has ended is none to limit. */
+export async function limitLocked(
+  tx: Executor,
+  grant: GrantRow | undefined,
+  { asked, now }: { asked: LimitsAsked; now: number },
+): Promise<GrantRow> {
+  if (!grant) throw notFound('Grant');
+  if (grant.revoked_at !== null || (grant.expires_at !== null && grant.expires_at <= now)) {
+    throw refuse('validation_error', { status: 422, say: 'This grant has ended; the app has to ask again.' });
+  }
+  const before = { limits: readStored(grant.limits), expiresAt: grant.expires_at };
+  const { limits, expiresAt } = changedLimits(before, asked, now);
+  const stored = storedLimits(limits);
+  await setLimits(tx, grant.id, { limits: stored, expiresAt });
+  return { ...grant, limits: stored, expires_at: expiresAt };
+}
+
+/** Of this team, for the person who has given it, or for an admin. */
+async function lockForChange(tx: Executor, { teamId, actor }: Pick<Ctx, 'teamId' | 'actor'>, id: string) {
+  if (!(await findGrant(tx, teamId, id))) throw notFound('Grant');
+  const grant = await lockGrant(tx, id);
+  if (!grant) throw notFound('Grant');
+  const isOwn = actor.kind === 'session' && actor.userId === grant.user_id;
+  const isAdmin = actor.kind !== 'session' || ROLES.indexOf(actor.role ?? 'viewer') >= ROLES.indexOf('admin');
+  if (isOwn || isAdmin) return grant;
+  throw refuse('invalid_permission', {
+    say: 'You may change and revoke what you have allowed yourself; for what others have allowed it needs the role admin.',
+  });
+}
+
+/** As the app called itself; the grant is locked to the end of the transaction. */
+export async function nameOfGrant(tx: Executor, id: string): Promise<string> {
+  const grant = await lockGrant(tx, id);
+  if (!grant) throw notFound('Grant');
+  return grant.client_name;
+}
+
+/** The app with all that its grant reaches at this moment, and no limits; undefined where the grant has ended. */
+export async function actorOfGrant(
+  { db, clock }: Store,
+  id: string,
+): Promise<Extract<Actor, { kind: 'oauth_grant' }> | undefined> {
+  const grant = await findGrantById(db, id);
+  if (!grant || grant.revoked_at !== null || (grant.expires_at !== null && grant.expires_at <= clock.now()))
+    return undefined;
+  const standing = await findStanding(db, grant);
+  if (standing?.risk_state !== 'normal') return undefined;
+  const { user_id: userId, scopes } = grant;
+  const { role, email: name } = standing;
+  return { kind: 'oauth_grant', grantId: id, userId, name, scopes: scopes.split(' '), role, limits: NO_LIMITS };
 }
 
 /** Has the person told by mail, in the transaction in which it was done; the mails of accounts stand above this. */

@@ -8,8 +8,11 @@ export { readAuthorization, type Asked } from './authorization.ts';
 export { answerConsent, askForConsent } from './consent.ts';
 export { exchangeToken } from './exchange-token.ts';
 export {
+  actorOfGrant,
   endAllTokens,
+  limitOauthGrant,
   listOauthGrants,
+  nameOfGrant,
   revokeGrantsInTeam,
   revokeGrantsOfMember,
   revokeGrantsOfUser,
@@ -18,7 +21,9 @@ export {
 export { deleteClient, getClient, replaceClient } from './manage-client.ts';
 export { authorizationServer, protectedResource } from './metadata.ts';
 export { describable, OauthRefusal } from './oauth-refusal.ts';
-export { listOwnGrants, revokeOwnGrant } from './own-grants.ts';
+export { countSends } from './grants.store.ts';
+export { changedLimits, EMAILS_MAX, readStored, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
+export { findOwnGrant, limitOwnGrant, listOwnGrants, revokeOwnGrant } from './own-grants.ts';
 export { registerClient } from './register-client.ts';
 export { removeExpiredOauth, removeUnusedOauth } from './remove-expired.ts';
 export { revokeToken } from './revoke-token.ts';

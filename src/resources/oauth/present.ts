@@ -3,6 +3,7 @@ import type { Store } from '../../platform/store/index.ts';
 import type { GrantType } from './client-metadata.ts';
 import type { ClientRow } from './clients.store.ts';
 import type { GrantRow, RevokedReason } from './grants.store.ts';
+import { presentLimits, readStored } from './limits.ts';
 
 /** As RFC 7591 §3.2.1 has it: what was left out is left out. */
 export const presentClient = (store: Store, row: ClientRow) => ({
@@ -29,6 +30,7 @@ export const presentGrant = (row: GrantRow) => ({
   revoked_at: row.revoked_at === null ? null : isoTime(row.revoked_at),
   revoked_reason: row.revoked_reason,
   client: { name: row.client_name, logo_uri: row.client_logo_uri },
+  limits: presentLimits({ limits: readStored(row.limits), expiresAt: row.expires_at }),
 });
 
 export const presentRevoked = (id: string, revoked: { at: number; reason: RevokedReason }) => ({

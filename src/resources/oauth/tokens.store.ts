@@ -46,12 +46,15 @@ export interface LiveAccess {
   role: Role;
   risk_state: 'normal' | 'suspended';
   last_used_at: number | null;
+  limits: string | null;
+  /** Of the grant. */
+  ends_at: number | null;
 }
 
 /** Whatever an access token rests on is asked with every use: grant, client, person, membership, team and its single sign-on. */
 export const findLiveAccess = (db: Executor, tokenHash: string, now: number): Promise<LiveAccess | undefined> =>
   db.get<LiveAccess>(
-    `select g.last_used_at, t.grant_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
+    `select g.last_used_at, g.limits, g.expires_at as ends_at, t.grant_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
       from oauth_tokens t
       join oauth_grants g on g.id = t.grant_id and g.revoked_at is null
       join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null

@@ -169,10 +169,19 @@ const changes: Record<
     const { id } = (await scene.api('POST', '/images', { key: team.key, body })).body;
     return { path: `/images/${id}`, removes: { content_type: 'image/png', bytes: body.length } };
   },
+  limitOauthGrant: async () => ({ path: `/oauth/grants/${await newGrant()}`, body: { read_only: true } }),
   revokeOauthGrant: async () => ({
     path: `/oauth/grants/${await newGrant()}`,
     removes: { client_id: expect.stringMatching(/^rkoc_/) as string, scopes: 'team:read' },
   }),
+  approveCall: async () => {
+    const id = await newApproval();
+    return { path: `/approvals/${id}/approve`, subject: id };
+  },
+  rejectCall: async () => {
+    const id = await newApproval();
+    return { path: `/approvals/${id}/reject`, subject: id };
+  },
   createSegment: async () => ({ path: '/segments', body: { name: 'All' } }),
   updateSegment: async () => ({ path: `/segments/${await newSegment()}`, body: { name: 'Others' } }),
   deleteSegment: async () => ({ path: `/segments/${await newSegment()}`, removes: { name: 'Some' } }),
@@ -245,6 +254,13 @@ async function newGrant(): Promise<string> {
 async function newLabel(): Promise<{ id: string; label: string }> {
   const { id, call } = await inboxOf(scene, team);
   return { id, label: (await call('POST', '/labels', { name: 'Old' })).body.id as string };
+}
+async function newApproval(): Promise<string> {
+  const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+  const scope = { scope: 'contacts:write' };
+  const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'changes' });
+  const body = { name: `Topic ${++made}`, default_subscription: 'opt_in' };
+  return (await scene.api('POST', '/topics', { key, body })).body.details.approval_id as string;
 }
 const newTemplate = () => idOfNew('/templates', { name: 'Receipt', html: '<p>x</p>' });
 const newProperty = () => idOfNew('/contact-properties', { key: `key_${++made}`, type: 'string' });

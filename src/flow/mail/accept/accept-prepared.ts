@@ -5,6 +5,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import { placeInRows } from '../../../resources/contents/index.ts';
 import { createContentionGauge } from '../queue/index.ts';
+import { countedGrantOf } from './grant-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { InSlices } from './in-slices.ts';
 import type { createOnce } from './once.ts';
@@ -65,7 +66,8 @@ export function createAcceptPrepared(
       return written(ctx, emails, { once, answer }, async () => {
         for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
         await writeFiles(world, emails);
-        await contention.track(commit({ teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer }));
+        const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer };
+        await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
       });
     },
     async acceptBeside(ctx, prepared, { once, beside }) {
@@ -76,7 +78,8 @@ export function createAcceptPrepared(
       return written(ctx, emails, { once, answer }, async () => {
         await writeFiles(world, emails);
         await world.db.tx(async (tx) => {
-          const [refusal] = await writeAccepted(world, tx, [{ teamId, kind, emails, idempotency: once, answer }]);
+          const item = { teamId, kind, emails, idempotency: once, answer, grant: countedGrantOf(ctx.actor) } as const;
+          const [refusal] = await writeAccepted(world, tx, [item]);
           if (refusal) throw refusal;
           for (const { email } of emails) await beside(tx, email);
         });
@@ -119,7 +122,14 @@ export async function acceptWithin(
   as: AcceptedAs,
 ): Promise<AcceptedRows[]> {
   const emails = rowsOfAll(world, ctx, prepared, { as, place: placeInRows });
-  const item: Acceptance = { teamId: ctx.teamId, kind: as.kind, emails, idempotency: undefined, answer: undefined };
+  const item: Acceptance = {
+    teamId: ctx.teamId,
+    kind: as.kind,
+    emails,
+    idempotency: undefined,
+    answer: undefined,
+    grant: countedGrantOf(ctx.actor),
+  };
   const [refusal] = await writeAccepted(world, tx, [item]);
   if (refusal) throw refusal;
   return emails;

@@ -3,6 +3,10 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import type { DomainRow } from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 
+/** The mailbox simulator, which delivers to nobody. */
+export const isSimulator = ({ instance }: Ctx['store']['config'], name: string): boolean =>
+  name === `simulator.${instance.host}`.toLowerCase();
+
 /** A region in its sandbox sends only to the team's own verified domains and to the mailbox simulator. */
 export async function mustBeAllowedBySandbox(
   { store: { config } }: Ctx,
@@ -10,9 +14,8 @@ export async function mustBeAllowedBySandbox(
 ): Promise<void> {
   const { draft, domain, find } = send;
   if (!config.regions[domain.region]?.sandbox) return;
-  const simulator = `simulator.${config.instance.host}`.toLowerCase();
   for (const { address, domain: name } of draft.recipients) {
-    if (name === simulator || ((await find(name))?.verified_at ?? null) !== null) continue;
+    if (isSimulator(config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
     throw refuse('validation_error', {
       status: 403,
       say: `The region ${domain.region} is sandboxed and does not send to ${address} yet.`,

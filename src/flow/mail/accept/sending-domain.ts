@@ -4,6 +4,7 @@ import { parseHeaderMailbox } from '../../../protocol/address/index.ts';
 import { pinnedDomainOf, type Ctx } from '../../../resources/access/index.ts';
 import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
+import { mustBeWithinRecipients } from './grant-limits.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
 
 /** For one request: finds the domain that a draft is sent from; refuses if it may not send this, or to its recipients. */
@@ -25,6 +26,7 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
     return async (draft) => {
       const domain = await mustBeSendableFrom(ctx, draft, await find(draft.from.domain));
       await mustBeAllowedBySandbox(ctx, { draft, domain, find });
+      await mustBeWithinRecipients(ctx, draft, find);
       return domain;
     };
   };

@@ -4,6 +4,7 @@ import type { World } from '../../../platform/world/index.ts';
 import { rowsWorth } from '../../../resources/contents/index.ts';
 import { insertEmails, recordEmailEvents } from '../../../resources/emails/index.ts';
 import { insertDeliveries } from '../queue/index.ts';
+import { giveBack, refuseBeyondGrants, type CountedGrant } from './grant-limits.ts';
 import { keepAnswers, type Idempotency } from './idempotency.ts';
 import { refuseOverQuota, type Counted } from './quota.ts';
 import type { AcceptedRows } from './rows.ts';
@@ -13,6 +14,8 @@ export interface Acceptance extends Counted {
   emails: AcceptedRows[];
   idempotency: Idempotency | undefined;
   answer: unknown;
+  /** The app that asks for it, where what it may send is counted. */
+  grant?: CountedGrant | undefined;
 }
 
 /** About how many rows it writes: one email may go to fifty destinations. */
@@ -29,10 +32,14 @@ export const placeOf = (item: Acceptance): Place => ({
   isLater: item.kind === 'marketing',
 });
 
-/** Writes everything in the caller's transaction; returns a refusal for each request beyond its team's quota. */
+/** Writes everything in the caller's transaction; returns a refusal for each request beyond its team's quota, or what its app may send a day. */
 export async function writeAccepted(world: World, tx: Executor, items: Acceptance[]): Promise<(undefined | Error)[]> {
   const now = world.clock.now();
-  const refusals = await refuseOverQuota(world, tx, items, now);
+  const refusals: Map<Acceptance, Error> = await refuseBeyondGrants(tx, items, now);
+  const within = refusals.size === 0 ? items : items.filter((item) => !refusals.has(item));
+  const overQuota = await refuseOverQuota(world, tx, within, now);
+  if (overQuota.size > 0) await giveBack(tx, [...overQuota.keys()], now);
+  for (const [item, refusal] of overQuota) refusals.set(item, refusal);
   const accepted = refusals.size === 0 ? items : items.filter((item) => !refusals.has(item));
   const answers = accepted.flatMap(({ teamId, idempotency, answer }) =>
     idempotency ? [{ teamId, idempotency, response: answer }] : [],

@@ -1,0 +1,31 @@
+import { effectOf, type OperationValidators } from '../contract/index.ts';
+import type { OperationCtxFor } from '../operations/index.ts';
+import { refuse, Refusal } from '../platform/refusal/index.ts';
+import { admissionOf, type Actor, type Ctx } from '../resources/access/index.ts';
+import { proposeCall } from '../resources/approvals/index.ts';
+import type { CheckedRequest } from './checked-request.ts';
+import { pages } from './pages.ts';
+
+/**
+ * Keeps an app to the limits of its grant, whichever port it comes through: refuses what is beyond one, and holds what a person
+ * has to approve. Undefined where it may go on.
+ */
+export async function heldBack(
+  operation: OperationValidators,
+  { caller, body, parameters: { path, query, header } }: CheckedRequest,
+  ctxOf: () => OperationCtxFor[keyof OperationCtxFor],
+): Promise<{ answered: unknown } | undefined> {
+  if (caller?.actor.kind !== 'oauth_grant') return undefined;
+  const { actor } = caller;
+  const admission = admissionOf(actor.limits, effectOf(operation, body.value));
+  if (admission === 'may') return undefined;
+  if (admission instanceof Refusal) throw admission;
+  const { operationId } = operation;
+  if (Object.hasOwn(pages, operationId)) {
+    throw refuse('invalid_permission', {
+      say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
+    });
+  }
+  const call = { operationId, path, query, header, body: body.value };
+  return proposeCall({ ...(ctxOf() as Ctx), actor: actor satisfies Actor }, call);
+}

@@ -1,0 +1,46 @@
+import type { Effect } from '../../contract/index.ts';
+import { refuse, type Refusal } from '../../platform/refusal/index.ts';
+
+/** What an app is kept to beside its scopes. */
+export interface GrantLimits {
+  readOnly: boolean;
+  /** Recipients from midnight to midnight, UTC. */
+  emailsPerDay: number | null;
+  recipients: 'any' | 'own_domains';
+  approval: 'none' | 'broadcasts' | 'sends' | 'changes';
+}
+
+export const NO_LIMITS: GrantLimits = { readOnly: false, emailsPerDay: null, recipients: 'any', approval: 'none' };
+
+/** `waits`: a person is asked first. */
+export type Admission = 'may' | 'waits' | Refusal;
+
+/** Whether an app may do what has this effect. To whom mail goes, and how much, is asked again where it is accepted. */
+export function admissionOf(limits: GrantLimits, effect: Effect): Admission {
+  if (effect === 'reads') return 'may';
+  if (limits.readOnly) return beyond('read_only', 'it may only read');
+  if (needsApproval(limits, effect)) return 'waits';
+  if (effect !== 'starts_mail' && effect !== 'sends_broadcast') return 'may';
+  const why = 'this may send mail to others than it names';
+  if (limits.recipients === 'own_domains') return beyond('recipients', why);
+  return limits.emailsPerDay === null ? 'may' : beyond('emails_per_day', why);
+}
+
+function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
+  switch (approval) {
+    case 'none':
+      return false;
+    case 'broadcasts':
+      return effect === 'sends_broadcast';
+    case 'sends':
+      return effect !== 'changes';
+    case 'changes':
+      return true;
+  }
+}
+
+/** By the name that the contract gives the limit; who may change it is told to the person. */
+export const beyond = (limit: 'read_only' | 'recipients' | 'emails_per_day', why: string): Refusal =>
+  refuse('invalid_permission', {
+    say: `This app is limited by ${limit} of its grant: ${why}. The person who let it in, or an admin of the team, can change that.`,
+  });

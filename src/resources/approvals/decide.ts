@@ -1,0 +1,96 @@
+import type { Requirement } from '../../contract/index.ts';
+import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
+import { mustReach, type Actor, type Ctx } from '../access/index.ts';
+import { actorOfGrant } from '../oauth/index.ts';
+import { findApproval, keyName, lockApproval, noteDecision, noteEnd, type ApprovalRow } from './approvals.store.ts';
+import { presentApproval } from './present.ts';
+import { keyOf, readCall, type ProposedCall } from './proposed-call.ts';
+import { seenBy } from './seen.ts';
+
+/** Makes a call for an app, without asking for approval again. */
+export interface Maker {
+  accessOf(operationId: string): Requirement;
+  summaryOf(operationId: string): string;
+  make(actor: Extract<Actor, { kind: 'oauth_grant' }>, call: ProposedCall): Promise<unknown>;
+}
+
+/** Answers once the call was made. What breaks off in between is never made again: nobody knows how far it came. */
+export async function approveCall(ctx: Ctx, id: string, maker: Maker) {
+  const { store, teamId } = ctx;
+  const row = await findApproval(store.db, teamId, id);
+  if (!row) throw notFound('Approval');
+  const access = maker.accessOf(row.operation_id);
+  mustReach(ctx.actor, access);
+  const actor = await actorOfGrant(store, row.grant_id);
+  if (!actor) throw ended();
+  mustReach(actor, access);
+  const call = readCall(row.operation_id, row.call);
+  if ((await seenBy(ctx, call)) !== row.seen_hash) throw changed();
+  await claim(ctx, id, { status: 'running', reason: null });
+  const key = keyOf(call) ?? `approval ${id}`;
+  const end = await endOf(() => maker.make(actor, { ...call, header: { ...call.header, 'idempotency-key': key } }));
+  await store.db.tx((tx) => noteEnd(tx, id, end));
+  return present(ctx, id, maker);
+}
+
+export async function rejectCall(ctx: Ctx, id: string, reason: string | undefined, maker: Pick<Maker, 'summaryOf'>) {
+  if (!(await findApproval(ctx.store.db, ctx.teamId, id))) throw notFound('Approval');
+  await claim(ctx, id, { status: 'rejected', reason: reason ?? null });
+  return present(ctx, id, maker);
+}
+
+/** Of two who decide at once, one has. */
+async function claim(
+  { store, teamId, actor }: Ctx,
+  id: string,
+  { status, reason }: { status: 'running' | 'rejected'; reason: string | null },
+): Promise<void> {
+  const by = await deciderOf(store, actor);
+  const at = store.clock.now();
+  await store.db.tx(async (tx) => {
+    const row = await lockApproval(tx, teamId, id);
+    if (!row) throw notFound('Approval');
+    if (row.status !== 'pending') throw decided(row);
+    if (row.expires_at <= at) throw tooLate();
+    await noteDecision(tx, id, { status, by, reason, at });
+  });
+}
+
+async function deciderOf(
+  { db }: Ctx['store'],
+  actor: Actor,
+): Promise<{ kind: 'user' | 'api_key'; name: string | null }> {
+  if (actor.kind === 'session') return { kind: 'user', name: actor.name };
+  return { kind: 'api_key', name: actor.kind === 'api_key' ? await keyName(db, actor.keyId) : null };
+}
+
+async function endOf(work: () => Promise<unknown>): Promise<{ result: string | null; error: string | null }> {
+  try {
+    return { result: JSON.stringify((await work()) ?? null), error: null };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status: statusCode, errorName: name, message } = error;
+    return { result: null, error: JSON.stringify({ statusCode, name, message }) };
+  }
+}
+
+async function present({ store, teamId }: Ctx, id: string, { summaryOf }: Pick<Maker, 'summaryOf'>) {
+  const row = await findApproval(store.db, teamId, id);
+  if (!row) throw notFound('Approval');
+  return presentApproval(row, { summaryOf, now: store.clock.now() });
+}
+
+const decided = ({ status }: ApprovalRow): Refusal =>
+  refuse('validation_error', { status: 422, say: `This was decided already: it is ${status}.` });
+const tooLate = (): Refusal =>
+  refuse('validation_error', { status: 422, say: 'This has expired; the app has to ask for it again.' });
+const ended = (): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'The grant of the app has ended, so nothing is done for it any more.',
+  });
+const changed = (): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: 'The broadcast or a template that this names was changed since the app has asked. Reject it, and let the app ask again.',
+  });

@@ -1,0 +1,20 @@
+/**
+ * Approvals: calls of apps that a person decides on first. A call is held as it came, once; who approves it has it made, once,
+ * with the rights of the app. What a call only names is looked at again, so that nobody approves other content than they saw.
+ */
+import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
+
+export { approveCall, rejectCall, type Maker } from './decide.ts';
+export { proposeCall } from './propose-call.ts';
+export type { ProposedCall } from './proposed-call.ts';
+export { getApproval, listApprovals } from './read-approvals.ts';
+
+const KEPT_MS = 90 * 24 * 3_600_000;
+
+export const removeOldApprovals = ({ db, clock }: Store): Promise<number> =>
+  removeApprovalsBefore(db, clock.now() - KEPT_MS);
+
+/** In a restored copy nothing that waited is done: the original may have done it since. */
+export const expireAllApprovals = (tx: Executor): Promise<number> => expireAll(tx);

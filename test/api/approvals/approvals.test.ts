@@ -1,0 +1,333 @@
+// What apps propose and people approve: held once, made once, as the app and for the content that was looked at.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { expireAllApprovals, removeOldApprovals } from '../../../src/resources/approvals/index.ts';
+import { CLIENTS } from '../../rig/mcp.ts';
+import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { scaled } from '../../rig/scale.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { openDesk, type Desk } from '../broadcasts/drafting.ts';
+
+let scene: Scene;
+let desk: Desk;
+let people: People;
+let oauth: ReturnType<typeof oauthOf>;
+let app: OauthApp;
+let owner: Person;
+beforeAll(async () => {
+  scene = await startScene();
+  desk = await openDesk(scene);
+  people = peopleOf(scene);
+  oauth = oauthOf(scene);
+  app = await oauth.register();
+  owner = await people.person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+});
+afterAll(() => scene.close());
+
+const call = (key: string, method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+  scene.api(method, path, { key, headers, ...(body === undefined ? {} : { body }) });
+const tokenFor = async (approval: string, more: Record<string, string> = {}, person = owner): Promise<string> =>
+  (await oauth.letIn(person, app, { scope: SCOPE_NAMES.join(' ') }, { approval, ...more })).access_token;
+const email = (subject = 'Hello', to = 'x@example.org') => ({
+  ...{ from: `a@${desk.domain.name}`, to, subject, text: 'It works.' },
+});
+const sentWith = async (subject: string): Promise<number> => {
+  const { data } = (await desk.call('GET', '/emails?limit=100')).body;
+  return data.filter((one: { subject: string }) => one.subject === subject).length;
+};
+/** Proposes an email and answers what waits. */
+async function propose(token: string, body: object = email(), headers: Record<string, string> = {}): Promise<string> {
+  const { status, body: refusal } = await call(token, 'POST', '/emails', body, headers);
+  expect([status, refusal.name]).toEqual([403, 'invalid_permission']);
+  expect(refusal.message).toContain(refusal.details.approval_id);
+  return refusal.details.approval_id;
+}
+const get = async (id: string, key = desk.team.key) => (await call(key, 'GET', `/approvals/${id}`)).body;
+const approve = (id: string, person: Person = owner) => person.call('POST', `/approvals/${id}/approve`, {});
+
+describe('a call that needs approval', () => {
+  it('is held, seen by its app and the team, and made as the app once it is approved', async () => {
+    const token = await tokenFor('sends');
+    const id = await propose(token, email('Held'));
+    expect(await sentWith('Held')).toBe(0);
+    const held = { object: 'approval', id, status: 'pending', operation_id: 'sendEmail', result: null, error: null };
+    expect(await get(id, token)).toMatchObject({ ...held, call: { body: email('Held') }, decided_by: null });
+    expect(await get(id)).toMatchObject(held);
+    const done = await approve(id);
+    expect(done).toMatchObject({
+      status: 200,
+      body: {
+        status: 'done',
+        result: { id: expect.any(String) as string },
+        decided_by: { kind: 'user', name: owner.email },
+      },
+    });
+    expect(await sentWith('Held')).toBe(1);
+    expect(await get(id, token)).toEqual(done.body);
+    expect((await call(token, 'GET', `/emails/${done.body.result.id}`)).body.subject).toBe('Held');
+  });
+
+  it('waits once, however often it comes, at once or later', async () => {
+    const token = await tokenFor('sends');
+    for (let round = 0; round < scaled(2); round++) {
+      const body = email(`Often ${round}`);
+      const ids = await Promise.all(Array.from({ length: 5 }, () => propose(token, body)));
+      expect(new Set([...ids, await propose(token, body)]).size).toBe(1);
+      const other = await propose(token, email(`Other ${round}`));
+      expect(ids).not.toContain(other);
+    }
+  });
+
+  it('is made once, of many who approve at once', async () => {
+    const token = await tokenFor('sends');
+    for (let round = 0; round < scaled(3); round++) {
+      const id = await propose(token, email(`Race ${round}`));
+      const answers = await Promise.all(Array.from({ length: 6 }, () => approve(id)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422, 422, 422]);
+      expect(await sentWith(`Race ${round}`)).toBe(1);
+    }
+  });
+
+  it('is approved or rejected, never both', async () => {
+    const token = await tokenFor('sends');
+    for (let round = 0; round < scaled(3); round++) {
+      const id = await propose(token, email(`Either ${round}`));
+      const [yes, no] = await Promise.all([approve(id), owner.call('POST', `/approvals/${id}/reject`, {})]);
+      expect([yes.status, no.status].sort()).toEqual([200, 422]);
+      expect(await sentWith(`Either ${round}`)).toBe(yes.status === 200 ? 1 : 0);
+    }
+  });
+
+  it('is never made once it was rejected, and its app reads why', async () => {
+    const token = await tokenFor('sends');
+    const id = await propose(token, email('Rejected'));
+    const reason = 'Not before Monday.';
+    const rejected = await owner.call('POST', `/approvals/${id}/reject`, { reason });
+    expect(rejected).toMatchObject({ status: 200, body: { status: 'rejected', reason } });
+    expect((await approve(id)).status).toBe(422);
+    expect(await get(id, token)).toMatchObject({ status: 'rejected', reason, result: null });
+    expect(await sentWith('Rejected')).toBe(0);
+    expect(await propose(token, email('Rejected'))).not.toBe(id);
+  });
+
+  it('expires after seven days', async () => {
+    const token = await tokenFor('sends');
+    const id = await propose(token, email('Late'));
+    scene.clock.advance(7 * 24 * 3_600_000);
+    expect((await approve(id)).status).toBe(422);
+    expect((await get(id)).status).toBe('expired');
+    const list = async (status: string) => (await desk.call('GET', `/approvals?status=${status}&limit=100`)).body.data;
+    expect((await list('expired')).map((one: { id: string }) => one.id)).toContain(id);
+    expect(await list('pending')).toEqual([]);
+    expect(await sentWith('Late')).toBe(0);
+  });
+
+  it('is answered as it was when the same key comes again', async () => {
+    const token = await tokenFor('sends');
+    const key = { 'idempotency-key': 'order-7' };
+    const id = await propose(token, email('Keyed'), key);
+    const { result } = (await approve(id)).body;
+    expect(await call(token, 'POST', '/emails', email('Keyed'), key)).toMatchObject({ status: 200, body: result });
+    expect(await sentWith('Keyed')).toBe(1);
+    expect(await propose(token, email('Keyed'))).not.toBe(id);
+  });
+
+  it('fails as the call does, and says how', async () => {
+    const token = await tokenFor('sends');
+    const id = await propose(token, { ...email(), from: 'a@nowhere.example' });
+    const { status, body } = await approve(id);
+    expect([status, body.status, body.error.statusCode]).toEqual([200, 'failed', 403]);
+    expect(body.error.message).toContain('nowhere.example');
+    expect(await get(id, token)).toMatchObject({ status: 'failed', result: null });
+  });
+
+  it('is known to be broken off where the service stopped in between, and is not made again', async () => {
+    const token = await tokenFor('sends');
+    const id = await propose(token, email('Stopped'));
+    const sql = `update approvals set status = 'running', decided_at = ? where id = ?`;
+    await scene.app.world.db.run(sql, [scene.clock.now(), id]);
+    expect((await get(id)).status).toBe('running');
+    scene.clock.advance(15 * 60_000);
+    expect(await get(id)).toMatchObject({ status: 'failed', error: { name: 'application_error' } });
+    expect((await approve(id)).status).toBe(422);
+  });
+});
+
+describe('what needs approval', () => {
+  it.each([
+    ['none', 200, 200, 200],
+    ['broadcasts', 403, 200, 200],
+    ['sends', 403, 403, 200],
+    ['changes', 403, 403, 403],
+  ])('%s: broadcasts %i, emails %i, changes %i', async (approval, broadcasts, emails, changes) => {
+    const token = await tokenFor(approval);
+    const id = await desk.make();
+    const statuses = [
+      (await call(token, 'POST', `/broadcasts/${id}/send`, {})).status,
+      (await call(token, 'POST', '/emails', email())).status,
+      (await call(token, 'PATCH', '/team', { sender_name: 'Example GmbH' })).status,
+    ];
+    expect(statuses).toEqual([broadcasts, emails, changes]);
+    expect((await call(token, 'GET', '/emails')).status).toBe(200);
+  });
+
+  it('goes beyond the other limits once a person has approved it', async () => {
+    const token = await tokenFor('broadcasts', { emails_per_day: '1', own_domains: 'yes' });
+    const id = await desk.make();
+    const held = await call(token, 'POST', `/broadcasts/${id}/send`, {});
+    expect((await approve(held.body.details.approval_id)).body).toMatchObject({ status: 'done' });
+    expect((await desk.get(id)).status).not.toBe('draft');
+    expect((await call(token, 'POST', '/emails', email())).status).toBe(403);
+  });
+
+  it('is refused where the content was changed after the app has asked', async () => {
+    const token = await tokenFor('broadcasts');
+    const id = await desk.make();
+    const { approval_id: waits } = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details;
+    expect((await call(token, 'PATCH', `/broadcasts/${id}`, { html: '<p>Something else</p>' })).status).toBe(200);
+    const refused = await approve(waits);
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('changed')]);
+    expect((await desk.get(id)).status).toBe('draft');
+    const { approval_id: again } = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details;
+    expect(again).not.toBe(waits);
+    expect((await approve(again)).body.status).toBe('done');
+  });
+
+  it('is too large to wait above a megabyte, and at most 100 calls of an app wait', async () => {
+    const token = await tokenFor('sends');
+    const large = await call(token, 'POST', '/emails', { ...email(), text: 'x'.repeat(1024 * 1024) });
+    expect([large.status, large.body.details]).toEqual([403, undefined]);
+    const { db } = scene.app.world;
+    const id = await propose(token, email('First of many'));
+    const row =
+      (await db.get<Record<string, string | number | null>>('select * from approvals where id = ?', [id])) ?? {};
+    const rows = Array.from({ length: 99 }, (_, n) => ({ ...row, id: scene.app.world.ids.uuid(), call_hash: `c${n}` }));
+    await db.insertMany(
+      'approvals',
+      Object.keys(row),
+      rows.map((one) => Object.values(one)),
+    );
+    const full = await call(token, 'POST', '/emails', email('One more'));
+    expect([full.status, full.body.message]).toEqual([403, expect.stringContaining('100 calls')]);
+    expect(await propose(token, email('First of many'))).toBe(id);
+  });
+});
+
+describe('who decides', () => {
+  it('is somebody of the team whose role may call it, or a key, and never an app', async () => {
+    const token = await tokenFor('changes');
+    const held = await call(token, 'PATCH', '/team', { sender_name: 'Other GmbH' });
+    const id = held.body.details.approval_id;
+    const [viewer, member] = [
+      await people.person({ team: desk.team, role: 'viewer' }),
+      await people.person({ team: desk.team, role: 'member' }),
+    ];
+    expect((await approve(id, viewer)).status).toBe(403);
+    expect((await approve(id, member)).status).toBe(403);
+    expect((await viewer.call('GET', `/approvals/${id}`)).status).toBe(200);
+    expect((await call(token, 'POST', `/approvals/${id}/approve`, {})).status).toBe(403);
+    const other = await scene.team();
+    expect((await call(other.key, 'POST', `/approvals/${id}/approve`, {})).status).toBe(404);
+    const byKey = await desk.call('POST', `/approvals/${id}/approve`, {});
+    expect(byKey.body).toMatchObject({ status: 'done', decided_by: { kind: 'api_key' } });
+    expect((await desk.call('GET', '/team')).text).toContain('Other GmbH');
+  });
+
+  it('decides for an app that may still do it', async () => {
+    const person = await people.person({ team: desk.team, role: 'member' });
+    const token = await tokenFor('sends', {}, person);
+    const ids = [await propose(token, email('Revoked')), await propose(token, email('Demoted'))];
+    const [revoked = '', demoted = ''] = ids;
+    expect(
+      (await owner.call('PATCH', `/teams/${desk.team.id}/members/${person.memberId}`, { role: 'viewer' })).status,
+    ).toBe(200);
+    expect(await approve(demoted)).toMatchObject({ status: 403 });
+    await desk.call('DELETE', `/oauth/grants/${(await get(revoked)).grant.id}`);
+    expect(await approve(revoked)).toMatchObject({ status: 422 });
+    expect((await get(revoked)).status).toBe('pending');
+    expect(await sentWith('Revoked')).toBe(0);
+  });
+
+  it('is shown an app’s own to that app alone', async () => {
+    const [one, other] = [await tokenFor('sends'), await tokenFor('sends')];
+    const id = await propose(one, email('Mine'));
+    expect((await call(other, 'GET', `/approvals/${id}`)).status).toBe(404);
+    const ids = async (key: string) =>
+      (await call(key, 'GET', '/approvals?status=pending')).body.data.map((it: { id: string }) => it.id);
+    expect(await ids(one)).toEqual([id]);
+    expect(await ids(other)).toEqual([]);
+  });
+
+  it('stands in the audit log, and so does what was done, under its grant', async () => {
+    const token = await tokenFor('changes');
+    const held = await call(token, 'POST', '/topics', { name: 'News', default_subscription: 'opt_in' });
+    const id = held.body.details.approval_id;
+    const { grant } = await get(id);
+    expect((await approve(id)).body.status).toBe('done');
+    const { data } = (await desk.call('GET', '/audit?limit=5')).body;
+    const actions = data.map((one: { action: string }) => one.action);
+    expect(actions).toEqual(expect.arrayContaining(['approval.approved', 'topic.created']));
+    const made = data.find((one: { action: string }) => one.action === 'topic.created');
+    expect(made.details).toMatchObject({ oauth_grant_id: grant.id });
+  });
+});
+
+describe('people', () => {
+  it('are told by one mail, whose link decides nothing, and decide on the page', async () => {
+    const token = await tokenFor('sends');
+    // The mails of what was asked for before.
+    scene.clock.advance(2000);
+    await scene.settled();
+    const before = scene.sink.messages.length;
+    const id = await propose(token, email('By page'));
+    await propose(token, email('By page, too'));
+    scene.clock.advance(2000);
+    await scene.settled();
+    const mails = scene.sink.messages.slice(before).map(({ data }) => data.toString());
+    const told = mails.filter((raw) => raw.includes('An app asks for your approval'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('/account/approvals');
+    const visitor = oauth.visitorOf(owner);
+    const list = await visitor.open('/account/approvals');
+    expect(list.links).toContain(`/account/approvals/one?id=${id}`);
+    const page = await visitor.open(`/account/approvals/one?id=${id}`);
+    expect(page.text).toContain('By page');
+    expect((await get(id)).status).toBe('pending');
+    const foreign = { headers: { origin: 'https://evil.example' } };
+    expect((await visitor.send(page, 'Approve', {}, foreign)).status).toBe(403);
+    const done = await visitor.follow(visitor.send(page, 'Approve'));
+    expect(done.text).toContain('It was approved');
+    expect((await visitor.send(page, 'Reject')).status).toBe(422);
+    expect(await sentWith('By page')).toBe(1);
+  });
+});
+
+describe('an assistant', () => {
+  it('is told that it waits, and finds out what became of it', async () => {
+    const token = await tokenFor('sends');
+    await using client = await CLIENTS['2026-07-28'](`${scene.app.world.origin()}/mcp`, token);
+    const held = await client.call('sendEmail', email('By an assistant'));
+    expect([held.isError, held.text]).toEqual([true, expect.stringContaining('waits for a person to approve')]);
+    const id = /approval_id (\S+?),/.exec(held.text)?.[1] ?? '';
+    const ask = async () =>
+      client.call('call_operation', { operation_id: 'getApproval', arguments: { approval_id: id } });
+    expect((await ask()).value()).toMatchObject({ status: 'pending' });
+    await approve(id);
+    expect((await ask()).value()).toMatchObject({ status: 'done' });
+    expect(await sentWith('By an assistant')).toBe(1);
+  });
+});
+
+describe('over time', () => {
+  it('nothing waits in a restored copy, and all is forgotten after 90 days', async () => {
+    const token = await tokenFor('sends');
+    const id = await propose(token, email('Copied'));
+    await scene.app.world.db.tx((tx) => expireAllApprovals(tx));
+    expect((await get(id)).status).toBe('expired');
+    expect((await approve(id)).status).toBe(422);
+    scene.clock.advance(90 * 24 * 3_600_000);
+    await removeOldApprovals(scene.app.world);
+    expect((await desk.call('GET', '/approvals')).body.data).toEqual([]);
+  });
+});
