@@ -248,7 +248,8 @@ describePeers('a broadcast to contacts with hostile values, in a real browser', 
     });
     page.on('pageerror', (error) => happened.push(`a script of the author broke: ${error.message}`));
     return async (url) => {
-      await page.goto(url);
+      // The page before may be on its way elsewhere still.
+      await page.goto(url).catch((error: Error) => happened.push(error.message.split('\n', 1)[0] ?? ''));
       // A page that goes elsewhere by itself is not there to be looked at.
       const seen = await page.evaluate<Looked>(EXAMINE).catch(() => GONE);
       if (seen === GONE) happened.push('the page went elsewhere');
