@@ -3,7 +3,7 @@ import { Refusal } from '../../platform/refusal/index.ts';
 import { readAuthorization } from '../../resources/oauth/index.ts';
 import { createSessionAuthentication, sessionCookiesIn } from '../../resources/sessions/index.ts';
 import type { Page } from '../page.ts';
-import { NEXT_CHARS_MAX } from '../people-pages/index.ts';
+import { NEXT_CHARS_MAX } from '../next-chars.ts';
 import { refusedPage } from './refused-page.ts';
 
 const CONSENT_PATH = '/oauth/consent';

@@ -1,7 +1,8 @@
 import { Refusal } from '../../platform/refusal/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
+import { NEXT_CHARS_MAX } from '../next-chars.ts';
 import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
-import { CHARS_MAX, withNext } from './own-path.ts';
+import { withNext } from './own-path.ts';
 
 export interface Field {
   /** As the operation calls it, so that its faults are shown here. */
@@ -165,12 +166,12 @@ export const forSignedIn =
     ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : toSignIn(visit);
 
 export const toSignIn = ({ target }: Visit): LedTo | Shown =>
-  target.length > CHARS_MAX ? tooLongToComeBack() : { to: withNext('/sign-in', target) };
+  target.length > NEXT_CHARS_MAX ? tooLongToComeBack() : { to: withNext('/sign-in', target) };
 
 /** Signing in would end elsewhere, and nobody would know why. */
 const tooLongToComeBack = (): Shown => ({
   title: 'Sign in first',
-  content: `<p>This takes somebody who is signed in, and its address has more than ${CHARS_MAX} characters, which is too long to come back to. Sign in, then begin again where you came from, such as in the app that has led you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,
+  content: `<p>This takes somebody who is signed in, and its address has more than ${NEXT_CHARS_MAX} characters, which is too long to come back to. Sign in, then begin again where you came from, such as in the app that has led you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,
   status: 401,
   isFault: true,
 });

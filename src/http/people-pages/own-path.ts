@@ -1,5 +1,4 @@
-/** Of what is carried through signing in, also in the address at a provider. */
-export const CHARS_MAX = 2000;
+import { NEXT_CHARS_MAX } from '../next-chars.ts';
 
 /**
  * Where a person goes on after signing in, as an address bar or a form brought it: a path of this service, or undefined for
@@ -7,7 +6,7 @@ export const CHARS_MAX = 2000;
  * browser gets.
  */
 export function ownPath(text: string | undefined): string | undefined {
-  if (text === undefined || text.length > CHARS_MAX || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text))
+  if (text === undefined || text.length > NEXT_CHARS_MAX || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text))
     return undefined;
   const base = 'http://own.invalid';
   const url = URL.canParse(text, base) ? new URL(text, base) : undefined;

@@ -38,9 +38,10 @@ export async function listMemberRows(
     'id',
     rows.map((row) => row.user_id),
   );
-  const people = await db.all<PersonRow>(`select id, email, name, mfa_enabled_at, disabled_at from users where ${among.sql}`, [
-    among.value,
-  ]);
+  const people = await db.all<PersonRow>(
+    `select id, email, name, mfa_enabled_at, disabled_at from users where ${among.sql}`,
+    [among.value],
+  );
   const byId = new Map(people.map(({ id, ...person }) => [id, person]));
   return { rows: rows.flatMap((row) => withPerson(row, byId.get(row.user_id))), hasMore };
 }
