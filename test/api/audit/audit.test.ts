@@ -214,12 +214,13 @@ async function newGrant(): Promise<string> {
   await oauth.letIn(owner, await oauth.register());
   return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
 }
+/** Of a call that has no entry of its own. */
 async function newApproval(): Promise<string> {
   const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
-  const scope = { scope: 'contacts:write' };
-  const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'changes' });
-  const body = { name: `Topic ${++made}`, default_subscription: 'opt_in' };
-  return (await scene.api('POST', '/topics', { key, body })).body.details.approval_id as string;
+  const scope = { scope: 'emails:send' };
+  const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'sends' });
+  const body = { from: `a@${await ownDomain()}`, to: 'x@example.org', subject: 'Hello', text: 'x' };
+  return (await scene.api('POST', '/emails', { key, body })).body.details.approval_id as string;
 }
 const newTemplate = () => idOfNew('/templates', { name: 'Receipt', html: '<p>x</p>' });
 const newProperty = () => idOfNew('/contact-properties', { key: `key_${++made}`, type: 'string' });
