@@ -27,7 +27,7 @@ export const approvals = {
   list: listOf('listApprovals', {
     summary: 'list what apps asked for, newest first',
     description:
-      'Shows what apps may only do once a person has approved it, and what became of it. Which of its calls an app has to ask for is a limit of its grant: oauth-grants limit.',
+      'Shows what apps may only do once a person has approved it, and what became of it. Which of its calls an app has to ask for is a limit of its grant.',
     example: 'approvals list --status pending',
     filters: {
       status: {
@@ -68,7 +68,7 @@ export const approvals = {
       key: 'a',
       summary: 'have a call made that an app has asked for',
       description:
-        'The call is made once, for the app and with its rights, and what came of it is shown. Look at it first: rasket approvals get.',
+        'The call is made once, for the app and with its rights, and what came of it is shown. Look at it first.',
       example: 'approvals approve 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
       path: { approval_id: APPROVAL },
       only: ONLY,

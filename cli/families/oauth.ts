@@ -62,7 +62,7 @@ export const oauthGrants = {
       key: 'm',
       summary: 'keep an app to less than it was let in to do, from its next call on',
       description:
-        'What goes beyond a limit is refused with its name; what needs approval waits in rasket approvals. With --recipients own_domains or --emails-per-day, what sends to others than a call names is refused as well: broadcasts, events, changes of contacts and automations.',
+        'What goes beyond a limit is refused with its name; what needs approval waits until a person decides. With own domains alone or a number of emails, what sends to others than a call names is refused as well: broadcasts, events, changes of contacts and automations.',
       example: 'oauth-grants limit 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 --emails-per-day 50 --approval broadcasts',
       path: { oauth_grant_id: GRANT },
       flags: {

@@ -79,10 +79,6 @@ export function createTools({ document, validators, callOperation, newMark, refu
   );
   const byId = new Map(all.map((operation) => [operation.operationId, operation]));
   const describe = describer(document);
-  /** What a limit refuses whatever it is called with is not offered; what may be approved is. */
-  const reaches = ({ actor }: Assistant, operation: OperationValidators): boolean =>
-    reachOf(actor, accessOf(operation.operation)) === 'reached' &&
-    !(admissionOf(actor.limits, effectOf(operation, {})) instanceof Refusal);
 
   /** The operation that a call is of, by its own tool or by the general one. */
   const operationIn = ({ name, arguments: given }: ToolCall): OperationValidators | undefined =>
@@ -144,6 +140,11 @@ export function createTools({ document, validators, callOperation, newMark, refu
     },
   };
 }
+
+/** What a limit refuses whatever it is called with is not offered; what may be approved is. */
+const reaches = ({ actor }: Assistant, operation: OperationValidators): boolean =>
+  reachOf(actor, accessOf(operation.operation)) === 'reached' &&
+  !(admissionOf(actor.limits, effectOf(operation, {})) instanceof Refusal);
 
 /** Makes each tool once. */
 function describer(document: OpenApiDocument): (operation: OperationValidators) => Tool {

@@ -255,12 +255,13 @@ async function newLabel(): Promise<{ id: string; label: string }> {
   const { id, call } = await inboxOf(scene, team);
   return { id, label: (await call('POST', '/labels', { name: 'Old' })).body.id as string };
 }
+/** Of a call that has no entry of its own. */
 async function newApproval(): Promise<string> {
   const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
-  const scope = { scope: 'contacts:write' };
-  const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'changes' });
-  const body = { name: `Topic ${++made}`, default_subscription: 'opt_in' };
-  return (await scene.api('POST', '/topics', { key, body })).body.details.approval_id as string;
+  const scope = { scope: 'emails:send' };
+  const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'sends' });
+  const body = { from: `a@${await ownDomain()}`, to: 'x@example.org', subject: 'Hello', text: 'x' };
+  return (await scene.api('POST', '/emails', { key, body })).body.details.approval_id as string;
 }
 const newTemplate = () => idOfNew('/templates', { name: 'Receipt', html: '<p>x</p>' });
 const newProperty = () => idOfNew('/contact-properties', { key: `key_${++made}`, type: 'string' });

@@ -35,6 +35,7 @@ describe('grants', () => {
     expect(first).toEqual({
       ...{ id: first.id, client_id: app.clientId, scopes: ['team:read'], created_at: first.created_at },
       ...{ revoked_at: null, revoked_reason: null, client: { name: 'Newsletter Desk', logo_uri: null } },
+      limits: { read_only: false, emails_per_day: null, recipients: 'any', approval: 'none', expires_at: null },
     });
     const next = await scene.api('GET', `/oauth/grants?limit=1&after=${first.id}`, { key: team.key });
     expect(next.body.data[0].id).toBe(second.id);
