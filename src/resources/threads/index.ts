@@ -23,3 +23,9 @@ export {
   type ThreadEvidence,
   type ThreadingRules,
 } from './which-thread.ts';
+export {
+  whyNoAutomaticAnswer,
+  type AutomaticAnswerAsk,
+  type AutomaticAnswerCounts,
+  type NoAutomaticAnswer,
+} from './may-answer.ts';
