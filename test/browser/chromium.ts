@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { chromium, type BrowserContext } from 'playwright-core';
+import { chromium, type BrowserContext, type Page } from 'playwright-core';
 import { findProgram } from '../peers/peers.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 
@@ -33,4 +33,9 @@ export async function startChromium(options: { evilHost: string; outsidePort: nu
     rmSync(profile, { recursive: true, force: true });
   };
   return { context, close, [Symbol.asyncDispose]: close };
+}
+
+/** Chromium drops keys that are pressed between the load of a page and its first paint. */
+export async function painted(page: Page): Promise<void> {
+  await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0);
 }

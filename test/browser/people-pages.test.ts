@@ -8,7 +8,7 @@ import { makePasswordReset } from '../../src/resources/accounts/index.ts';
 import { describePeers } from '../peers/peers.ts';
 import { accountOf, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { startChromium, type Chromium } from './chromium.ts';
+import { painted, startChromium, type Chromium } from './chromium.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/people-pages');
@@ -55,12 +55,19 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
 
   const heading = (page: Page) => page.getByRole('heading', { level: 1 }).textContent();
   const open = (page: Page, target: string) => page.goto(`${scene.url}${target}`);
-  const enter = (page: Page) => Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+  async function openPainted(page: Page, target: string): Promise<void> {
+    await open(page, target);
+    await painted(page);
+  }
+  async function enter(page: Page): Promise<void> {
+    await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')]);
+    await painted(page);
+  }
 
   it('a keyboard alone signs in past a mistake, and the field at fault has the focus', async () => {
     const { email } = await accountOf(scene, { team: await scene.team() });
     await withPage(async (page) => {
-      await open(page, '/sign-in');
+      await openPainted(page, '/sign-in');
       await page.keyboard.type(email);
       await page.keyboard.press('Tab');
       await page.keyboard.type('not this one');
@@ -78,7 +85,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     const { email } = await accountOf(scene);
     const { token } = await makePasswordReset(scene.app.world, email);
     await withPage(async (page) => {
-      await open(page, `/reset-password?token=${token}`);
+      await openPainted(page, `/reset-password?token=${token}`);
       expect(page.url()).toBe(`${scene.url}/reset-password`);
       await page.keyboard.type('x');
       await enter(page);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/contract/index.ts';
+import { hasMembers } from '../../../src/resources/members/index.ts';
 import { disableUser } from '../../../src/resources/users/index.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
@@ -42,6 +43,14 @@ describe('GET /team/members', () => {
       [second.memberId]: `${second.email} viewer`,
     });
     expect(one).toMatchObject({ object: 'team_member', mfa_enabled: false, sso_exempt: false, name: null });
+  });
+
+  it('has nobody in a team whose first person `rasket users add` makes its owner', async () => {
+    const team = await scene.team();
+    const { db } = scene.app.world;
+    expect(await hasMembers(db, team.id)).toBe(false);
+    await people.person({ team, role: 'viewer' });
+    expect(await hasMembers(db, team.id)).toBe(true);
   });
 
   it('is refused to a key that only sends, and to nobody who reads', async () => {

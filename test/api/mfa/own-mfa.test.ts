@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isPassword } from '../../../src/platform/secrets/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { Browser, enrolled, PASSWORD, personOf, setUp, STEP_MS, wrongCode } from './authenticator.ts';
@@ -19,6 +20,14 @@ async function signedIn(): Promise<Browser & { email: string; id: string }> {
   const browser = new Browser(scene);
   await browser.logIn(person.email);
   return Object.assign(browser, person);
+}
+
+/** Two that take a second or more keep the slots, and 200 that take next to nothing fill the queue behind them. */
+function fillPasswordSlots(): Promise<unknown> {
+  const hash = (memory: number, passes: number) =>
+    `$argon2id$v=19$m=${memory},t=${passes},p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+  const long = [1, 2].map(() => isPassword('x', hash(19_456, 150)));
+  return Promise.all([...long, ...Array.from({ length: 200 }, () => isPassword('x', hash(8, 1)))]);
 }
 
 const status = async (browser: Browser) => (await browser.call('GET', '/auth/mfa')).body;
@@ -58,6 +67,18 @@ describe('setting an app up', () => {
     expect(await confirm(first.code())).toMatchObject(WRONG);
     expect((await confirm(second.code())).status).toBe(200);
     expect((await browser.call('POST', '/auth/mfa/enrol')).status).toBe(422);
+  });
+
+  it('counts no password as wrong that it was too busy to look at', async () => {
+    const browser = await signedIn();
+    const app = await setUp(browser);
+    const confirm = () => browser.call('POST', '/auth/mfa/confirm', { code: app.code(), password: PASSWORD });
+    const busy = fillPasswordSlots();
+    // One more than may be wrong in a day.
+    const answers = await Promise.all(Array.from({ length: 21 }, confirm));
+    expect(new Set(answers.map(({ body }) => body.name))).toEqual(new Set(['service_unavailable']));
+    await busy;
+    expect((await confirm()).status).toBe(200);
   });
 
   it('is over after an hour, and the secret is removed', async () => {
