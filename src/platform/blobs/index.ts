@@ -100,14 +100,6 @@ export function openBlobs(root: string): Blobs {
     await eachAtOnce(folders, syncFolder);
   }
 
-  async function linkAll(links: readonly BlobLink[]): Promise<void> {
-    const files = links.map(({ from, to }) => ({ from: fileOf(from).file, ...fileOf(to) }));
-    const folders = new Set(files.map(({ folder }) => folder));
-    await eachAtOnce(folders, (folder) => makeFolder(root, folder));
-    await eachAtOnce(files, ({ from, file }) => linkFile(from, `${file}.${process.pid}-${++puts}${PART}`, file));
-    await eachAtOnce(folders, syncFolder);
-  }
-
   async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const { folder, file } = fileOf(key);
     await makeFolder(root, folder);
@@ -131,7 +123,11 @@ export function openBlobs(root: string): Blobs {
     put: (key, content) => putAll([{ key, content }]),
     putStream,
     putAll,
-    linkAll,
+    linkAll: (links) =>
+      linkFiles(
+        root,
+        links.map(({ from, to }) => ({ from: fileOf(from).file, ...fileOf(to), number: ++puts })),
+      ),
     check: () => probe(root),
     get: async (key) => readFile(fileOf(key).file),
     size: async (key) => (await stat(fileOf(key).file)).size,
@@ -155,6 +151,20 @@ export function openBlobs(root: string): Blobs {
 
 /** Where a file system knows no links, or this file has as many as it may have. */
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
+
+interface FileLink {
+  from: string;
+  folder: string;
+  file: string;
+  number: number;
+}
+
+async function linkFiles(root: string, links: readonly FileLink[]): Promise<void> {
+  const folders = new Set(links.map(({ folder }) => folder));
+  await eachAtOnce(folders, (folder) => makeFolder(root, folder));
+  await eachAtOnce(links, ({ from, file, number }) => linkFile(from, `${file}.${process.pid}-${number}${PART}`, file));
+  await eachAtOnce(folders, syncFolder);
+}
 
 /** By a name of its own first: a link never replaces what has the name. */
 async function linkFile(from: string, temporary: string, file: string): Promise<void> {
