@@ -1,0 +1,98 @@
+/** As the database has it: what is snoozed is in `inbox` to the API. */
+export type StoredFolder = 'inbox' | 'archive' | 'spam' | 'sent' | 'trash' | 'snoozed';
+/** Folders that a thread can be moved to. */
+export type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
+export type Direction = 'inbound' | 'outbound';
+
+export interface ThreadRow {
+  id: string;
+  team_id: string;
+  inbox_id: string;
+  subject: string;
+  subject_key: string;
+  folder: StoredFolder;
+  is_read: number;
+  sort_id: string;
+  email_count: number;
+  has_attachment: number;
+  last_at: number;
+  sender: string;
+  to_list: string;
+  cc_list: string;
+  bcc_list: string;
+  snippet: string;
+  assignee_id: string | null;
+  snoozed_until: number | null;
+  notes: string | null;
+  trashed_at: number | null;
+  created_at: number;
+}
+
+export interface InboxEmailRow {
+  inbox_id: string;
+  email_id: string;
+  thread_id: string;
+  team_id: string;
+  direction: Direction;
+  is_read: number;
+  has_attachment: number;
+  from_text: string;
+  to_text: string;
+  cc_text: string;
+  bcc_text: string;
+  body_text: string;
+}
+
+export interface InboxRow {
+  id: string;
+  team_id: string;
+  domain_id: string;
+  address: string;
+  address_key: string;
+  receiving_address: string | null;
+  name: string | null;
+  from_name: string | null;
+  channel: 'open' | 'restricted' | 'personal';
+  signature: string | null;
+  thread_by_subject: number;
+  agent_instructions: string | null;
+  agent_tone: string | null;
+  agent_actions: string;
+  last_received_at: number | null;
+  created_at: number;
+  updated_at: number;
+  deleted_at: number | null;
+}
+
+export interface LabelRow {
+  id: string;
+  inbox_id: string;
+  name: string;
+  name_key: string;
+  color: string;
+  created_at: number;
+}
+
+/** An email as it is put into a thread, received or sent. Lists are mailboxes as they are shown. */
+export interface InboxMail {
+  inboxId: string;
+  teamId: string;
+  /** Its id in received_emails or emails. */
+  emailId: string;
+  direction: Direction;
+  at: number;
+  from: string;
+  to: readonly string[];
+  cc: readonly string[];
+  bcc: readonly string[];
+  subject: string;
+  /** How its text begins. */
+  text: string;
+  hasAttachment: boolean;
+  /** Its Message-ID and every id that it refers to. */
+  messageIds: readonly string[];
+  /** Bare addresses of those who take part, without that of the inbox. */
+  participants: readonly string[];
+  /** Of a new thread: compared where an inbox threads by subject. */
+  subjectKey: string;
+}
