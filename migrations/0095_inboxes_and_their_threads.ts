@@ -50,8 +50,12 @@ async function createInboxes(knex: Knex): Promise<void> {
     table.text('name_key').notNullable();
     table.text('color').notNullable();
     time(table, 'created_at').notNullable();
-    table.unique(['inbox_id', 'name_key']);
+    // Set first; what threads have of it goes in small batches.
+    time(table, 'deleted_at');
   });
+  await knex.raw('create unique index inbox_labels_live on inbox_labels (inbox_id, name_key) where deleted_at is null');
+  await knex.raw('create index inbox_labels_deleted on inbox_labels (deleted_at) where deleted_at is not null');
+  await knex.raw('create index inbox_labels_of_inbox on inbox_labels (inbox_id)');
 }
 
 async function createThreads(knex: Knex): Promise<void> {
@@ -88,9 +92,6 @@ async function createThreads(knex: Knex): Promise<void> {
   });
   await knex.raw('create index inbox_threads_snoozed on inbox_threads (snoozed_until) where snoozed_until is not null');
   await knex.raw('create index inbox_threads_trashed on inbox_threads (trashed_at) where trashed_at is not null');
-  await knex.raw(
-    'create index inbox_threads_assigned on inbox_threads (team_id, assignee_id) where assignee_id is not null',
-  );
   await createThreadRows(knex);
 }
 
@@ -118,11 +119,14 @@ async function createThreadRows(knex: Knex): Promise<void> {
   await knex.raw('create index inbox_emails_unread on inbox_emails (thread_id) where is_read = 0');
   // What goes with an email that is removed.
   await knex.raw('create index inbox_emails_by_email on inbox_emails (email_id)');
-  // Every id that an email of the thread bears or refers to, as a hash.
+  // Every id that an email of the thread bears ('sent', 'received') or refers to ('referenced'), as a hash; with the subject of
+  // the email that bears it.
   await knex.raw(`create table inbox_message_ids (
     inbox_id ${uuid} not null,
     id_key text not null,
     thread_id ${uuid} not null,
+    kind text not null,
+    subject text,
     primary key (inbox_id, id_key, thread_id)) ${clustered}`);
   await knex.raw('create index inbox_message_ids_of_thread on inbox_message_ids (thread_id)');
   // Who takes part, but for the inbox itself.

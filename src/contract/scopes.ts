@@ -5,6 +5,8 @@
 export const SCOPES = {
   'emails:send': 'Send emails from your team’s domains, and change or cancel scheduled ones',
   'emails:read': 'Read emails that were sent and received, with their content and attachments, and share links to them',
+  'inbox:read': 'Read your inboxes, their threads, notes and drafts',
+  'inbox:write': 'Answer from your inboxes, sort their threads, and create, change and delete inboxes',
   'templates:read': 'Read your templates',
   'templates:write': 'Create, change, publish and delete templates',
   'contacts:read': 'Read your contacts, with their properties, segments and topics, and export them',

@@ -85,6 +85,58 @@ export interface AutomationRunData {
   error: string | null;
 }
 
+/** Who changed something in an inbox: a program, a person at the dashboard, or this service itself. */
+export type InboxEventSource = 'api' | 'dashboard' | 'system';
+
+interface InboxData {
+  source: InboxEventSource;
+  inbox_id: string;
+}
+
+/** An inbox as the API answers it. */
+export interface InboxChangedData extends InboxData {
+  inbox: Record<string, unknown> & { id: string };
+}
+
+export interface InboxThreadLabelData {
+  id: string;
+  name: string;
+  color: string;
+}
+
+export interface InboxThreadData extends InboxData {
+  thread_id: string;
+  thread: {
+    object: 'inbox_thread';
+    id: string;
+    subject: string | null;
+    folder: 'inbox' | 'archive' | 'spam' | 'sent' | 'trash';
+    labels: readonly InboxThreadLabelData[];
+    read: boolean;
+  };
+}
+
+export interface InboxEmailData extends InboxThreadData {
+  email_id: string;
+  /** Without its texts. */
+  email: {
+    id: string;
+    direction: 'inbound' | 'outbound';
+    from: string;
+    to: readonly string[];
+    cc: readonly string[];
+    bcc: readonly string[];
+    reply_to: readonly string[];
+    subject: string | null;
+    message_id: string | null;
+    attachments: readonly { id: string; filename: string | null; size: number | null }[];
+    read: boolean;
+    received_at: string;
+  };
+}
+
+type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
+
 /** What each type of event adds to its envelope. Who records one cannot forget a field, and who reads one needs no cast. */
 export interface EventData {
   'email.queued': undefined;
@@ -127,6 +179,23 @@ export interface EventData {
   'automation.run.started': AutomationRunData;
   'automation.run.completed': AutomationRunData;
   'automation.run.failed': AutomationRunData;
+  'inbox.created': InboxChangedData;
+  'inbox.updated': InboxChangedData;
+  'inbox.deleted': InboxData;
+  'inbox.thread.created': InboxEmailData;
+  'inbox.thread.folder.updated': InboxThreadData & { from: MoveFolder | 'sent'; to: MoveFolder };
+  'inbox.thread.assigned': InboxThreadData & {
+    assignee_email: string | null;
+    assigned_by_email: string | null;
+    previous_assignee_email: string | null;
+  };
+  'inbox.thread.unassigned': InboxThreadData & { previous_assignee_email: string | null };
+  'inbox.thread.labels.updated': InboxThreadData & {
+    added: readonly InboxThreadLabelData[];
+    removed: readonly InboxThreadLabelData[];
+  };
+  'inbox.email.received': InboxEmailData;
+  'inbox.email.sent': InboxEmailData;
 }
 
 export type BounceType = 'Permanent' | 'Transient' | 'Undetermined';

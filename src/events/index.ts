@@ -22,7 +22,17 @@ export { enrol, ENROLLING_TYPES, type EnrollingType, type Enrolment } from './en
 export { withoutWebhooks } from './without-webhooks.ts';
 export { eventIdOf, publicEventId } from './event-id.ts';
 export { isByMachine, type NewEvent } from './new-event.ts';
-export type { ContactData, DomainData, EventData, Happening, ReceivedData, SuppressionData } from './event-data.ts';
+export type {
+  ContactData,
+  DomainData,
+  EventData,
+  Happening,
+  InboxEmailData,
+  InboxEventSource,
+  InboxThreadData,
+  ReceivedData,
+  SuppressionData,
+} from './event-data.ts';
 export { COUNTERS, countedAs, countersOf, noCounts, type Counter, type Counts } from './counters.ts';
 export { shardOf } from './metric-counts.store.ts';
 export { DAY_MINUTES, domainScope, QUARTER_MINUTES, TEAM_SCOPE } from './metric-counts.ts';

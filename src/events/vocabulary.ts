@@ -25,6 +25,16 @@ export const EVENT_TYPES = [
   'automation.run.started',
   'automation.run.completed',
   'automation.run.failed',
+  'inbox.created',
+  'inbox.updated',
+  'inbox.deleted',
+  'inbox.thread.created',
+  'inbox.thread.folder.updated',
+  'inbox.thread.assigned',
+  'inbox.thread.unassigned',
+  'inbox.thread.labels.updated',
+  'inbox.email.received',
+  'inbox.email.sent',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

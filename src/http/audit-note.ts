@@ -15,7 +15,7 @@ export function noteOf(
   if (!caller) throw new Error('an audited operation is never run without a caller');
   // Where a path begins with the team, what the entry is about stands behind it.
   const { team_id: inPath, ...below } = parameters.path;
-  const [named] = Object.values(below);
+  const named = namedIn(operation.operationId, below);
   // A switch is known to the team that is entered.
   const teamId = operation.operationId === 'switchTeam' ? String(inPath) : caller.teamId;
   const isOfTeam = operation.operationId === 'updateTeam' || operation.operationId === 'switchTeam';
@@ -29,6 +29,12 @@ export function noteOf(
     request_id: request.id,
     details: detailsOf(grantOf(caller), request.method === 'GET' ? parameters.query : body.value),
   };
+}
+
+/** Where a path begins with an inbox, what the entry is about stands behind it, or is made by the call. */
+function namedIn(operationId: string, { inbox, ...below }: Record<string, unknown>): unknown {
+  const [named] = Object.values(below);
+  return named ?? (operationId === 'createInboxLabel' ? undefined : inbox);
 }
 
 /** An app acts as its person; under which permission, stands beside what it asked. */

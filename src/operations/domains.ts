@@ -1,4 +1,5 @@
 import { createDomain, getDomain, updateDomain, verifyDomain } from '../flow/dns/index.ts';
+import { deleteInboxesOfDomain } from '../resources/inboxes/index.ts';
 import { deleteDomain, listDomains, regenerateDkim, rotateDkim } from '../resources/domains/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
@@ -7,7 +8,8 @@ export const domains = {
   listDomains: (ctx, { query }) => listDomains(ctx, pageOf(query)),
   getDomain: (ctx, { path }) => getDomain(ctx, path.domain_id),
   updateDomain: (ctx, { path, body }) => updateDomain(ctx, path.domain_id, body),
-  deleteDomain: (ctx, { path }) => deleteDomain(ctx, path.domain_id),
+  deleteDomain: (ctx, { path }) =>
+    deleteDomain(ctx, path.domain_id, (tx) => deleteInboxesOfDomain(tx, ctx, path.domain_id)),
   verifyDomain: (ctx, { path }) => verifyDomain(ctx, path.domain_id),
   regenerateDkim: (ctx, { path, body }) => regenerateDkim(ctx, path.domain_id, body),
   rotateDkim: (ctx, { path }) => rotateDkim(ctx, path.domain_id),

@@ -22,6 +22,8 @@ import { emails } from './emails.ts';
 import { findings } from './findings.ts';
 import { images } from './images.ts';
 import { inboundRules } from './inbound-rules.ts';
+import { inboxThreads } from './inbox-threads.ts';
+import { inboxes } from './inboxes.ts';
 import { invitations } from './invitations.ts';
 import { logs } from './logs.ts';
 import { members } from './members.ts';
@@ -67,6 +69,8 @@ export const operations: Operations = {
   ...findings,
   ...images,
   ...inboundRules,
+  ...inboxThreads,
+  ...inboxes,
   ...invitations,
   ...logs,
   ...members,

@@ -5,6 +5,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { removeDiagnosesOf } from '../../resources/ai/index.ts';
 import { removeEndedRuns } from '../../resources/automation-runs/index.ts';
 import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.ts';
+import { removeInboxEmails } from '../../resources/inbox-rows/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
@@ -104,6 +105,8 @@ export function createRemoval(store: Store): () => Promise<Removed> {
       await removeSharesOf(tx, goneIds);
       await removeAttemptsOf(tx, goneIds);
       await removeDiagnosesOf(tx, goneIds);
+      // Files of drafts that go with their thread are left to the daily sweep.
+      await removeInboxEmails(tx, goneIds);
       return { emails: gone, events: goneIds.length === 0 ? 0 : await removeEventsOf(tx, goneIds) };
     });
     // After the commit: a crash in between leaves blobs without a row, which the daily sweep finds.

@@ -24,6 +24,8 @@ const SUBJECT_TABLES: ReadonlySet<string> = new Set([
   'domains',
   'images',
   'inbound_rules',
+  'inboxes',
+  'inbox_labels',
   'operators',
   'queue_holds',
   'segments',

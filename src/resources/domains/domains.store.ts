@@ -188,6 +188,12 @@ export function returnPathOwner(
 export const receivingDomain = (db: Executor, name: string): Promise<Pick<DomainRow, 'id' | 'team_id'> | undefined> =>
   db.get(`select id, team_id from domains where name = ? and held_at is not null and receiving = 'enabled'`, [name]);
 
+/** Names at which mail for a team comes here, oldest domain first. */
+export async function receivingNames(db: Executor, teamId: string): Promise<string[]> {
+  const sql = `select name from domains where team_id = ? and held_at is not null and receiving = 'enabled' order by id`;
+  return (await db.all<{ name: string }>(sql, [teamId])).map((row) => row.name);
+}
+
 /** The domain from which a team gets mail about itself: of the team's own, the one verified longest. */
 export async function noticeDomain(db: Executor, teamId: string): Promise<string | undefined> {
   const sql = `select name from domains where team_id = ? and verified_at is not null and sending = 'enabled'

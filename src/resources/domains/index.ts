@@ -28,6 +28,7 @@ export {
   noteChecked,
   noticeDomain,
   receivingDomain,
+  receivingNames,
   returnPathOwner,
   sendingNames,
   type SendingName,

@@ -32,11 +32,13 @@ export {
   type NewEmailRows,
 } from './emails.store.ts';
 export { findMessage, MESSAGE_BLOB, type MessageRow } from './email-messages.store.ts';
-export { indexEmails } from './index-emails.ts';
+export { EMAILS_A_BLOCK, indexEmails } from './index-emails.ts';
+export { addGrams, gramOfTeam, gramsToFind } from './search-grams.ts';
+export { stretchesToLookAt, type Searched } from './search-stretches.ts';
 export { recordEmailEvents, type EmailEvent, type EventEmail } from './record-email-events.ts';
 export { removeEmailRows } from './remove-emails.store.ts';
 export { readScheduledAt } from './read-scheduled-at.ts';
 export { searchEmails } from './search-emails.ts';
 export { readCreatedRange } from './read-created-range.ts';
-export { searchTextOf } from './search-text.ts';
+export { foldForSearch, searchTextOf } from './search-text.ts';
 export { tagFault } from './tag-fault.ts';

@@ -3,17 +3,14 @@ import { pageOf, type Page } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { emailAfter, emailsBetween, type EmailRow, type EmailRowFilter, type IdRange } from './emails.store.ts';
-import { EMAILS_A_BLOCK } from './index-emails.ts';
-import { blocksToLookAt, indexedTo } from './search-blocks.store.ts';
+import { emailAfter, emailsBetween, type EmailRow, type EmailRowFilter } from './emails.store.ts';
+import { blocksToLookAt, indexedTo, type BlockSearch } from './search-blocks.store.ts';
 import { gramOfTeam, gramsToFind } from './search-grams.ts';
+import { latest, stretchesToLookAt, type Stretch } from './search-stretches.ts';
 import { foldForSearch } from './search-text.ts';
 
 type Order = 'desc' | 'asc';
 
-/** Looked at in one statement, in less than a millisecond: whatever else is waiting comes in between. */
-const EMAILS_AT_ONCE = 1000;
-const BLOCKS_AT_ONCE = 32;
 /** What one page may look at: a page that has found something ends there, one that has not is refused. */
 const EMAILS_LOOKED_AT_MAX = 100_000;
 
@@ -43,7 +40,7 @@ async function search(
   const order: Order = page.before === undefined ? 'desc' : 'asc';
   const rows: EmailRow[] = [];
   let lookedAt = 0;
-  for await (const { range, emails } of rangesToLookAt(store, teamId, filter, page, order)) {
+  for await (const { range, emails } of stretchesOf(store, teamId, filter, page, order)) {
     rows.push(
       ...(await emailsBetween(store.db, teamId, filter, { ...range, order, limit: page.limit + 1 - rows.length })),
     );
@@ -63,14 +60,8 @@ const tooWide = (emails: number) =>
     say: `search has looked at ${emails} emails and found none; narrow it with start_date and end_date, or search for more letters.`,
   });
 
-interface Stretch {
-  range: IdRange;
-  /** How many emails it holds at the most. */
-  emails: number;
-}
-
-/** In the order of the page: what is in no block yet, piece by piece, and the blocks that may hold it. */
-async function* rangesToLookAt(
+/** The edges of the page and of the filter, and what stands in every block that may hold it. */
+function stretchesOf(
   { db }: Store,
   teamId: string,
   filter: EmailRowFilter & { search: string },
@@ -82,41 +73,11 @@ async function* rangesToLookAt(
   const latestId = filter.createdTo === undefined ? undefined : firstIdAt(filter.createdTo + 1);
   const below =
     page.after !== undefined && latestId !== undefined && page.after > latestId ? latestId : (page.after ?? latestId);
-  const mark = await indexedTo(db, teamId);
   const grams = [gramOfTeam(teamId), ...gramsToFind(foldForSearch(filter.search).toWellFormed())];
-  const newest = () => piecesOf(db, teamId, { above: latest(above, mark), below }, order);
-  if (order === 'desc') yield* newest();
-  if (mark !== undefined && (above === undefined || above < mark)) {
-    let seen: number | undefined;
-    for (;;) {
-      const blocks = await blocksToLookAt(db, { teamId, grams, order, above, below, seen, limit: BLOCKS_AT_ONCE });
-      for (const block of blocks) {
-        seen = block.id;
-        yield { range: { from: block.first_id, to: block.last_id, above, below }, emails: EMAILS_A_BLOCK };
-      }
-      if (blocks.length < BLOCKS_AT_ONCE) break;
-      await nextTurn();
-    }
-  }
-  if (order === 'asc') yield* newest();
+  const searched = {
+    indexedTo: () => indexedTo(db, teamId),
+    blocksToLookAt: (search: Omit<BlockSearch, 'teamId' | 'grams'>) => blocksToLookAt(db, { teamId, grams, ...search }),
+    emailAfter: (range: Parameters<typeof emailAfter>[2]) => emailAfter(db, teamId, range),
+  };
+  return stretchesToLookAt(searched, { above, below }, order);
 }
-
-async function* piecesOf(
-  db: Store['db'],
-  teamId: string,
-  whole: { above: string | undefined; below: string | undefined },
-  order: Order,
-): AsyncGenerator<Stretch> {
-  let { above, below } = whole;
-  for (;;) {
-    const edge = await emailAfter(db, teamId, { above, below, order, skip: EMAILS_AT_ONCE - 1 });
-    const piece = edge === undefined ? {} : order === 'desc' ? { from: edge } : { to: edge };
-    yield { range: { above, below, ...piece }, emails: EMAILS_AT_ONCE };
-    if (edge === undefined) return;
-    if (order === 'desc') below = edge;
-    else above = edge;
-  }
-}
-
-const latest = (a: string | undefined, b: string | undefined): string | undefined =>
-  a === undefined || (b !== undefined && b > a) ? b : a;

@@ -2,6 +2,8 @@
 export type StoredFolder = 'inbox' | 'archive' | 'spam' | 'sent' | 'trash' | 'snoozed';
 /** Folders that a thread can be moved to. */
 export type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
+/** Of an email that the inbox sent, that it received, or that is only referred to. */
+export type KeyKind = 'sent' | 'received' | 'referenced';
 export type Direction = 'inbound' | 'outbound';
 
 export interface ThreadRow {
@@ -89,10 +91,10 @@ export interface InboxMail {
   /** How its text begins. */
   text: string;
   hasAttachment: boolean;
-  /** Its Message-ID and every id that it refers to. */
-  messageIds: readonly string[];
-  /** Bare addresses of those who take part, without that of the inbox. */
+  /** By what its thread is found later: its own id, and every id that it refers to. */
+  keys: readonly { key: string; kind: KeyKind }[];
+  /** Of those who take part, in the form in which addresses are compared; without that of the inbox. */
   participants: readonly string[];
-  /** Of a new thread: compared where an inbox threads by subject. */
+  /** In the form in which an inbox that threads by subject compares it. */
   subjectKey: string;
 }

@@ -9,9 +9,11 @@ export { readList } from './present.ts';
 export { getReceivedAttachment, listReceivedAttachments } from './read-received-attachments.ts';
 export { getReceivedEmail, listReceivedEmails } from './read-received-emails.ts';
 export {
+  attachmentsOf as receivedAttachmentsOf,
   expiredReceivedIds,
   insertReceived,
   receivedBefore,
+  receivedByIds,
   receivedIdsAmong,
   removeReceivedRows,
   type DroppedReason,
@@ -20,4 +22,10 @@ export {
   type ReceivedAttachmentRow,
   type ReceivedEmailRow,
 } from './received-emails.store.ts';
-export { RAW_BLOB, RECEIVED_ATTACHMENT_BLOB, receivedBody, type ReceivedContent } from './stored-content.ts';
+export {
+  loadReceivedBodies,
+  RAW_BLOB,
+  RECEIVED_ATTACHMENT_BLOB,
+  receivedBody,
+  type ReceivedContent,
+} from './stored-content.ts';

@@ -9,6 +9,7 @@ import {
   type Page,
 } from '../../platform/db/index.ts';
 import { insertContents, removeContents, type ContentRow } from '../contents/index.ts';
+import { removeInboxEmails } from '../inbox-rows/index.ts';
 import { addStorage, lockStorage } from '../usage/index.ts';
 import { senderKey, senderKeyStart } from './sender-key.ts';
 
@@ -172,6 +173,11 @@ export async function listReceivedRows(
 export const findReceived = (db: Executor, teamId: string, id: string): Promise<ReceivedEmailRow | undefined> =>
   db.get<ReceivedEmailRow>('select * from received_emails where team_id = ? and id = ?', [teamId, id]);
 
+export function receivedByIds(db: Executor, ids: readonly string[]): Promise<ReceivedEmailRow[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return db.all<ReceivedEmailRow>(`select * from received_emails where ${among.sql}`, [among.value]);
+}
+
 /** Of whatever team: for links, which prove themselves. */
 export const findReceivedById = (db: Executor, id: string): Promise<ReceivedEmailRow | undefined> =>
   db.get<ReceivedEmailRow>('select * from received_emails where id = ?', [id]);
@@ -180,6 +186,11 @@ export async function receivedIdsAmong(db: Executor, ids: readonly string[]): Pr
   const among = uuidsIn(db.dialect, 'id', ids);
   const rows = await db.all<{ id: string }>(`select id from received_emails where ${among.sql}`, [among.value]);
   return rows.map((row) => row.id);
+}
+
+export function receivedBodiesByIds(db: Executor, ids: readonly string[]): Promise<ReceivedBodyRow[]> {
+  const among = uuidsIn(db.dialect, 'received_id', ids);
+  return db.all<ReceivedBodyRow>(`select * from received_bodies where ${among.sql}`, [among.value]);
 }
 
 export const findReceivedBody = (db: Executor, id: string): Promise<ReceivedBodyRow | undefined> =>
@@ -246,6 +257,8 @@ export async function removeReceivedRows(
   const freed = gone.reduce((sum, row) => sum + Number(row.stored_bytes), 0);
   await addStorage(tx, teamId, -freed);
   const inRows = await removeContents(tx, goneIds);
+  // Files of drafts that go with their thread are left to the daily sweep.
+  await removeInboxEmails(tx, goneIds);
   return goneIds.map((id) => ({ id, hasFiles: !inRows.has(id) }));
 }
 

@@ -1,7 +1,7 @@
 import type { NewBlob } from '../../platform/blobs/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { readContent } from '../contents/index.ts';
-import type { ReceivedBodyRow } from './received-emails.store.ts';
+import { receivedBodiesByIds, type ReceivedBodyRow } from './received-emails.store.ts';
 
 export interface ReceivedContent {
   html: string | null;
@@ -55,4 +55,26 @@ export async function loadReceivedContent(store: Store, row: ReceivedBodyRow): P
     text: await read('text', row.text_in_blob),
     headers: headers === null ? null : (JSON.parse(headers) as Record<string, string>),
   };
+}
+
+/**
+ * The texts of many emails, in the order of the ids, until `charsMax` is passed: the rest is left out, but never the first.
+ */
+export async function loadReceivedBodies(
+  store: Store,
+  ids: readonly string[],
+  charsMax: number,
+): Promise<Map<string, Pick<ReceivedContent, 'html' | 'text'>>> {
+  const bodies = new Map<string, Pick<ReceivedContent, 'html' | 'text'>>();
+  const rows = new Map((await receivedBodiesByIds(store.db, ids)).map((row) => [row.received_id, row]));
+  let chars = 0;
+  for (const id of ids) {
+    const row = rows.get(id);
+    if (!row) continue;
+    const { html, text } = await loadReceivedContent(store, { ...row, headers: null, headers_in_blob: 0 });
+    chars += (html?.length ?? 0) + (text?.length ?? 0);
+    if (chars > charsMax && bodies.size > 0) break;
+    bodies.set(id, { html, text });
+  }
+  return bodies;
 }

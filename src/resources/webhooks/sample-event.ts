@@ -1,4 +1,11 @@
-import { type UNTOLD, type EventData, type EventType, type Happening, type RecordedEvent } from '../../events/index.ts';
+import {
+  type UNTOLD,
+  type EventData,
+  type EventType,
+  type Happening,
+  type InboxThreadData,
+  type RecordedEvent,
+} from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
 import type { ToldEmail } from './payload.ts';
@@ -47,6 +54,34 @@ const automationRun = (
   completed_at: status === 'running' ? null : now,
   error: status === 'failed' ? 'thanks: the template does not exist any more' : null,
 });
+
+const inbox = (id: string, now: string): EventData['inbox.created'] => ({
+  ...{ source: 'api', inbox_id: id },
+  inbox: {
+    ...{ object: 'inbox', id, name: 'Support', email_address: 'support@example.com', domain_id: id },
+    ...{ receiving_address: null, from_name: null, channel: 'open', signature: null, thread_by_subject: false },
+    ...{ unread: 0, drafts: 0, last_received: null, created_at: now, updated_at: now },
+  },
+});
+
+const inboxThread = (id: string): InboxThreadData => ({
+  ...{ source: 'api', inbox_id: id, thread_id: id },
+  thread: { object: 'inbox_thread', id, subject: 'A sample', folder: 'inbox', labels: [], read: false },
+});
+
+const inboxEmail = (id: string, now: string, direction: 'inbound' | 'outbound'): EventData['inbox.email.received'] => {
+  const people = ['Someone <someone@example.org>', 'support@example.com'];
+  const [from = '', recipient = ''] = direction === 'inbound' ? people : people.toReversed();
+  return {
+    ...inboxThread(id),
+    source: direction === 'inbound' ? 'system' : 'api',
+    email_id: id,
+    email: {
+      ...{ id, direction, from, to: [recipient], cc: [], bcc: [], reply_to: [], subject: 'A sample' },
+      ...{ message_id: `<${id}@example.org>`, attachments: [], read: direction === 'outbound', received_at: now },
+    },
+  };
+};
 
 /** What a sample of each type says, of a subject with this id: the compiler misses no type and no field. */
 const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Type] } = {
@@ -107,6 +142,25 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   'automation.run.started': (id, now) => automationRun(id, now, 'running'),
   'automation.run.completed': (id, now) => automationRun(id, now, 'completed'),
   'automation.run.failed': (id, now) => automationRun(id, now, 'failed'),
+  'inbox.created': inbox,
+  'inbox.updated': inbox,
+  'inbox.deleted': (id) => ({ source: 'api', inbox_id: id }),
+  'inbox.thread.created': (id, now) => inboxEmail(id, now, 'inbound'),
+  'inbox.thread.folder.updated': (id) => ({
+    ...inboxThread(id),
+    ...{ from: 'inbox', to: 'archive' },
+  }),
+  'inbox.thread.assigned': (id) => ({
+    ...inboxThread(id),
+    ...{ assignee_email: 'ada@example.com', assigned_by_email: 'grace@example.com', previous_assignee_email: null },
+  }),
+  'inbox.thread.unassigned': (id) => ({ ...inboxThread(id), previous_assignee_email: 'ada@example.com' }),
+  'inbox.thread.labels.updated': (id) => ({
+    ...inboxThread(id),
+    ...{ added: [{ id, name: 'Billing', color: '#00A2C7' }], removed: [] },
+  }),
+  'inbox.email.received': (id, now) => inboxEmail(id, now, 'inbound'),
+  'inbox.email.sent': (id, now) => inboxEmail(id, now, 'outbound'),
 };
 
 /** An event that never was, and the email it would have been about. */

@@ -1,0 +1,57 @@
+import type { Page } from '../../platform/db/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { pinnedDomainOf, type Ctx } from '../access/index.ts';
+import {
+  channelRows,
+  draftsIn,
+  findInbox,
+  listInboxRows,
+  presentInbox,
+  presentInboxItem,
+  unreadIn,
+  type InboxRow,
+} from '../inbox-rows/index.ts';
+
+/** By its id or its address; refused where the team has none. */
+export async function inboxNamed({ store, teamId }: Ctx, named: string): Promise<InboxRow> {
+  const row = await findInbox(store.db, teamId, named);
+  if (!row) throw notFound('Inbox');
+  return row;
+}
+
+export async function getInbox(ctx: Ctx, named: string) {
+  const row = await inboxNamed(ctx, named);
+  const { db } = ctx.store;
+  const unread = (await unreadIn(db, [row.id])).get(row.id) ?? 0;
+  return presentInbox(row, { unread, drafts: await draftsIn(db, row.id) });
+}
+
+export async function listInboxes({ store, teamId }: Ctx, page: Page) {
+  const { rows, hasMore } = await listInboxRows(store.db, teamId, page);
+  const unread = await unreadIn(
+    store.db,
+    rows.map((row) => row.id),
+  );
+  const data = rows.map((row) => presentInboxItem(row, unread.get(row.id) ?? 0));
+  return { object: 'list' as const, has_more: hasMore, data };
+}
+
+/** What a credential may be shown of a restricted one is decided by the domain that its key is limited to. */
+export async function listInboxChannels({ store, teamId, actor }: Ctx) {
+  const rows = await channelRows(store.db, teamId);
+  if (rows.length === 0) {
+    throw refuse('inbox_not_set_up', { say: 'This team has no open inbox channel; create one with POST /inboxes.' });
+  }
+  const pinned = pinnedDomainOf(actor);
+  const reached = rows.filter(({ channel, domain_id: domainId }) =>
+    pinned === null ? channel === 'open' : domainId === pinned,
+  );
+  const data = reached.map((row) => ({
+    object: 'inbox_channel' as const,
+    id: row.id,
+    address: row.address,
+    name: row.name ?? row.address,
+    restricted: row.channel === 'restricted',
+  }));
+  return { object: 'list' as const, data };
+}

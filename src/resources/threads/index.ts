@@ -1,0 +1,25 @@
+/**
+ * Pure rules of an inbox's conversations: to which thread a received message belongs, with what evidence. The rows are read
+ * and written by whoever has them; the work is bounded whatever a stranger writes.
+ */
+export {
+  participantsOf,
+  readIncomingMail,
+  type InboxOfMail,
+  type IncomingMail,
+  type SenderProof,
+} from './incoming-mail.ts';
+export {
+  BY_SUBJECT_DAYS,
+  idsToKeep,
+  idsToKeepOfSent,
+  idsToLookUp,
+  subjectToKeep,
+  subjectToLookUp,
+  whichThread,
+  type NewThreadReason,
+  type ThreadCandidate,
+  type ThreadChoice,
+  type ThreadEvidence,
+  type ThreadingRules,
+} from './which-thread.ts';
