@@ -85,6 +85,7 @@ const onBoth = [
   'test/api/findings/*.test.ts',
   'test/api/images/images.test.ts',
   'test/api/inbound-rules/inbound-rules.test.ts',
+  'test/api/inbox-drafts/*.test.ts',
   'test/api/invitations/invitations.test.ts',
   'test/api/members/members.test.ts',
   'test/api/mfa/*.test.ts',

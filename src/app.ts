@@ -38,6 +38,7 @@ import {
   createNode,
   createWebhookRemoval,
   forgetIdempotencyKeys,
+  keepInboxes,
   removeOrphanBlobs,
   removeOldAudit,
   type Node,
@@ -63,6 +64,7 @@ import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
 import { forgetAccountRequests } from './resources/accounts/index.ts';
+import { indexInboxes } from './resources/inbox-threads/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
 import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
@@ -376,6 +378,8 @@ function cronTable(world: World): readonly CronJob[] {
     { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
     { name: 'close-billing-months', schedule: '11 * * * *', run: () => closeMonths(world) },
     { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
+    { name: 'index-inboxes', schedule: '* * * * *', run: () => indexInboxes(world) },
+    { name: 'keep-inboxes', schedule: '* * * * *', run: () => keepInboxes(world) },
     { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
     { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },

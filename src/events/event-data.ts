@@ -135,6 +135,31 @@ export interface InboxEmailData extends InboxThreadData {
   };
 }
 
+/** A draft as the API answers it, without its texts. */
+interface InboxDraft {
+  object: 'inbox_draft';
+  id: string;
+  type: 'standalone' | 'reply';
+  to: readonly string[] | null;
+  cc: readonly string[];
+  bcc: readonly string[];
+  subject: string | null;
+  thread_id: string | null;
+  reply_to_email_id: string | null;
+  email_id: string | null;
+  created_at: string;
+  updated_at: string;
+  attachments: readonly { id: string; filename: string; content_type: string; size: number }[];
+}
+
+export interface InboxDraftData extends InboxData {
+  draft_id: string;
+  draft: InboxDraft;
+  /** Of an answer. */
+  thread_id?: string;
+  thread?: InboxThreadData['thread'];
+}
+
 type MoveFolder = 'inbox' | 'archive' | 'spam' | 'trash';
 
 /** What each type of event adds to its envelope. Who records one cannot forget a field, and who reads one needs no cast. */
@@ -196,6 +221,10 @@ export interface EventData {
   };
   'inbox.email.received': InboxEmailData;
   'inbox.email.sent': InboxEmailData;
+  'inbox.draft.created': InboxDraftData;
+  'inbox.draft.updated': InboxDraftData;
+  'inbox.draft.deleted': InboxDraftData;
+  'inbox.draft.sent': InboxEmailData & { draft_id: string; draft: InboxDraft };
 }
 
 export type BounceType = 'Permanent' | 'Transient' | 'Undetermined';

@@ -35,6 +35,10 @@ export const EVENT_TYPES = [
   'inbox.thread.labels.updated',
   'inbox.email.received',
   'inbox.email.sent',
+  'inbox.draft.created',
+  'inbox.draft.updated',
+  'inbox.draft.sent',
+  'inbox.draft.deleted',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];

@@ -54,7 +54,10 @@ export interface HttpPort {
 }
 
 /** Operations whose bodies carry an email, and so may be as large as one. Forms are read as streams, without a `bodyLimit`. */
-const holdsEmail: ReadonlySet<string> = new Set(['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate']);
+const holdsEmail: ReadonlySet<string> = new Set([
+  ...['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate'],
+  ...['replyToInboxEmail', 'forwardInboxEmail', 'createInboxDraft', 'updateInboxDraft'],
+]);
 
 /** Compiling the whole contract takes longer than everything else at start, and most programs use little of it. */
 const COMPILED_AT_START = ['sendEmail', 'sendBatch'];

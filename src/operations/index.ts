@@ -22,6 +22,7 @@ import { emails } from './emails.ts';
 import { findings } from './findings.ts';
 import { images } from './images.ts';
 import { inboundRules } from './inbound-rules.ts';
+import { inboxDrafts } from './inbox-drafts.ts';
 import { inboxThreads } from './inbox-threads.ts';
 import { inboxes } from './inboxes.ts';
 import { invitations } from './invitations.ts';
@@ -69,6 +70,7 @@ export const operations: Operations = {
   ...findings,
   ...images,
   ...inboundRules,
+  ...inboxDrafts,
   ...inboxThreads,
   ...inboxes,
   ...invitations,

@@ -2,7 +2,7 @@
  * The blob store: what is too large for a row, as files. A blob is whole and synced when `put` resolves; a crash in
  * the middle leaves only a temporary name that nobody reads. Names are ours (ids), never a caller's.
  */
-import { mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { PART } from './copy-blobs.ts';
@@ -14,6 +14,11 @@ export type { ScratchFile } from './scratch-file.ts';
 export interface NewBlob {
   key: string;
   content: Uint8Array;
+}
+
+export interface BlobLink {
+  from: string;
+  to: string;
 }
 
 export interface BlobWriter {
@@ -45,12 +50,19 @@ export interface Blobs {
   write(key: string): Promise<BlobWriter>;
   /** For what is too large for memory and may never be kept. */
   scratch(): Promise<ScratchFile>;
+  /**
+   * Has other keys name the content of these as well, without a copy of it: it goes with the last key that names it. As
+   * durable as what is put; rejects where a content is missing.
+   */
+  linkAll(links: readonly BlobLink[]): Promise<void>;
   /** All that an owner has becomes another's, who has nothing yet. */
   move(owner: string, to: string): Promise<void>;
   /** To be read piece by piece, and destroyed where it is not; undefined where there is no such blob. */
   open(key: string, range?: ByteRange): Promise<{ size: number; content: Readable } | undefined>;
   /** Removes everything an owner has; removing what is not there is no fault. */
   remove(owner: string): Promise<void>;
+  /** Removes these alone; their owners keep what else they have. */
+  removeKeys(keys: readonly string[]): Promise<void>;
   /** The owners whose folder was last changed before `beforeMs`, for the sweep of what a crash left behind. */
   owners(beforeMs: number): AsyncIterable<string>;
   isEmpty(): Promise<boolean>;
@@ -88,6 +100,14 @@ export function openBlobs(root: string): Blobs {
     await eachAtOnce(folders, syncFolder);
   }
 
+  async function linkAll(links: readonly BlobLink[]): Promise<void> {
+    const files = links.map(({ from, to }) => ({ from: fileOf(from).file, ...fileOf(to) }));
+    const folders = new Set(files.map(({ folder }) => folder));
+    await eachAtOnce(folders, (folder) => makeFolder(root, folder));
+    await eachAtOnce(files, ({ from, file }) => linkFile(from, `${file}.${process.pid}-${++puts}${PART}`, file));
+    await eachAtOnce(folders, syncFolder);
+  }
+
   async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const { folder, file } = fileOf(key);
     await makeFolder(root, folder);
@@ -111,6 +131,7 @@ export function openBlobs(root: string): Blobs {
     put: (key, content) => putAll([{ key, content }]),
     putStream,
     putAll,
+    linkAll,
     check: () => probe(root),
     get: async (key) => readFile(fileOf(key).file),
     size: async (key) => (await stat(fileOf(key).file)).size,
@@ -127,8 +148,36 @@ export function openBlobs(root: string): Blobs {
       return true;
     },
     remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
+    removeKeys: async (keys) => eachAtOnce(keys, (key) => rm(fileOf(key).file, { force: true })),
     owners: (beforeMs) => ownersIn(root, beforeMs),
   };
+}
+
+/** Where a file system knows no links, or this file has as many as it may have. */
+const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
+
+/** By a name of its own first: a link never replaces what has the name. */
+async function linkFile(from: string, temporary: string, file: string): Promise<void> {
+  try {
+    await link(from, temporary).catch(async (error: NodeJS.ErrnoException) => {
+      if (!NO_LINKS.has(error.code)) throw error;
+      await copySynced(from, temporary);
+    });
+    await rename(temporary, file);
+  } finally {
+    // Renaming onto another name of the same file leaves both.
+    await rm(temporary, { force: true }).catch(() => undefined);
+  }
+}
+
+async function copySynced(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  const handle = await open(to, 'r+');
+  try {
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
 }
 
 async function moveFolder(root: string, from: string, to: string): Promise<void> {

@@ -16,6 +16,7 @@ export function isAutomaticAnswer(reading: Extract<MessageReading, { isRead: tru
   return SUBJECTS.test(subject);
 }
 
+/** Who has one of them was written by a machine, or came by a list. */
 export const ANSWER_HEADERS = [
   'x-autoreply',
   'x-autorespond',

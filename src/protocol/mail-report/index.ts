@@ -3,6 +3,7 @@
  * ones from before), and complaints of recipients (RFC 5965). It promises to take nothing else for one: answers of people
  * and of their machines say nothing about an address.
  */
+export { ANSWER_HEADERS } from './automatic-answer.ts';
 export { bounceOfReport } from './bounce-of-report.ts';
 export { isReturn } from './is-return.ts';
 export { readReport } from './read-report.ts';

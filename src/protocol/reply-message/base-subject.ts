@@ -117,15 +117,15 @@ const AUTOMATIC = [
 ];
 
 const anyOf = (words: readonly string[]): string =>
-  [...new Set(words.map((word) => word.normalize('NFC').toLowerCase()))]
-    .sort((a, b) => b.length - a.length)
-    .join('|');
+  [...new Set(words.map((word) => word.normalize('NFC').toLowerCase()))].sort((a, b) => b.length - a.length).join('|');
 
 /** `Re:`, `RE[2]:`, `Re(3):`, `Re^2:`, `Re*2:`, with a colon of any width and a blank before it, as French has it. */
 const behind = String.raw`\s{0,4}(?:\[\d{1,4}\]|\(\d{1,4}\)|[\^*]\d{1,4})?\s{0,4}[:：﹕︰]`;
 const REPLY_PREFIX = new RegExp(`^(?:${anyOf(REPLY)})${behind}`, 'u');
 const FORWARD_PREFIX = new RegExp(`^(?:${anyOf(FORWARD)})${behind}`, 'u');
 const AUTOMATIC_PREFIX = new RegExp(String.raw`^(?:${anyOf(AUTOMATIC)})\s{0,4}[:：﹕︰]`, 'u');
+/** As the whole subject, or the beginning of a sentence of its own. */
+const AUTOMATIC_ALONE = new RegExp(String.raw`^(?:${anyOf(AUTOMATIC)})(?:$|\s?[-–(])`, 'u');
 /** What a list or a filter writes before a subject: `[list]`, `{Spam?}`, `***SPAM***`. */
 const TAG = /^(?:\[[^[\]]{1,80}\]|【[^【】]{1,80}】|\{[^{}]{1,80}\}|\*{2,5}[^*]{1,40}\*{2,5})/u;
 const PREFIXES = [
@@ -140,6 +140,13 @@ const TRAILER = /\s*\((?:fwd|fw)\)$/u;
 /** Characters that are not seen, and by which two subjects that look alike would differ. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu;
 
+/** The same for a subject as it stands, in any letter case. */
+export const SUBJECT_PREFIXES = {
+  automatic: new RegExp(AUTOMATIC_PREFIX.source, 'iu'),
+  reply: new RegExp(REPLY_PREFIX.source, 'iu'),
+  forward: new RegExp(FORWARD_PREFIX.source, 'iu'),
+};
+
 export interface SubjectRead {
   /** What is left without everything that programs write before it, in the form in which subjects are compared. */
   base: string;
@@ -147,22 +154,26 @@ export interface SubjectRead {
   baseWithNumbers: string;
   isReply: boolean;
   isForward: boolean;
+  /** It says that a machine answers. */
+  isAutomatic: boolean;
 }
 
 /** What a subject is about, and whether its prefixes say that it answers or passes something on. */
 export function readSubject(subject: string): SubjectRead {
   let rest = comparable(subject);
   const numbers = new Set<string>();
-  const found = { isReply: false, isForward: false };
+  const found = { isReply: false, isForward: false, isAutomatic: false };
   for (let length = -1; rest.length !== length;) {
     length = rest.length;
     const { text, kind } = prefixOf(rest);
     if (kind === 'tag' && TAG_WITH_NUMBER.test(text)) numbers.add(text);
     if (kind === 'reply' || kind === 'automatic') found.isReply = true;
+    if (kind === 'automatic') found.isAutomatic = true;
     if (kind === 'forward') found.isForward = true;
     rest = rest.slice(text.length).trimStart().replace(TRAILER, '');
   }
-  return { base: rest, baseWithNumbers: [...numbers, rest].join(' '), ...found };
+  const isAutomatic = found.isAutomatic || AUTOMATIC_ALONE.test(rest);
+  return { base: rest, baseWithNumbers: [...numbers, rest].join(' '), ...found, isAutomatic };
 }
 
 function prefixOf(rest: string): { text: string; kind: 'automatic' | 'reply' | 'forward' | 'tag' | 'none' } {

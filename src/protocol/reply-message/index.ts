@@ -12,3 +12,6 @@ export {
   type ReplyTarget,
 } from './reply-address.ts';
 export { childThreadIndex, readThreadIndex, type ThreadIndex } from './thread-index.ts';
+export { forwardBelow, quoteBelow, signBelow, type QuotedMessage, type Written } from './quote.ts';
+export { replyRecipients, type Correspondents } from './recipients.ts';
+export { forwardSubject, replyFields, replySubject, type AnsweredMessage } from './reply-fields.ts';

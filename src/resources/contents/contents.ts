@@ -48,6 +48,13 @@ export async function readContent({ db, blobs }: Store, key: string): Promise<Bu
   return (await findContent(db, owner, name))?.content ?? blobs.get(key);
 }
 
+/** A content for another owner: its bytes where they stand in a row, else the key under which the blob store has it. */
+export async function referToContent({ db }: Store, key: string): Promise<{ content: Buffer } | { blob: string }> {
+  const { owner, name } = partsOf(key);
+  const row = await findContent(db, owner, name);
+  return row ? { content: row.content } : { blob: key };
+}
+
 /** Several of one owner; rejects where one of them is missing. */
 export async function readContents({ db, blobs }: Store, owner: string, names: readonly string[]): Promise<Buffer[]> {
   if (names.length === 0) return [];

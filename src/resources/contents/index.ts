@@ -10,6 +10,7 @@ export {
   placeInRows,
   readContent,
   readContents,
+  referToContent,
   rowsWorth,
   sizeOfContent,
   type Placed,

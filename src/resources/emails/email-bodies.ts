@@ -1,4 +1,4 @@
-import type { NewBlob } from '../../platform/blobs/index.ts';
+import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { readContent, sizeOfContent } from '../contents/index.ts';
@@ -43,17 +43,22 @@ export const sharedBodyRow = (emailId: string, { bodyId, values }: SharedBody): 
   merge_values: values,
 });
 
-/** Everything of an email that does not stand in its own rows. */
+/** Everything of an email that does not stand in its own rows, but for files that stand somewhere already. */
 export function contentsOf(row: BodyRow, draft: EmailDraft, attachments: readonly { id: string }[]): NewBlob[] {
   const id = row.email_id;
-  const contents: NewBlob[] = draft.attachments.map(({ content }, i) => ({
-    key: ATTACHMENT_BLOB(id, attachments[i]?.id ?? ''),
-    content,
-  }));
+  const contents: NewBlob[] = draft.attachments.flatMap(({ content, stored }, i) =>
+    stored ? [] : [{ key: ATTACHMENT_BLOB(id, attachments[i]?.id ?? ''), content }],
+  );
   if (row.html_in_blob) contents.push({ key: `${id}/${HTML_BLOB}`, content: Buffer.from(draft.html ?? '') });
   if (row.text_in_blob) contents.push({ key: `${id}/${TEXT_BLOB}`, content: Buffer.from(draft.text ?? '') });
   return contents;
 }
+
+/** Those files, under the keys that they have as files of this email. */
+export const linksOf = (emailId: string, draft: EmailDraft, attachments: readonly { id: string }[]): BlobLink[] =>
+  draft.attachments.flatMap(({ stored }, i) =>
+    stored ? [{ from: stored.blob, to: ATTACHMENT_BLOB(emailId, attachments[i]?.id ?? '') }] : [],
+  );
 
 /**
  * The bodies of many emails in one statement; those that are not in their rows are read one after the other, in the

@@ -14,9 +14,10 @@ export { isWithheld } from './present.ts';
 export { getEmail, listEmails } from './read-emails.ts';
 export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDraft } from './read-email-input.ts';
 export { openAttachment } from './attachment-content.ts';
-export { invalidAttachment } from './read-attachments.ts';
+export { invalidAttachment, readAttachments, sizeOfFile } from './read-attachments.ts';
+export { readMailboxes } from './read-mailboxes.ts';
 export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
-export { bodyRow, contentsOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
+export { bodyRow, contentsOf, linksOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
 export {
   accountMailAmong,
   advanceLastEvent,

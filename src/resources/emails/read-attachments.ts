@@ -9,11 +9,16 @@ export interface DraftAttachment {
   contentId: string | null;
   /** Empty until it has been fetched, where there is a source. */
   content: Buffer;
+  /** A file that the blob store has under another key, instead of `content`. */
+  stored?: { blob: string; size: number };
   /** Where the content has still to be fetched from. */
   source: URL | null;
   /** Where it stands in its email, for naming what is wrong with it: `attachments.0`. */
   field: string;
 }
+
+export const sizeOfFile = ({ content, stored }: Pick<DraftAttachment, 'content' | 'stored'>): number =>
+  stored?.size ?? content.length;
 
 const ATTACHMENTS_MAX = 100;
 const FILENAME_BYTES_MAX = 255;

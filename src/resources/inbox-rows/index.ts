@@ -2,6 +2,23 @@
  * The rows of inboxes and of their threads: receiving and sending put emails there, and what removes emails takes them away
  * again. The rules of what people do with them are those of `inboxes`, `inbox-threads` and `inbox-drafts`.
  */
+export {
+  deleteDraftRow,
+  deleteDraftsSentAs,
+  draftsAmong,
+  filesOfDrafts,
+  findDraft,
+  insertDraft,
+  insertDraftFiles,
+  listDraftRows,
+  lockDraft,
+  markDraftSent,
+  updateDraftRow,
+  weighDrafts,
+  type DraftChange,
+  type DraftFileRow,
+  type DraftRow,
+} from './drafts.store.ts';
 export { sourceOf, threadData } from './event-data.ts';
 export {
   channelRows,
@@ -24,12 +41,14 @@ export {
   type InboxChange,
   type NewInbox,
 } from './inboxes.store.ts';
+export { automaticAnswersTo, isAnsweredByMachine, isInboxHere } from './machines.store.ts';
 export {
   presentInbox,
   presentInboxItem,
   presentThread,
   presentThreadItem,
   presentThreadLabel,
+  shownFolder,
   type ThreadSurroundings,
 } from './present.ts';
 export {

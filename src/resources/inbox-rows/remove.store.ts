@@ -1,5 +1,6 @@
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 import { removeContents } from '../contents/index.ts';
+import { deleteDraftsSentAs } from './drafts.store.ts';
 import type { ThreadRow } from './rows.ts';
 
 const OF_THREADS = ['inbox_emails', 'inbox_message_ids', 'inbox_participants', 'inbox_thread_labels'] as const;
@@ -38,9 +39,17 @@ export async function removeDraftFiles(tx: Executor, draftIds: readonly string[]
   return withFiles.filter((id) => !inRows.has(id));
 }
 
-/** In the transaction that removes emails, sent or received: threads that have none left go too, with their drafts. */
+/**
+ * In the transaction that removes emails, sent or received: drafts that were sent as them go too, and threads that have none left,
+ * with their drafts.
+ */
 export async function removeInboxEmails(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   if (emailIds.length === 0) return [];
+  const ofDrafts = await removeDraftFiles(tx, await deleteDraftsSentAs(tx, emailIds));
+  return [...ofDrafts, ...(await removeEmptied(tx, emailIds))];
+}
+
+async function removeEmptied(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);
   const gone = await tx.all<{ thread_id: string }>(`delete from inbox_emails where ${among.sql} returning thread_id`, [
     among.value,

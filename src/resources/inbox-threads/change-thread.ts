@@ -1,7 +1,7 @@
 import type { UpdateInboxThreadRequest } from '../../contract/index.ts';
 import { eraseEventsOf, recordEvents, type NewEvent } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { invalidFields, notFound } from '../../platform/refusal/index.ts';
+import { invalidField, notFound } from '../../platform/refusal/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { erasePayloads } from '../webhooks/index.ts';
@@ -57,7 +57,7 @@ function placeOf(
   const shown = before.folder === 'snoozed' ? 'inbox' : before.folder;
   const target = folder ?? shown;
   if (until !== undefined && until !== null) {
-    if (target !== 'inbox') throw invalidFields([{ path: 'snoozed_until', message: ONLY_IN_INBOX }]);
+    if (target !== 'inbox') throw invalidField('snoozed_until', ONLY_IN_INBOX);
     return { folder: 'snoozed', snoozed_until: readSnooze(until, now), trashed_at: null };
   }
   const isWoken = before.folder === 'snoozed' && (until === null || folder !== undefined);
@@ -75,9 +75,7 @@ const ONLY_IN_INBOX = 'snoozed_until is only for a thread in the folder inbox; m
 function readSnooze(text: string, now: number): number {
   const ms = parseIsoTime(text)?.ms;
   if (ms !== undefined && ms > now && ms <= now + YEAR_MS) return ms;
-  throw invalidFields([
-    { path: 'snoozed_until', message: 'snoozed_until must be an ISO 8601 time in the future, at most a year from now' },
-  ]);
+  throw invalidField('snoozed_until', 'snoozed_until must be an ISO 8601 time in the future, at most a year from now');
 }
 
 async function memberOf(tx: Executor, teamId: string, email: string | null): Promise<string | null> {
@@ -87,7 +85,7 @@ async function memberOf(tx: Executor, teamId: string, email: string | null): Pro
   const message = member
     ? `assignee: ${email} may only read in this team; a member answers`
     : `assignee: ${email} is nobody in this team`;
-  throw invalidFields([{ path: 'assignee', message }]);
+  throw invalidField('assignee', message);
 }
 
 async function eventsOf(tx: Executor, { store, teamId, actor }: Ctx, before: ThreadRow, now: ThreadRow) {

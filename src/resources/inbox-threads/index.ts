@@ -3,6 +3,7 @@
  * what the team notes of it. The emails themselves are those of `received-emails` and `emails`.
  */
 export { deleteInboxThread, updateInboxThread } from './change-thread.ts';
+export { indexInboxes } from './index-inboxes.ts';
 export { getInboxThreadEmail, listInboxThreadEmails } from './read-thread-emails.ts';
 export { getInboxThread, listInboxThreads, threadNamed } from './read-threads.ts';
 export { searchInboxThreads } from './search-threads.ts';

@@ -1,6 +1,6 @@
 import { recordEvents } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { invalidFields, notFound } from '../../platform/refusal/index.ts';
+import { invalidField, notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import {
   addThreadLabels,
@@ -50,10 +50,10 @@ export async function setLabels(
   const ids = [...new Set(wanted.map((id) => id.toLowerCase()))];
   const unknown = ids.findIndex((id) => !known.has(id));
   if (unknown >= 0) {
-    throw invalidFields([{ path: `labels.${unknown}`, message: `labels: ${ids[unknown]} is no label of this inbox` }]);
+    throw invalidField(`labels.${unknown}`, `labels: ${ids[unknown]} is no label of this inbox`);
   }
   if (ids.length > LABELS_A_THREAD_MAX) {
-    throw invalidFields([{ path: 'labels', message: `labels: a thread has at most ${LABELS_A_THREAD_MAX} labels` }]);
+    throw invalidField('labels', `labels: a thread has at most ${LABELS_A_THREAD_MAX} labels`);
   }
   const before = await labelsOfThreads(tx, [thread.id]);
   const added = ids.filter((id) => !before.some((label) => label.id === id)).flatMap((id) => known.get(id) ?? []);

@@ -27,7 +27,7 @@ export async function getInboxAgent(ctx: Ctx, named: string) {
   return {
     object: 'inbox_agent' as const,
     instructions: row.agent_instructions,
-    tone: row.agent_tone as UpdateInboxAgentRequest['tone'] & (string | null),
+    tone: row.agent_tone as Exclude<UpdateInboxAgentRequest['tone'], undefined>,
     actions: JSON.parse(row.agent_actions) as NonNullable<UpdateInboxAgentRequest['actions']>,
   };
 }

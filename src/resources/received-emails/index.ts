@@ -22,6 +22,7 @@ export {
   type ReceivedAttachmentRow,
   type ReceivedEmailRow,
 } from './received-emails.store.ts';
+export { findWholeReceived, type WholeReceived } from './whole-received.ts';
 export {
   loadReceivedBodies,
   RAW_BLOB,

@@ -58,7 +58,7 @@ export function readIncomingMail(reading: MessageReading, inbox: InboxOfMail): I
     inboxId: inbox.id,
     ownAddresses,
     from: addressOf(reading.from),
-    proof: proofOf(inbox.authentication),
+    proof: senderProofOf(inbox.authentication),
     others: [...new Set(others)].filter((address) => !ownAddresses.has(address) && threadOf(address) === undefined),
     subject: reading.subject,
     messageId: messageIdsIn(reading.messageId, MESSAGE_ID)[0],
@@ -82,7 +82,7 @@ function addressOf(written: string): string {
   return parsed.ok ? normalizeAddress(parsed.mailbox.address) : '';
 }
 
-function proofOf(authentication: Authentication | null): SenderProof {
+export function senderProofOf(authentication: Authentication | null): SenderProof {
   if (authentication === null) return 'unknown';
   const { result, policy } = authentication.dmarc;
   if (result === 'pass') return 'proved';

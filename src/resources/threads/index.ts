@@ -5,6 +5,7 @@
 export {
   participantsOf,
   readIncomingMail,
+  senderProofOf,
   type InboxOfMail,
   type IncomingMail,
   type SenderProof,
@@ -23,3 +24,9 @@ export {
   type ThreadEvidence,
   type ThreadingRules,
 } from './which-thread.ts';
+export {
+  whyNoAutomaticAnswer,
+  type AutomaticAnswerAsk,
+  type AutomaticAnswerCounts,
+  type NoAutomaticAnswer,
+} from './may-answer.ts';

@@ -83,6 +83,15 @@ const inboxEmail = (id: string, now: string, direction: 'inbound' | 'outbound'):
   };
 };
 
+const inboxDraft = (id: string, now: string): EventData['inbox.draft.created'] => ({
+  ...{ source: 'api', inbox_id: id, draft_id: id },
+  draft: {
+    ...{ object: 'inbox_draft', id, type: 'standalone', to: ['someone@example.org'], cc: [], bcc: [] },
+    ...{ subject: 'A sample', thread_id: null, reply_to_email_id: null, email_id: null },
+    ...{ created_at: now, updated_at: now, attachments: [] },
+  },
+});
+
 /** What a sample of each type says, of a subject with this id: the compiler misses no type and no field. */
 const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Type] } = {
   'email.scheduled': () => undefined,
@@ -161,6 +170,13 @@ const SAMPLES: { [Type in SampleType]: (id: string, now: string) => EventData[Ty
   }),
   'inbox.email.received': (id, now) => inboxEmail(id, now, 'inbound'),
   'inbox.email.sent': (id, now) => inboxEmail(id, now, 'outbound'),
+  'inbox.draft.created': inboxDraft,
+  'inbox.draft.updated': inboxDraft,
+  'inbox.draft.sent': (id, now) => {
+    const { draft_id, draft } = inboxDraft(id, now);
+    return { ...inboxEmail(id, now, 'outbound'), draft_id, draft: { ...draft, email_id: id } };
+  },
+  'inbox.draft.deleted': inboxDraft,
 };
 
 /** An event that never was, and the email it would have been about. */

@@ -1,4 +1,5 @@
 import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../../contract/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
@@ -8,7 +9,7 @@ import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import { mustBeNoticedAtHome } from './notice.ts';
 import { createInSlices } from './in-slices.ts';
-import { createOnce } from './once.ts';
+import { createOnce, type KeepAnswer } from './once.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
 import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts';
@@ -31,6 +32,10 @@ export interface Accept {
   acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
   /** Accepts drafts that no caller wrote as they are, all of them or none, as transactional mail; answers their ids. */
   acceptDrafts(ctx: Ctx, drafts: readonly EmailDraft[]): Promise<string[]>;
+  /** Accepts one mail in the transaction in which `beside` writes what belongs to it; once for each key. */
+  acceptBeside(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
+  /** Writes what is no mail once for each key: `work` hands its answer to `keep`, within its transaction. */
+  writeOnce<Answer>(ctx: Ctx, options: ComposingOptions, work: (keep: KeepAnswer) => Promise<Answer>): Promise<Answer>;
   /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
   /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
@@ -41,6 +46,19 @@ export interface Accept {
   isContended(): boolean;
 }
 
+/** A mail that a verb of ours has composed; under the id that what is written beside it names. */
+export interface Composing {
+  id: string;
+  draft: EmailDraft;
+  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
+}
+
+export interface ComposingOptions {
+  idempotency: Idempotency | undefined;
+  /** Whether it names files by URLs. */
+  isGrowing: boolean;
+}
+
 /** Limits, by team, the requests that become much larger than they came; each that waits holds its body. */
 const GROWING = { atOnce: 2, waitingMax: 20 };
 
@@ -49,9 +67,9 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const sendingDomainOf = createSendingDomainOf(world);
   const prepare = createPrepare(world, sendingDomainOf);
   const mustBeOn = createSendingGate(world);
-  const { once, answered } = createOnce(world);
+  const { once, writeOnce, answered } = createOnce(world);
   const inSlices = createInSlices();
-  const { acceptPrepared, isContended } = createAcceptPrepared(world, { answered, onAccepted, inSlices });
+  const { acceptPrepared, acceptBeside, isContended } = createAcceptPrepared(world, { answered, onAccepted, inSlices });
   const limited = createKeyedLimiter(GROWING);
 
   /** Refuses while sending is switched off; requests that are expensive to read wait for their turn. */
@@ -79,6 +97,22 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return acceptPrepared(ctx, [prepared], { as, once: idempotency, answerOf: idOf });
         }),
       ),
+    writeOnce: (ctx, { idempotency, isGrowing }, work) =>
+      isGrowing
+        ? limited(ctx.teamId, () => writeOnce(ctx, idempotency, work), ctx.whenGone?.())
+        : writeOnce(ctx, idempotency, work),
+    acceptBeside: (ctx, make, { idempotency, isGrowing }) =>
+      once(ctx, idempotency, async () => {
+        await mustBeOn();
+        const accept = async (): Promise<SentEmail> => {
+          const { id, draft, beside } = await make();
+          const domain = await sendingDomainOf(ctx)(draft);
+          if (draft.attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
+          await fetchAttachments(world, [draft], ctx.whenGone);
+          return acceptBeside(ctx, { id, draft, domain, templateId: null }, { once: idempotency, beside });
+        };
+        return isGrowing ? limited(ctx.teamId, accept, ctx.whenGone?.()) : accept();
+      }),
     async acceptDrafts(ctx, drafts) {
       await mustBeOn();
       const domainOf = sendingDomainOf(ctx);

@@ -1,3 +1,4 @@
+import type { SentEmail } from '../../../contract/index.ts';
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
@@ -29,6 +30,18 @@ export type AcceptPrepared = <Answer>(
   options: AcceptOptions<Answer>,
 ) => Promise<Answer>;
 
+interface BesideOptions {
+  once: Idempotency | undefined;
+  /** Throws to have nothing written. */
+  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
+}
+
+/** The same for one transactional mail, in a transaction of its own with what else its sender writes. */
+export type AcceptBeside = (ctx: Ctx, prepared: Prepared, options: BesideOptions) => Promise<SentEmail>;
+
+/** Thrown by `beside` where somebody else was first. */
+export class Superseded extends Error {}
+
 interface Parts {
   answered: ReturnType<typeof createOnce>['answered'];
   onAccepted(): void;
@@ -38,7 +51,7 @@ interface Parts {
 export function createAcceptPrepared(
   world: World,
   { answered, onAccepted, inSlices }: Parts,
-): { acceptPrepared: AcceptPrepared; isContended(): boolean } {
+): { acceptPrepared: AcceptPrepared; acceptBeside: AcceptBeside; isContended(): boolean } {
   const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), placeOf);
   const contention = createContentionGauge();
 
@@ -49,23 +62,48 @@ export function createAcceptPrepared(
       const emails = await rowsInSlices(world, ctx, prepared, { as, inSlices });
       const answer = answerOf(emails);
       if (emails.length === 0 && !once) return answer;
-      try {
+      return written(ctx, emails, { once, answer }, async () => {
         for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
         await writeFiles(world, emails);
         await contention.track(commit({ teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer }));
-      } catch (error) {
-        // After any other failure it is unknown whether the rows were written.
-        if (error instanceof Refusal) await removeFiles(world, emails);
-        // Another node accepted the same key in the meantime: its answer is the answer.
-        const stored = isUniqueViolation(error) ? await answered<typeof answer>(ctx, once) : undefined;
-        if (stored === undefined) throw error;
-        return stored;
-      }
-      logAccepted(world, emails);
-      if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
-      return answer;
+      });
+    },
+    async acceptBeside(ctx, prepared, { once, beside }) {
+      const { teamId } = ctx;
+      const kind = 'transactional';
+      const emails = rowsOfAll(world, ctx, [prepared], { as: { kind } });
+      const answer = { id: emails[0]?.email.id ?? '' };
+      return written(ctx, emails, { once, answer }, async () => {
+        await writeFiles(world, emails);
+        await world.db.tx(async (tx) => {
+          const [refusal] = await writeAccepted(world, tx, [{ teamId, kind, emails, idempotency: once, answer }]);
+          if (refusal) throw refusal;
+          for (const { email } of emails) await beside(tx, email);
+        });
+      });
     },
   };
+
+  async function written<Answer>(
+    ctx: Ctx,
+    emails: AcceptedRows[],
+    { once, answer }: { once: Idempotency | undefined; answer: Answer },
+    write: () => Promise<void>,
+  ): Promise<Answer> {
+    try {
+      await write();
+    } catch (error) {
+      // After any other failure it is unknown whether the rows were written.
+      if (error instanceof Refusal || error instanceof Superseded) await removeFiles(world, emails);
+      // Another node accepted the same key in the meantime: its answer is the answer.
+      const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, once) : undefined;
+      if (stored === undefined) throw error;
+      return stored;
+    }
+    logAccepted(world, emails);
+    if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
+    return answer;
+  }
 }
 
 /**
@@ -97,6 +135,8 @@ export function logAccepted(world: World, emails: readonly AcceptedRows[]): void
 async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
   const files = emails.flatMap((email) => email.files);
   if (files.length > 0) await world.blobs.putAll(files);
+  const links = emails.flatMap((email) => email.links);
+  if (links.length > 0) await world.blobs.linkAll(links);
 }
 
 async function removeFiles(world: World, emails: AcceptedRows[]): Promise<void> {

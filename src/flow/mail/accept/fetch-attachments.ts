@@ -2,7 +2,12 @@ import type { FetchAnswer, FetchFault } from '../../../platform/fetch/index.ts';
 import type { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { callerGone } from '../../../resources/access/index.ts';
-import { invalidAttachment, type DraftAttachment, type EmailDraft } from '../../../resources/emails/index.ts';
+import {
+  invalidAttachment,
+  sizeOfFile,
+  type DraftAttachment,
+  type EmailDraft,
+} from '../../../resources/emails/index.ts';
 
 /** Concurrent fetches of one request; a server with many of its files should not feel attacked. */
 const AT_ONCE_MAX = 6;
@@ -23,7 +28,7 @@ interface Source {
  */
 export async function fetchAttachments(
   world: World,
-  drafts: readonly EmailDraft[],
+  drafts: readonly Pick<EmailDraft, 'attachments'>[],
   whenGone?: () => AbortSignal,
 ): Promise<void> {
   const faults = await fetchAttachmentsOfEach(world, drafts, { stopsAtFirst: true, whenGone });
@@ -37,7 +42,7 @@ export async function fetchAttachments(
  */
 export async function fetchAttachmentsOfEach(
   world: World,
-  drafts: readonly EmailDraft[],
+  drafts: readonly Pick<EmailDraft, 'attachments'>[],
   { stopsAtFirst = false, whenGone }: { stopsAtFirst?: boolean; whenGone?: (() => AbortSignal) | undefined } = {},
 ): Promise<(Refusal | undefined)[]> {
   const faults = drafts.map((): Refusal | undefined => undefined);
@@ -46,7 +51,7 @@ export async function fetchAttachmentsOfEach(
   const budget = createBudget(limitBytes);
   for (const [i, { attachments }] of drafts.entries()) {
     const taken: number[] = [];
-    const heaviest = attachments.find(({ content }) => !budget.take(content.length) || !taken.push(content.length));
+    const heaviest = attachments.find((file) => !budget.take(sizeOfFile(file)) || !taken.push(sizeOfFile(file)));
     if (!heaviest) continue;
     faults[i] = tooLarge(heaviest, limitBytes);
     // A refused email leaves its share to the others.
@@ -94,7 +99,7 @@ export async function fetchAttachmentsOfEach(
   return faults;
 }
 
-function sourcesOf(drafts: readonly EmailDraft[]): Source[] {
+function sourcesOf(drafts: readonly Pick<EmailDraft, 'attachments'>[]): Source[] {
   const sources = new Map<string, Source>();
   for (const [draft, { attachments }] of drafts.entries()) {
     for (const attachment of attachments) {

@@ -3,8 +3,9 @@
  * event in one commit; the id is answered only after that commit is synced. It uses the network only to fetch files
  * that a send names by a URL.
  */
-export { createAccept, type Accept } from './accept-email.ts';
-export { acceptWithin, logAccepted } from './accept-prepared.ts';
+export { createAccept, type Accept, type Composing } from './accept-email.ts';
+export { acceptWithin, logAccepted, Superseded } from './accept-prepared.ts';
+export { fetchAttachments } from './fetch-attachments.ts';
 export type { Prepared } from './prepare.ts';
 export { mustBeAllowedBySandbox } from './sandbox.ts';
 export { hashRequest, type Idempotency } from './idempotency.ts';

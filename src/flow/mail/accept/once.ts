@@ -1,7 +1,11 @@
+import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
 import { refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { storedAnswer, type Idempotency } from './idempotency.ts';
+import { keepAnswers, storedAnswer, type Idempotency } from './idempotency.ts';
+
+/** What keeps an answer for the requests that repeat its own; in the transaction of what it answers. */
+export type KeepAnswer = (tx: Executor, answer: unknown) => Promise<void>;
 
 /** One request at a time for each idempotency key; a repeated request gets the answer of the first. */
 export function createOnce(world: World) {
@@ -32,5 +36,26 @@ export function createOnce(world: World) {
     }
   }
 
-  return { once, answered };
+  /** For what is no mail: `work` writes in a transaction of its own, and keeps its answer there. */
+  async function writeOnce<Answer>(
+    ctx: Ctx,
+    idempotency: Idempotency | undefined,
+    work: (keep: KeepAnswer) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { teamId } = ctx;
+    const keep: KeepAnswer = async (tx, response) => {
+      if (idempotency) await keepAnswers(tx, [{ teamId, idempotency, response }], world.clock.now());
+    };
+    return once(ctx, idempotency, async () => {
+      try {
+        return await work(keep);
+      } catch (error) {
+        const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
+        if (stored === undefined) throw error;
+        return stored;
+      }
+    });
+  }
+
+  return { once, writeOnce, answered };
 }

@@ -5,13 +5,15 @@ import { normalizeAddress } from '../../../protocol/address/index.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
 import { keyIdOf, type Ctx } from '../../../resources/access/index.ts';
 import type { RunRow } from '../../../resources/automation-runs/index.ts';
-import type { NewBlob } from '../../../platform/blobs/index.ts';
+import type { BlobLink, NewBlob } from '../../../platform/blobs/index.ts';
 import { contentsPlacer, placeInFiles, type PlaceContents } from '../../../resources/contents/index.ts';
 import {
   bodyRow,
   contentsOf,
+  linksOf,
   searchTextOf,
   sharedBodyRow,
+  sizeOfFile,
   type AttachmentRow,
   type NewEmailRows,
 } from '../../../resources/emails/index.ts';
@@ -27,6 +29,8 @@ export interface AcceptedRows extends NewEmailRows {
   recipients: number;
   /** Files, which are written before the commit. */
   files: NewBlob[];
+  /** Files of other owners that are its files too, linked before the commit. */
+  links: BlobLink[];
   /** Whether the blob store has files of it, including a body that was spooled there. */
   hasFiles: boolean;
 }
@@ -88,7 +92,7 @@ function rowsOf(
     content_type: attachment.contentType,
     content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
     content_id: attachment.contentId,
-    size: attachment.content.length,
+    size: sizeOfFile(attachment),
   }));
   const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
   // Taken from the id, so that ranges of dates and ranges of ids are the same thing.
@@ -123,7 +127,8 @@ function rowsOf(
     run_depth: as.run?.depth ?? null,
     is_account_mail: as.isAccountMail ? 1 : 0,
   } satisfies AcceptedRows['email'];
-  const isFileAlready = message?.spooled.blobOwner !== undefined;
+  const links = linksOf(id, draft, sentAlong);
+  const isFileAlready = message?.spooled.blobOwner !== undefined || links.length > 0;
   const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];
   const { rows: contents, files } = (isFileAlready ? placeInFiles : placeContents)(beside);
   return {
@@ -135,6 +140,7 @@ function rowsOf(
     recipients: draft.recipients.length,
     deliveries: deliveriesOf(world, { draft, domain, as }, email),
     files,
+    links,
     hasFiles: files.length > 0 || isFileAlready,
   };
 }

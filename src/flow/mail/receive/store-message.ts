@@ -3,6 +3,7 @@ import type { MessageReading } from '../../../protocol/read-message/index.ts';
 import { contentsPlacer } from '../../../resources/contents/index.ts';
 import type { DroppedReason, NewReceivedEmail } from '../../../resources/received-emails/index.ts';
 import { planOf, storageOf } from '../../../resources/usage/index.ts';
+import { forInboxes } from './into-threads.ts';
 import { letGoLarge } from './let-go.ts';
 import type { InboundMessage } from './inbound-message.ts';
 import { droppedRows, receivedRows, type ReceivedRows } from './received-rows.ts';
@@ -48,7 +49,8 @@ export function createStoreMessage(world: World): StoreMessage {
     const stored = fitting.flatMap(({ files }) => files.map(({ content }) => content));
     for (const content of stored) if (content !== message.raw) letGoLarge(content);
     // A commit whose answer was lost may stand, so a failure here removes no file: the orphan sweep does, if no row needs it.
-    const written = await write(fitting.map(({ rows }) => rows));
+    const about = forInboxes(reading, message.mailFrom);
+    const written = await write({ teams: fitting.map(({ rows }) => rows), about });
     for (const [i, { rows, files }] of fitting.entries()) {
       if (files.length > 0 && written[i]?.isKept !== true) await world.blobs.remove(rows.email.id);
     }

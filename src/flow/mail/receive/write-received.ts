@@ -4,6 +4,7 @@ import type { World } from '../../../platform/world/index.ts';
 import { rowsWorth } from '../../../resources/contents/index.ts';
 import { insertReceived, receivedBefore, type NewReceivedEmail } from '../../../resources/received-emails/index.ts';
 import { addStorage, countUsage, lockStorage, planOf } from '../../../resources/usage/index.ts';
+import { putIntoThreads, type ForInboxes, type StoredForInboxes } from './into-threads.ts';
 import { droppedRows, receivedData } from './received-rows.ts';
 
 /** The result of writing a message for one team. */
@@ -14,15 +15,22 @@ export interface Written {
 }
 
 /** Writes messages that arrived together, each with all its teams, in one shared commit. */
-export function createWriteReceived(world: World): (teams: NewReceivedEmail[]) => Promise<Written[]> {
-  return world.commits.lane<NewReceivedEmail[], Written[]>(
+export function createWriteReceived(world: World): (message: OfAllTeams) => Promise<Written[]> {
+  return world.commits.lane<OfAllTeams, Written[]>(
     async (tx, messages) => writeAll(world, tx, messages),
-    (teams) => ({ weight: teams.reduce((sum, { contents }) => sum + 1 + rowsWorth(contents), 0) }),
+    ({ teams }) => ({ weight: teams.reduce((sum, { contents }) => sum + 1 + rowsWorth(contents), 0) }),
   );
 }
 
-async function writeAll(world: World, tx: Executor, messages: NewReceivedEmail[][]): Promise<Written[][]> {
-  const all = messages.flat();
+/** A message as each of its teams stores it. */
+interface OfAllTeams {
+  teams: NewReceivedEmail[];
+  about: ForInboxes;
+}
+
+async function writeAll(world: World, tx: Executor, messages: OfAllTeams[]): Promise<Written[][]> {
+  const all = messages.flatMap(({ teams }) => teams);
+  const aboutOf = new Map(messages.flatMap(({ teams, about }) => teams.map((one) => [one, about] as const)));
   const known = await receivedBefore(tx, all.flatMap(keyOf));
   const written = new Map<NewReceivedEmail, Written>();
   const news: NewReceivedEmail[] = [];
@@ -38,11 +46,14 @@ async function writeAll(world: World, tx: Executor, messages: NewReceivedEmail[]
     news.push(one);
   }
   const admitted: NewReceivedEmail[] = [];
+  const stored: StoredForInboxes[] = [];
   const teams = Map.groupBy(news, ({ email }) => email.team_id);
   // Sorted, so that two nodes lock the same teams in the same order and cannot deadlock.
   for (const [teamId, theirs] of [...teams].sort(([a], [b]) => (a < b ? -1 : 1))) {
     for (const [one, rows] of await admit(world, tx, teamId, theirs)) {
       admitted.push(rows);
+      const about = aboutOf.get(one);
+      if (about) stored.push({ rows, about });
       written.set(one, { id: rows.email.id, isKept: rows === one });
     }
   }
@@ -55,7 +66,8 @@ async function writeAll(world: World, tx: Executor, messages: NewReceivedEmail[]
       return { teamId, subjectId: id, at, type: 'email.received', data: receivedData(rows) };
     }),
   );
-  return messages.map((message) => message.map((one) => written.get(one) ?? { id: one.email.id, isKept: false }));
+  await putIntoThreads(world, tx, stored);
+  return messages.map((message) => message.teams.map((one) => written.get(one) ?? { id: one.email.id, isKept: false }));
 }
 
 function keyOf({ email }: NewReceivedEmail): { teamId: string; fingerprint: string }[] {

@@ -1,0 +1,74 @@
+import type { BodyOf, SentEmail } from '../../contract/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import { readAttachments } from '../../resources/emails/index.ts';
+import { inboxNamed } from '../../resources/inboxes/index.ts';
+import type { Accept, Idempotency } from '../mail/accept/index.ts';
+import { composeAnswer, composeForward, type WrittenMail } from './compose.ts';
+import { mustFindOriginal, writtenFiles } from './original.ts';
+
+type Reply = BodyOf<'replyToInboxEmail'>;
+type Forward = BodyOf<'forwardInboxEmail'>;
+
+interface Call<Body> {
+  /** The inbox, by its id or its address. */
+  named: string;
+  threadId: string;
+  emailId: string;
+  body: Body;
+  idempotency?: Idempotency | undefined;
+}
+
+export const replyToEmail = (
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: Call<Reply>,
+): Promise<SentEmail> =>
+  accept.acceptBeside(
+    ctx,
+    async () => {
+      const { inbox, ...found } = await find(ctx, call);
+      const written = await writtenIn(ctx, call.body, { to: undefined, before: [] });
+      return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
+    },
+    optionsOf(call),
+  );
+
+export const forwardEmail = (
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: Call<Forward>,
+): Promise<SentEmail> =>
+  accept.acceptBeside(
+    ctx,
+    async () => {
+      const { inbox, ...found } = await find(ctx, call);
+      const before = found.original.files;
+      const written = await writtenIn(ctx, call.body, { to: listOf(call.body.to), before });
+      return composeForward(ctx, inbox, { ...found, written });
+    },
+    optionsOf(call),
+  );
+
+async function find(ctx: Ctx<World>, { named, threadId, emailId }: Call<unknown>) {
+  const inbox = await inboxNamed(ctx, named);
+  return { inbox, ...(await mustFindOriginal(ctx, inbox, { threadId, emailId })) };
+}
+
+const writtenIn = async (
+  ctx: Ctx<World>,
+  body: Reply | Forward,
+  { to, before }: { to: string[] | undefined; before: readonly { size: number }[] },
+): Promise<WrittenMail> => ({
+  ...{ to, cc: listOf(body.cc), bcc: listOf(body.bcc) },
+  ...{ html: body.html ?? null, text: body.text ?? null, subject: body.subject ?? null, headers: body.headers ?? null },
+  files: await writtenFiles(ctx, readAttachments(body.attachments ?? []), before),
+});
+
+const listOf = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value];
+
+const optionsOf = ({ body, idempotency }: Call<Reply | Forward>) => ({
+  idempotency,
+  isGrowing: body.attachments?.some(({ path }) => path !== undefined) ?? false,
+});

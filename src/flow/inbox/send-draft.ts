@@ -1,0 +1,119 @@
+import type { BodyOf, SentEmail } from '../../contract/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { recordEvents, type InboxEmailData } from '../../events/index.ts';
+import { notFound, refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Ctx } from '../../resources/access/index.ts';
+import type { EmailRow } from '../../resources/emails/index.ts';
+import { addressesIn, draftForEvent, mustFindDraft } from '../../resources/inbox-drafts/index.ts';
+import {
+  filesOfDrafts,
+  lockDraft,
+  markDraftSent,
+  type DraftFileRow,
+  type DraftRow,
+  type InboxRow,
+} from '../../resources/inbox-rows/index.ts';
+import { Superseded, type Accept, type Composing, type Idempotency } from '../mail/accept/index.ts';
+import { composeAnswer, composeNew, type WrittenMail } from './compose.ts';
+import { filesOf, mustFindOriginal } from './original.ts';
+
+/** Sends a draft once: whoever asks again, or at the same time, is answered the id of the one email. */
+export async function sendDraft(
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: {
+    named: string;
+    id: string;
+    body: BodyOf<'sendInboxDraft'> | undefined;
+    idempotency?: Idempotency | undefined;
+  },
+): Promise<SentEmail> {
+  const { named, id, idempotency } = call;
+  try {
+    const make = () => composeDraft(ctx, call);
+    return await accept.acceptBeside(ctx, make, { idempotency, isGrowing: false });
+  } catch (error) {
+    if (!(error instanceof Superseded)) throw error;
+    const { row } = await mustFindDraft(ctx, named, id);
+    if (row.email_id === null) throw changedMeanwhile();
+    return { id: row.email_id };
+  }
+}
+
+const changedMeanwhile = () =>
+  refuse('resource_locked', { say: 'The draft was changed while it was being sent; nothing was sent. Send it again.' });
+
+async function composeDraft(
+  ctx: Ctx<World>,
+  { named, id, body }: { named: string; id: string; body: BodyOf<'sendInboxDraft'> | undefined },
+): Promise<Composing> {
+  const { inbox, row, files } = await mustFindDraft(ctx, named, id);
+  if (row.email_id !== null) throw new Superseded();
+  const mail = await composed(ctx, inbox, { row, files, headers: body?.headers ?? null });
+  return {
+    ...mail,
+    async beside(tx, email) {
+      const data = await mail.beside(tx, email);
+      await mustStillBe(tx, inbox, { row, files });
+      const at = ctx.store.clock.now();
+      if (!(await markDraftSent(tx, row.id, { emailId: email.id, at }))) throw new Superseded();
+      await recordSent(ctx, tx, { row, files, email, at, data });
+    },
+  };
+}
+
+async function composed(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  { row, files, headers }: { row: DraftRow; files: DraftFileRow[]; headers: Record<string, string> | null },
+) {
+  const { thread_id: threadId, reply_to_email_id: emailId } = row;
+  const written: WrittenMail = {
+    ...{ to: row.to_list === null ? undefined : addressesIn(row.to_list), cc: addressesIn(row.cc_list) },
+    ...{ bcc: addressesIn(row.bcc_list), subject: row.subject, html: row.html, text: row.text, headers },
+    files: await filesOf(
+      ctx.store,
+      files.map((file) => ({
+        key: `${row.id}/${file.id}`,
+        ...{ filename: file.filename, contentType: file.content_type, contentId: null, size: file.size },
+      })),
+    ),
+  };
+  if (written.html === null && written.text === null) throw missing('html or text');
+  if (threadId === null || emailId === null) {
+    if (written.to === undefined) throw missing('to');
+    if (written.subject === null) throw missing('subject');
+    return composeNew(ctx, inbox, { ...written, to: written.to, subject: written.subject });
+  }
+  const { thread, original } = await mustFindOriginal(ctx, inbox, { threadId, emailId });
+  return composeAnswer(ctx, inbox, { thread, original, written, isToAll: false });
+}
+
+const missing = (field: string) =>
+  refuse('missing_required_field', { say: `The draft lacks ${field}; add it with PATCH before you send it.` });
+
+/** What was changed since it was read would be left out of what is sent. */
+async function mustStillBe(
+  tx: Executor,
+  inbox: InboxRow,
+  { row, files }: { row: DraftRow; files: readonly DraftFileRow[] },
+): Promise<void> {
+  const now = await lockDraft(tx, inbox.id, row.id);
+  if (!now) throw notFound('Draft');
+  const [was, is] = [row, now].map((one) => JSON.stringify(one));
+  const filesNow = await filesOfDrafts(tx, [row.id]);
+  const isSame = was === is && filesNow.map(({ id }) => id).join(' ') === files.map(({ id }) => id).join(' ');
+  if (!isSame) throw new Superseded();
+}
+
+async function recordSent(
+  { store, teamId }: Ctx<World>,
+  tx: Executor,
+  sent: { row: DraftRow; files: readonly DraftFileRow[]; email: EmailRow; at: number; data: InboxEmailData },
+): Promise<void> {
+  const { row, files, email, at } = sent;
+  const draft = draftForEvent({ ...row, email_id: email.id, updated_at: at }, files);
+  const data = { ...sent.data, draft_id: row.id, draft };
+  await recordEvents(tx, store.ids, [{ teamId, type: 'inbox.draft.sent', subjectId: email.id, at, data }]);
+}

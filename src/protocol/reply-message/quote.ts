@@ -1,0 +1,111 @@
+import { formatDate } from '../mime/index.ts';
+import { oneLine, shortLine } from '../mime-read/index.ts';
+import { textOfHtml } from '../read-message/index.ts';
+import { escapeHtml, plainHtml } from '../safe-html/index.ts';
+
+/** A message that is quoted or passed on, as it was read. */
+export interface QuotedMessage {
+  from: string;
+  to: readonly string[];
+  cc: readonly string[];
+  subject: string;
+  /** When it came. */
+  at: Date;
+  text: string | null;
+  html: string | null;
+}
+
+/** What somebody writes above it: at least one of the two. */
+export interface Written {
+  text: string | null;
+  html: string | null;
+}
+
+const QUOTE_CHARS_MAX = 256 * 1024;
+const NAME_BYTES_MAX = 300;
+const NAMES_MAX = 50;
+const CUT = '[…]';
+
+/** The answer, the signature of its inbox, who wrote what is answered, and that, quoted: in the forms in which the answer is. */
+export function quoteBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
+  const line = `On ${formatDate(quoted.at)}, ${shown(quoted.from)} wrote:`;
+  return below(written, signature, {
+    text: () => `${line}\n${quotedLines(textOf(quoted))}`,
+    html: () =>
+      `<p>${escapeHtml(line)}</p>\n<blockquote type="cite" style="${QUOTE_STYLE}">${htmlOf(quoted)}</blockquote>`,
+  });
+}
+
+/** New mail with the signature of the inbox below it. */
+export const signBelow = (written: Written, signature: string | null): Written =>
+  (signature?.trim() ?? '') === '' ? written : below(written, signature, { text: () => '', html: () => '' });
+
+/** The words above, and the message that is passed on, with who wrote it to whom. */
+export function forwardBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
+  const lines = [
+    '---------- Forwarded message ---------',
+    `From: ${shown(quoted.from)}`,
+    `Date: ${formatDate(quoted.at)}`,
+    `Subject: ${clean(quoted.subject)}`,
+    `To: ${listed(quoted.to)}`,
+    ...(quoted.cc.length === 0 ? [] : [`Cc: ${listed(quoted.cc)}`]),
+  ];
+  return below(written, signature, {
+    text: () => `${lines.join('\n')}\n\n${textOf(quoted)}`,
+    html: () => `<p>${lines.map(escapeHtml).join('<br>')}</p>\n<div>${htmlOf(quoted)}</div>`,
+  });
+}
+
+const QUOTE_STYLE = 'margin:0 0 0 .8ex;border-left:1px solid #ccc;padding-left:1ex';
+
+function below(written: Written, signature: string | null, quote: { text: () => string; html: () => string }): Written {
+  const sign = signature?.trim() ?? '';
+  const signText = sign === '' ? '' : `-- \n${sign}\n\n`;
+  const signHtml = sign === '' ? '' : `<p>-- <br>${lineBreaks(sign)}</p>\n`;
+  return {
+    text: written.text === null ? null : `${written.text.trimEnd()}\n\n${signText}${quote.text()}`.trimEnd(),
+    html: written.html === null ? null : atEndOf(written.html, `\n<div>${signHtml}${quote.html()}</div>\n`),
+  };
+}
+
+/** Before the end of the body, if the HTML is a whole document. */
+function atEndOf(html: string, addition: string): string {
+  const end = [...html.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? -1;
+  return end < 0 ? `${html}${addition}` : `${html.slice(0, end)}${addition}${html.slice(end)}`;
+}
+
+function textOf({ text, html }: QuotedMessage): string {
+  const whole = text ?? (html === null ? '' : textOfHtml(html.slice(0, QUOTE_CHARS_MAX)));
+  const lines = whole
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
+    .trimEnd();
+  if (lines.length <= QUOTE_CHARS_MAX) return lines;
+  return `${lines
+    .slice(0, lines.lastIndexOf('\n', QUOTE_CHARS_MAX) + 1 || QUOTE_CHARS_MAX)
+    .toWellFormed()
+    .trimEnd()}\n${CUT}`;
+}
+
+/** A line that is quoted already gets no blank, as RFC 3676 §4.5 has it. */
+const quotedLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => (line === '' || line.startsWith('>') ? `>${line}` : `> ${line}`))
+    .join('\n');
+
+function htmlOf(quoted: QuotedMessage): string {
+  if (quoted.html === null) return lineBreaks(textOf(quoted));
+  const isCut = quoted.html.length > QUOTE_CHARS_MAX;
+  return `${plainHtml(quoted.html, QUOTE_CHARS_MAX)}${isCut ? `<p>${CUT}</p>` : ''}`;
+}
+
+const lineBreaks = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>\n');
+
+const clean = (text: string): string => oneLine(text.replaceAll(/\p{Bidi_Control}+/gu, ''));
+const shown = (mailbox: string): string => shortLine(clean(mailbox), NAME_BYTES_MAX) || 'somebody';
+
+function listed(mailboxes: readonly string[]): string {
+  const more = mailboxes.length - NAMES_MAX;
+  return [...mailboxes.slice(0, NAMES_MAX).map(shown), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+}

@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import { composeMessage } from '../mime/index.ts';
+import {
+  forwardSubject,
+  messageIdsIn,
+  readSubject,
+  readThreadIndex,
+  replyFields,
+  replyRecipients,
+  replySubject,
+} from './index.ts';
+
+const NOW = Date.UTC(2026, 10, 20);
+const AT = { now: NOW, random: 7 };
+const words = (count: number): string =>
+  Array.from({ length: count }, (_, at) => `<id-number-${at}@somewhere.example>`).join(' ');
+const fieldsOf = (messageId: string | null, headers: Record<string, string> = {}) =>
+  Object.fromEntries(replyFields({ messageId, headers, subject: 'x' }, AT));
+
+describe('what ties an answer to what it answers', () => {
+  it('the first message has no References yet', () => {
+    expect(fieldsOf('<a@x.example>')).toEqual({ 'In-Reply-To': '<a@x.example>', References: '<a@x.example>' });
+  });
+
+  it('References grow by the message', () => {
+    const { References } = fieldsOf('a@x.example', {
+      references: '<r1@x.example>\r\n <r2@x.example>',
+      'in-reply-to': '<r2@x.example>',
+    });
+    expect(References).toBe('<r1@x.example> <r2@x.example> <a@x.example>');
+  });
+
+  it('In-Reply-To stands in for them where it names one message', () => {
+    expect(fieldsOf('<a@x>', { 'in-reply-to': '<r@x>' })['References']).toBe('<r@x> <a@x>');
+    expect(fieldsOf('<a@x>', { 'in-reply-to': '<r@x> <s@x>' })['References']).toBe('<a@x>');
+  });
+
+  it('a megabyte of References becomes one line: the first, and the last before the message', () => {
+    const { References = '' } = fieldsOf('<a@x.example>', { references: words(30_000) });
+    expect(References.length).toBeLessThanOrEqual(900);
+    const ids = References.split(' ');
+    expect([ids[0], ids.at(-2), ids.at(-1)]).toEqual([
+      '<id-number-0@somewhere.example>',
+      '<id-number-29999@somewhere.example>',
+      '<a@x.example>',
+    ]);
+  });
+
+  it('a message without a usable id is answered without', () => {
+    for (const id of [null, '', 'word', '<ä@x.example>', '<>', `<${'a'.repeat(800)}@x>`])
+      expect(fieldsOf(id)).toEqual({});
+  });
+
+  it('no line of a stranger gets into our head', () => {
+    const fields = fieldsOf('<a@x>\r\nBcc: <eve@evil.example>', {
+      references: '<r@x>\r\nX-Evil: 1\0 <s@x>',
+      'thread-index': 'AdxaAAAAABEiM0RVZneImaq7zN3u/w==',
+      'thread-topic': 'Printer\r\nBcc: eve@evil.example',
+    });
+    expect(fields['Thread-Topic']).toBe('Printer Bcc: eve@evil.example');
+    for (const value of Object.values(fields)) expect(value).not.toMatch(/[\r\n\0]/);
+    const from = { name: '', local: 's', domain: 'x.example', address: 's@x.example', needsSmtpUtf8: false };
+    const headers = Object.entries(fields);
+    const input = {
+      from,
+      to: [from],
+      subject: 'x',
+      date: new Date(NOW),
+      messageId: 'm@x.example',
+      text: '',
+      headers,
+      boundarySeed: '',
+    };
+    expect(composeMessage(input).headers.map(([name]) => name)).not.toContain('Bcc');
+  });
+
+  it('Outlook gets a child block behind what it wrote', () => {
+    const root = 'AdxaAAAAABEiM0RVZneImaq7zN3u/w==';
+    const index = fieldsOf('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '';
+    const [before, after] = [readThreadIndex(root), readThreadIndex(index)];
+    expect(after?.conversation).toBe(before?.conversation);
+    expect(after?.bytes.length).toBe((before?.bytes.length ?? 0) + 5);
+    // [MS-OXOMSG] 2.2.1.3: the time since the first message, in units of 2^18 ticks of 100 ns.
+    const begun = BigInt(before?.bytes.readUIntBE(0, 6) ?? 0) << 16n;
+    const ticks = BigInt(NOW) * 10_000n + 116_444_736_000_000_000n - begun;
+    expect(after?.bytes.readUInt32BE(22)).toBe(Number(ticks >> 18n));
+    expect(after?.bytes[26]).toBe(7);
+  });
+
+  it('a conversation of years is counted in larger units, and one of the future begins now', () => {
+    const blockOf = (root: string) =>
+      readThreadIndex(fieldsOf('<a@x>', { 'thread-index': root })['Thread-Index'] ?? '')?.bytes.readUInt32BE(22);
+    const rootAt = (hex: string) => Buffer.from(`${hex}00112233445566778899aabbccddeeff`, 'hex').toString('base64');
+    expect((blockOf(rootAt('01d5a0000000')) ?? 0) >>> 31).toBe(1);
+    expect(blockOf(rootAt('01ff00000000'))).toBe(0);
+  });
+});
+
+describe('subjects', () => {
+  it.each([
+    ['Printer', 'Re: Printer', 'Fwd: Printer'],
+    ['Re: Printer', 'Re: Printer', 'Fwd: Printer'],
+    ['AW: Re: SV: 回复：Printer', 'Re: Printer', 'Fwd: Printer'],
+    ['RE[12]: Printer', 'Re: Printer', 'Fwd: Printer'],
+    ['Automatic reply: Printer', 'Re: Printer', 'Fwd: Printer'],
+    ['Fwd: Printer', 'Re: Fwd: Printer', 'Fwd: Printer'],
+    ['WG: AW: Printer', 'Re: WG: AW: Printer', 'Fwd: Printer'],
+    ['[List] Re: Printer', 'Re: [List] Re: Printer', 'Fwd: [List] Re: Printer'],
+    ['Regarding: Printer', 'Re: Regarding: Printer', 'Fwd: Regarding: Printer'],
+    ['', 'Re:', 'Fwd:'],
+    ['Printer\r\nBcc: eve@evil.example', 'Re: Printer Bcc: eve@evil.example', 'Fwd: Printer Bcc: eve@evil.example'],
+  ])('%j', (subject, reply, forward) => {
+    expect(replySubject(subject)).toBe(reply);
+    expect(forwardSubject(subject)).toBe(forward);
+    expect(readSubject(reply).base).toBe(readSubject(subject).base);
+  });
+
+  it('a subject of a megabyte is cut between characters', () => {
+    const subject = replySubject('Re: '.repeat(100_000) + '😀'.repeat(100_000));
+    expect(Buffer.byteLength(subject)).toBeLessThanOrEqual(800);
+    expect(subject.isWellFormed()).toBe(true);
+  });
+});
+
+describe('recipients', () => {
+  const own = new Set(['support@shop.example']);
+  const ann = 'Ann <ann@home.example>';
+  const answered = {
+    from: ann,
+    replyTo: [],
+    to: ['support@shop.example', 'bob@home.example'],
+    cc: ['cat@home.example', 'Support <SUPPORT@Shop.example>'],
+  };
+  const token = `support+r${'0'.repeat(42)}@shop.example`;
+
+  it.each([
+    ['who wrote', {}, false, [ann], []],
+    ['all', {}, true, [ann], ['bob@home.example', 'cat@home.example']],
+    [
+      'Reply-To',
+      { replyTo: ['desk@home.example'] },
+      true,
+      ['desk@home.example'],
+      ['bob@home.example', 'cat@home.example'],
+    ],
+    [
+      'two of Reply-To',
+      { replyTo: ['a@x.example', 'b@x.example', 'a@x.example'] },
+      false,
+      ['a@x.example', 'b@x.example'],
+      [],
+    ],
+    ['From, where Reply-To is ourselves', { replyTo: ['Support@shop.example'] }, false, [ann], []],
+    ['From, where Reply-To is a reply address of ours', { replyTo: [token] }, false, [ann], []],
+    ['From, where Reply-To is no address', { replyTo: ['nobody', '<>'] }, false, [ann], []],
+    ['those it went to, where we wrote it', { from: 'support@shop.example', to: [ann] }, false, [ann], []],
+    [
+      'nobody twice',
+      { to: ['ANN@home.example', 'bob@home.example', 'Bob <bob@home.example>'] },
+      true,
+      [ann],
+      ['bob@home.example', 'cat@home.example'],
+    ],
+    ['nobody, where there is nobody else', { from: 'support@shop.example', to: [token], cc: [] }, true, [], []],
+    [
+      'the address, where its name is another',
+      { from: '"ceo@bank.example" <eve@evil.example>' },
+      false,
+      ['eve@evil.example'],
+      [],
+    ],
+    [
+      'the name without marks of direction',
+      { from: '"Ann \u202eevil" <ann@home.example>' },
+      false,
+      ['Ann evil <ann@home.example>'],
+      [],
+    ],
+  ] as const)('%s', (_name, change, all, to, cc) => {
+    expect(replyRecipients({ ...answered, ...change }, { own, all })).toEqual({ to, cc });
+  });
+});
+
+it('ids of a field that is no list of them', () => {
+  const taken = { first: 5, last: 5 };
+  expect(messageIdsIn('word', taken)).toEqual([]);
+  expect(messageIdsIn('', taken)).toEqual([]);
+  expect(messageIdsIn('<>', taken)).toEqual([]);
+  expect(messageIdsIn('<@>', taken)).toEqual([]);
+  expect(messageIdsIn('"<q@x>" (<c@x>) <a@x>', taken)).toEqual(['a@x']);
+  expect(messageIdsIn('<a@x><a@x> <b@x', taken)).toEqual(['a@x']);
+  expect(messageIdsIn('(', taken)).toEqual([]);
+});
+
+it.each(['<', '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(
+  'a field of a megabyte of %j costs little',
+  (piece) => {
+    const began = performance.now();
+    messageIdsIn(piece.repeat(1_000_000 / piece.length), { first: 5, last: 30 });
+    readSubject(piece.repeat(1_000_000 / piece.length));
+    expect(performance.now() - began).toBeLessThan(1000);
+  },
+);

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { inboxOf } from '../../rig/inboxes.ts';
+import { receivingDomainOf } from '../../rig/mx.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let domain: { id: string; name: string };
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team();
+  domain = await receivingDomainOf(scene, team);
+});
+afterAll(() => scene.close());
+
+const call = (method: string, path: string, body?: unknown, key = team.key) =>
+  scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
+const at = (local: string): string => `${local}@${domain.name}`;
+const create = (body: object, key = team.key) => call('POST', '/inboxes', body, key);
+
+it('an inbox is created, read by id and by address, listed, changed and deleted', async () => {
+  const created = await create({ email_address: at('Support'), from_name: 'Ada from Support' });
+  const { id } = created.body;
+  expect([created.status, created.body]).toEqual([201, { object: 'inbox', id }]);
+  const now = new Date(scene.clock.now()).toISOString();
+  const item = {
+    ...{ id, name: at('Support'), email_address: at('Support'), from_name: 'Ada from Support' },
+    ...{ unread: 0, last_received: null, created_at: now, updated_at: now },
+  };
+  const whole = {
+    ...{ object: 'inbox', ...item, domain_id: domain.id, receiving_address: null },
+    ...{ channel: 'open', signature: null, thread_by_subject: false, drafts: 0 },
+  };
+  expect((await call('GET', `/inboxes/${id}`)).body).toEqual(whole);
+  expect((await call('GET', `/inboxes/${encodeURIComponent(at('SUPPORT'))}`)).body).toEqual(whole);
+  expect((await call('GET', '/inboxes')).body).toEqual({ object: 'list', has_more: false, data: [item] });
+  scene.clock.advance(1000);
+  const change = { name: 'Support', from_name: null, signature: 'Ada\nExample', thread_by_subject: true };
+  expect((await call('PATCH', `/inboxes/${at('support')}`, change)).body).toEqual({ object: 'inbox', id });
+  const later = new Date(scene.clock.now()).toISOString();
+  expect((await call('GET', `/inboxes/${id}`)).body).toEqual({ ...whole, ...change, updated_at: later });
+  expect((await call('DELETE', `/inboxes/${id}`)).body).toEqual({ object: 'inbox', id, deleted: true });
+  expect((await call('GET', `/inboxes/${id}`)).status).toBe(404);
+  expect((await call('DELETE', `/inboxes/${id}`)).status).toBe(404);
+  expect((await create({ email_address: at('support') })).status).toBe(201);
+});
+
+it('an address is one inbox, however it is written and however many ask at once', async () => {
+  const made = await Promise.all(['once', 'Once', 'ONCE'].map((local) => create({ email_address: at(local) })));
+  expect(made.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+  const refused = made.find(({ status }) => status === 409);
+  expect(refused?.body).toMatchObject({
+    name: 'resource_locked',
+    message: expect.stringContaining('an inbox already'),
+  });
+});
+
+it.each([
+  ['no address', 400, 'email_address'],
+  ['Ada <ada@ours>', 400, 'email_address'],
+  ['*@', 400, 'email_address'],
+  ['a@elsewhere.example', 422, 'no domain of this team'],
+  ['x', 400, 'email_address must be an address of 3 to 320 characters'],
+])('%j is refused with %i', async (email, status, says) => {
+  const answer = await create({ email_address: email.replace(/@ours(>?)$/, `@${domain.name}$1`) });
+  expect([answer.status, JSON.stringify(answer.body)]).toEqual([status, expect.stringContaining(says)]);
+});
+
+it('a domain has to send, and to receive unless the mail is forwarded', async () => {
+  const own = await scene.team();
+  const sending = await own.domain();
+  const address = `help@${sending.name}`;
+  expect((await create({ email_address: address }, own.key)).body).toMatchObject({
+    name: 'invalid_parameter',
+    message: expect.stringContaining('does not receive mail'),
+  });
+  expect((await create({ email_address: address, forwarding: true }, own.key)).body.message).toContain(
+    'forwarding needs a domain of this team that receives mail',
+  );
+  const receiving = await receivingDomainOf(scene, own);
+  const { id } = (await create({ email_address: address, forwarding: true }, own.key)).body;
+  const { receiving_address: to } = (await call('GET', `/inboxes/${id}`, undefined, own.key)).body;
+  expect(to).toMatch(new RegExp(`^inbox-[0-9a-f]{16}@${receiving.name}$`));
+  const all = await create({ email_address: `*@${sending.name}`, forwarding: true }, own.key);
+  expect([all.status, all.body.message]).toEqual([422, expect.stringContaining('needs an address')]);
+});
+
+it('fields that are fixed are refused by name, and an empty change is none', async () => {
+  const { id } = (await create({ email_address: at('fixed') })).body;
+  expect(await call('PATCH', `/inboxes/${id}`, { email_address: at('other') })).toMatchObject({
+    status: 422,
+    body: { name: 'invalid_parameter', message: expect.stringContaining('email_address is fixed') },
+  });
+  expect((await call('PATCH', `/inboxes/${id}`, {})).status).toBe(400);
+});
+
+it('channels: open ones for everybody, restricted ones for a key of their domain, personal ones for nobody', async () => {
+  const own = await scene.team();
+  const [one, two] = [await receivingDomainOf(scene, own), await receivingDomainOf(scene, own)];
+  const pinned = (
+    await call('POST', '/api-keys', { name: 'p', permission: 'sending_access', domain_id: one.id }, own.key)
+  ).body.token;
+  const channels = async (key = own.key) => (await call('GET', '/inbox/channels', undefined, key)).body;
+  const empty = await call('GET', '/inbox/channels', undefined, own.key);
+  expect([empty.status, empty.body.name]).toEqual([403, 'inbox_not_set_up']);
+  await create({ email_address: `me@${one.name}`, channel: 'personal' }, own.key);
+  expect((await channels()).name).toBe('inbox_not_set_up');
+  const restricted = (await create({ email_address: `vip@${one.name}`, channel: 'restricted' }, own.key)).body.id;
+  expect(await channels()).toEqual({ object: 'list', data: [] });
+  const open = (await create({ email_address: `a@${two.name}`, name: 'All' }, own.key)).body.id;
+  const channel = { object: 'inbox_channel', id: open, address: `a@${two.name}`, name: 'All', restricted: false };
+  expect(await channels()).toEqual({ object: 'list', data: [channel] });
+  const vip = { object: 'inbox_channel', id: restricted, restricted: true };
+  expect((await channels(pinned)).data).toMatchObject([vip]);
+  // It shows channels to a key that sends, and nothing else of an inbox.
+  expect((await call('GET', '/inboxes', undefined, pinned)).status).toBe(401);
+});
+
+it('labels have a name each, and go from threads with themselves', async () => {
+  const { id } = (await create({ email_address: at('labels') })).body;
+  const path = `/inboxes/${id}/labels`;
+  const made = await call('POST', path, { name: 'Urgent', color: '#E93D82' });
+  const { id: urgent } = made.body;
+  expect([made.status, made.body]).toEqual([201, { object: 'inbox_label', id: urgent }]);
+  const { id: billing } = (await call('POST', path, { name: 'Billing' })).body;
+  const created_at = new Date(scene.clock.now()).toISOString();
+  expect((await call('GET', path)).body).toEqual({
+    object: 'list',
+    data: [
+      { id: billing, name: 'Billing', color: '#8B8D98', created_at },
+      { id: urgent, name: 'Urgent', color: '#E93D82', created_at },
+    ],
+  });
+  const taken = await call('POST', path, { name: 'URGENT' });
+  expect([taken.status, taken.body.message]).toEqual([422, expect.stringContaining('already')]);
+  expect((await call('PATCH', `${path}/${billing}`, { name: 'urgent' })).status).toBe(422);
+  expect((await call('PATCH', `${path}/${billing}`, { name: 'Money' })).body).toEqual({
+    object: 'inbox_label',
+    id: billing,
+  });
+  const gone = { object: 'inbox_label', id: billing, deleted: true };
+  expect((await call('DELETE', `${path}/${billing}`)).body).toEqual(gone);
+  expect((await call('DELETE', `${path}/${billing}`)).status).toBe(404);
+  expect((await call('POST', path, { name: 'Money', color: 'red' })).status).toBe(400);
+});
+
+it('the settings of an assistant are kept', async () => {
+  const { id } = (await create({ email_address: at('agent') })).body;
+  const path = `/inboxes/${id}/agent`;
+  expect((await call('GET', path)).body).toEqual({
+    object: 'inbox_agent',
+    instructions: null,
+    tone: null,
+    actions: [],
+  });
+  const change = { instructions: 'Be kind.', tone: 'concise_casual', actions: ['draft_reply', 'archive'] };
+  expect((await call('PATCH', path, change)).body).toEqual({ object: 'inbox_agent', id });
+  expect((await call('GET', path)).body).toEqual({ object: 'inbox_agent', ...change });
+  await call('PATCH', path, { tone: null });
+  expect((await call('GET', path)).body).toEqual({ object: 'inbox_agent', ...change, tone: null });
+  expect((await call('PATCH', path, { tone: 'rude' })).status).toBe(400);
+});
+
+it('another team sees nothing of it, and a deleted domain takes its inboxes along', async () => {
+  const own = await scene.team();
+  const inbox = await inboxOf(scene, own);
+  for (const path of ['', '/labels', '/agent', '/threads']) {
+    expect((await call('GET', `/inboxes/${inbox.id}${path}`)).status).toBe(404);
+    expect((await call('GET', `/inboxes/${inbox.address}${path}`)).status).toBe(404);
+  }
+  expect((await call('DELETE', `/domains/${inbox.domain.id}`, undefined, own.key)).status).toBe(200);
+  expect((await call('GET', `/inboxes/${inbox.id}`, undefined, own.key)).status).toBe(404);
+});

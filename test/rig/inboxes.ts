@@ -1,0 +1,92 @@
+import { receivingDomainOf } from './mx.ts';
+import { receiveMail } from './received-mail.ts';
+import type { Scene, Team } from './scene.ts';
+
+export interface Inbox {
+  id: string;
+  address: string;
+  domain: { id: string; name: string };
+  /** A call below `/inboxes/{inbox}`. */
+  call(method: string, path: string, body?: unknown): ReturnType<Scene['api']>;
+  /** A message for it; answers its id. */
+  receive(letter?: Letter): Promise<string>;
+  /** The threads that a list answers, without a page. */
+  threads(query?: string): Promise<ThreadItem[]>;
+}
+
+export interface Letter {
+  from?: string;
+  to?: string;
+  cc?: string;
+  subject?: string;
+  id?: string;
+  text?: string;
+  headers?: readonly string[];
+  for?: readonly string[];
+  mailFrom?: string;
+}
+
+export interface ThreadItem {
+  id: string;
+  subject: string | null;
+  email_count: number;
+  folder: string;
+  read: boolean;
+  matched_email_id?: string;
+}
+
+let letters = 0;
+
+/** A message as a mail program writes it. */
+export function letterOf(address: string, letter: Letter = {}): string {
+  const { from = 'Ada Lovelace <ada@example.org>', to = address, cc, subject = 'A question', headers = [] } = letter;
+  return [
+    `From: ${from}`,
+    `To: ${to}`,
+    ...(cc === undefined ? [] : [`Cc: ${cc}`]),
+    `Subject: ${subject}`,
+    `Message-ID: <${letter.id ?? `letter-${++letters}@example.org`}>`,
+    ...headers,
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    letter.text ?? 'Does it work?',
+    '',
+  ].join('\r\n');
+}
+
+/** An inbox of the team on a domain that receives. */
+export async function inboxOf(
+  scene: Scene,
+  team: Team,
+  {
+    local = 'support',
+    domain: given,
+    ...more
+  }: { local?: string; domain?: Inbox['domain']; [field: string]: unknown } = {},
+): Promise<Inbox> {
+  const domain = given ?? (await receivingDomainOf(scene, team));
+  const address = `${local}@${domain.name}`;
+  const created = await scene.api('POST', '/inboxes', { key: team.key, body: { email_address: address, ...more } });
+  if (created.status !== 201) throw new Error(`the inbox was refused: ${JSON.stringify(created.body)}`);
+  const { id } = created.body as { id: string };
+  const call = (method: string, path: string, body?: unknown) =>
+    scene.api(method, `/inboxes/${id}${path}`, { key: team.key, ...(body === undefined ? {} : { body }) });
+  return {
+    ...{ id, address, domain, call },
+    receive: async (letter = {}) => {
+      scene.clock.advance(1);
+      const to = letter.for ?? [address];
+      return receiveMail(scene, team, {
+        ...{ raw: letterOf(address, letter), to },
+        mailFrom: letter.mailFrom ?? 'someone@example.org',
+      });
+    },
+    threads: async (query = '') => (await call('GET', `/threads${query}`)).body.data as ThreadItem[],
+  };
+}
+
+export async function runJob(scene: Scene, name: string): Promise<void> {
+  const job = scene.app.jobs.find((one) => one.name === name);
+  if (!job) throw new Error(`there is no job called ${name}`);
+  await job.run();
+}
