@@ -116,6 +116,7 @@ export const inboxDrafts = {
       summary: 'send a draft, once',
       example: `inbox send ${named}`,
       path: ofDraft,
+      isOnce: true,
       flags: { headers: HEADERS },
       done: 'Sent',
       hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
