@@ -18,7 +18,7 @@ import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
-import { addInboxCommands } from './commands/inbox/index.ts';
+import { addInboxCommands } from './commands/inbox-threads/index.ts';
 import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';

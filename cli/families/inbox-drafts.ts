@@ -1,5 +1,6 @@
 import {
   actionOf,
+  asked,
   currentIn,
   detailOf,
   listOf,
@@ -24,6 +25,18 @@ const fields: readonly Field<Row>[] = [
   { name: 'updated_at', label: 'Changed', kind: 'time' },
 ];
 
+const more: readonly Field<Row>[] = [
+  { name: 'cc', label: 'Cc' },
+  { name: 'bcc', label: 'Bcc' },
+  { name: 'thread_id', label: 'Thread', kind: 'id' },
+  { name: 'reply_to_email_id', label: 'Answers', kind: 'id' },
+  {
+    name: 'attachments',
+    label: 'Attachments',
+    value: ({ attachments }) => attachments.map(({ filename }) => filename),
+  },
+];
+
 const content = {
   to: { value: '<address>', says: 'who gets it', isRepeatable: true, isClearable: true },
   subject: { value: '<text>', says: 'the subject', isClearable: true },
@@ -43,7 +56,7 @@ export const inboxDrafts = {
     summary: 'list the drafts of an inbox, newest first',
     example: `inbox drafts ${ADDRESS}`,
     path: { inbox: INBOX },
-    columns: [...fields, { name: 'snippet', label: 'Begins', shown: 'wide' }],
+    columns: [...fields, { name: 'snippet', label: 'Begins', shown: 'wide' }, ...asked(...more)],
     empty: 'There are no drafts.',
   }),
   get: detailOf('getInboxDraft', {
@@ -53,16 +66,9 @@ export const inboxDrafts = {
     path: ofDraft,
     fields: [
       ...fields,
-      { name: 'cc', label: 'Cc' },
-      { name: 'bcc', label: 'Bcc' },
-      { name: 'thread_id', label: 'Thread', kind: 'id' },
-      { name: 'reply_to_email_id', label: 'Answers', kind: 'id' },
+      ...more,
       { name: 'email_id', label: 'Sent as', kind: 'id' },
-      {
-        name: 'attachments',
-        label: 'Attachments',
-        value: ({ attachments }) => attachments.map(({ filename }) => filename),
-      },
+      { name: 'created_at', label: 'Created', kind: 'time' },
       { name: 'text', label: 'Text', kind: 'body' },
       { name: 'html', label: 'HTML', kind: 'body' },
     ],

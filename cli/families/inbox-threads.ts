@@ -11,21 +11,16 @@ import {
   type Field,
   type Flag,
   type ItemOf,
-  type Key,
 } from './family.ts';
 import {
   ADDRESS,
-  EMAIL_ID,
   FOLDERS,
-  HEADERS,
   INBOX,
   LABEL,
   LABEL_ID,
   labelsInWords,
-  MORE_OF_MAIL,
   stateOfThread,
   tellLabels,
-  TEXT,
   THREAD,
   THREAD_ID,
   toneOfThread,
@@ -50,7 +45,14 @@ const columns: readonly Field<Row>[] = [
     { name: 'snoozed_until', label: 'Snoozed until', kind: 'time' },
     { name: 'snippet', label: 'Begins' },
   ),
-  ...asked<Row>({ name: 'to', label: 'To' }, { name: 'cc', label: 'Cc' }, { name: 'bcc', label: 'Bcc' }),
+  ...asked<Row>(
+    { name: 'to', label: 'To' },
+    { name: 'cc', label: 'Cc' },
+    { name: 'bcc', label: 'Bcc' },
+    { name: 'read', label: 'Read' },
+    { name: 'has_attachment', label: 'Files' },
+    { name: 'has_draft', label: 'Draft' },
+  ),
 ];
 
 const filters = {
@@ -103,6 +105,7 @@ export const inboxThreads = {
       { name: 'assignee', label: 'Assignee', kind: 'name' },
       { name: 'snoozed_until', label: 'Snoozed until', kind: 'time' },
       { name: 'notes', label: 'Notes', kind: 'body' },
+      ...asked<AnswerOf<'getInboxThread'>>({ name: 'read', label: 'Read' }),
     ],
   }),
   actions: [
@@ -240,7 +243,7 @@ export const inboxThreads = {
     }),
     actionOf('removeInboxThreadLabel', {
       verb: 'unlabel',
-      key: 'o',
+      key: 'B',
       summary: 'take a label off a thread',
       example: `inbox unlabel ${named} ${LABEL_ID}`,
       path: { ...ofThread, label_id: LABEL },
@@ -287,103 +290,4 @@ export const inboxSearch = {
     ],
     empty: 'Nothing is found.',
   }),
-} satisfies Family;
-
-/** At the command line it need not be named. */
-const EMAIL: Key = { word: 'email', says: 'the id of the email (default: the newest one received)', isOptional: true };
-const ofEmail = { ...ofThread, inbox_email_id: EMAIL } as const;
-
-type Email = ItemOf<'listInboxThreadEmails'> | AnswerOf<'getInboxThreadEmail'>;
-
-const emailFields: readonly Field<Email>[] = [
-  { name: 'id', label: 'Id', kind: 'id' },
-  { name: 'direction', label: 'Way', value: ({ direction }) => (direction === 'inbound' ? 'received' : 'sent') },
-  { name: 'from', label: 'From', kind: 'name' },
-  { name: 'subject', label: 'Subject' },
-  { name: 'received_at', label: 'At', kind: 'time' },
-];
-
-export const inboxEmails = {
-  command: 'inbox',
-  summary: 'the emails of a thread',
-  noun: 'an email',
-  list: listOf('listInboxThreadEmails', {
-    verb: 'emails',
-    summary: 'list the emails of a thread, newest first',
-    example: `inbox emails ${named}`,
-    path: ofThread,
-    columns: [
-      ...emailFields,
-      ...wide<ItemOf<'listInboxThreadEmails'>>({ name: 'last_event', label: 'State', kind: 'state' }),
-    ],
-    empty: 'There are no emails in it.',
-  }),
-  get: detailOf('getInboxThreadEmail', {
-    verb: 'email',
-    summary: 'show one email of a thread',
-    example: `inbox email ${named} ${EMAIL_ID}`,
-    path: { ...ofThread, inbox_email_id: { word: 'email', says: 'the id of the email' } },
-    fields: [
-      ...emailFields,
-      { name: 'to', label: 'To' },
-      { name: 'cc', label: 'Cc' },
-      { name: 'bcc', label: 'Bcc' },
-      { name: 'reply_to', label: 'Reply to' },
-      { name: 'last_event', label: 'State', kind: 'state' },
-      {
-        name: 'verdict',
-        label: 'Sender',
-        kind: 'state',
-        tone: ({ verdict }) => (verdict === 'suspicious' ? 'bad' : 'plain'),
-      },
-      { name: 'message_id', label: 'Message-ID', kind: 'long' },
-      {
-        name: 'attachments',
-        label: 'Attachments',
-        value: ({ attachments }: AnswerOf<'getInboxThreadEmail'>) => attachments.map((one) => one.filename ?? one.id),
-      },
-      { name: 'text', label: 'Text', kind: 'body' },
-      { name: 'html', label: 'HTML', kind: 'body' },
-    ],
-  }),
-  actions: [
-    actionOf('replyToInboxEmail', {
-      verb: 'reply',
-      key: 'a',
-      summary: 'answer an email from the inbox',
-      description:
-        'Answers the newest email received in the thread, or the one that is named. Without a text $EDITOR is opened; what stands above the line with the scissors is sent, and an empty text sends nothing. The service quotes the email by itself. The same answer to the same email is sent once.',
-      example: `inbox reply ${named} --text 'We have refunded it today.'`,
-      path: ofEmail,
-      isOnce: true,
-      flags: {
-        text: { ...TEXT, orElse: ['html'] },
-        reply_all: { says: 'to its other recipients too', isBoolean: true },
-        subject: { value: '<text>', says: 'another subject', isMore: true },
-        ...MORE_OF_MAIL,
-        headers: HEADERS,
-      },
-      done: 'Answered',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
-    }),
-    actionOf('forwardInboxEmail', {
-      verb: 'forward',
-      key: 'f',
-      summary: 'forward an email with its attachments',
-      description:
-        'Forwards the newest email received in the thread, or the one that is named, with its attachments. With --edit $EDITOR is opened for the text above it; an empty text sends nothing then.',
-      example: `inbox forward ${named} --to accounts@example.com --text 'Please refund it.'`,
-      path: ofEmail,
-      isOnce: true,
-      flags: {
-        to: { value: '<address>', says: 'who gets it', isRepeatable: true, isRequired: true },
-        text: TEXT,
-        subject: { value: '<text>', says: 'another subject', isMore: true },
-        ...MORE_OF_MAIL,
-        headers: HEADERS,
-      },
-      done: 'Forwarded',
-      hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),
-    }),
-  ],
 } satisfies Family;

@@ -27,6 +27,20 @@ const TYPES: Record<WebhookEventType, true> = {
   'automation.run.started': true,
   'automation.run.completed': true,
   'automation.run.failed': true,
+  'inbox.created': true,
+  'inbox.updated': true,
+  'inbox.deleted': true,
+  'inbox.thread.created': true,
+  'inbox.thread.folder.updated': true,
+  'inbox.thread.assigned': true,
+  'inbox.thread.unassigned': true,
+  'inbox.thread.labels.updated': true,
+  'inbox.email.received': true,
+  'inbox.email.sent': true,
+  'inbox.draft.created': true,
+  'inbox.draft.updated': true,
+  'inbox.draft.sent': true,
+  'inbox.draft.deleted': true,
 };
 
 /** `Event types:` and a line for each kind of thing that happens. */

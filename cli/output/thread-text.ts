@@ -31,8 +31,8 @@ export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
 
 /** What is known of who says that they wrote it. */
 function trustOf(verdict: ThreadEmail['verdict']): string {
-  if (verdict === 'suspicious') return 'the sender is probably forged';
-  return verdict === 'unauthenticated' ? 'the sender is not proven' : '';
+  if (verdict === 'suspicious') return 'probably forged';
+  return verdict === 'unauthenticated' ? 'not proven' : '';
 }
 
 /** An answer and the mail it answers, as they are seen in mail programs. */

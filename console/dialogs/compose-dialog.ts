@@ -13,6 +13,8 @@ interface Compose {
   leave: (text: string) => void;
 }
 
+const SHARE = 0.6;
+
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const graphemes = (text: string): string[] => [...segments.segment(text)].map(({ segment }) => segment);
 
@@ -52,7 +54,8 @@ export class ComposeDialog implements Dialog {
   draw(width: number, height: number): string[] {
     const head = this.#input.head.flatMap((line) => wrap(faint(clean(line)), width));
     const below = this.#isBusy ? ['Sending …'] : this.#fault === '' ? [] : wrap(this.#fault, width);
-    const space = Math.max(3, height - head.length - below.length - 1);
+    // What is answered stays in sight above it.
+    const space = Math.max(3, Math.floor(height * SHARE) - head.length - below.length - 1);
     const { drawn, at } = this.#drawn(width);
     const top = Math.max(0, Math.min(at - space + 1, drawn.length - space));
     const seen = drawn.slice(top, top + space);

@@ -17,6 +17,8 @@ import { ThreadList } from './thread-list.ts';
 type Change = BodyOf<'updateInboxThread'>;
 
 const EMAILS = 100;
+/** Longer lines are hard to read. */
+const READABLE = 100;
 
 /** An inbox to answer mail in: its threads on the left, what is written in the one in hand on the right. */
 export class InboxScreen implements Screen {
@@ -130,7 +132,9 @@ export class InboxScreen implements Screen {
     this.#page = rows;
     const opened = this.#opened;
     if (!opened) return [faint('Loading …')];
-    const drawn = drawThread(this.#host.terminal, opened, { width, isQuoteShown: this.#isQuoteShown });
+    const drawn = drawThread(this.#host.terminal, opened, {
+      ...{ width: Math.min(width, READABLE), isQuoteShown: this.#isQuoteShown },
+    });
     this.#length = drawn.lines.length;
     // A short thread is seen from its beginning, a long one from its newest email on.
     const begin = drawn.lines.length <= rows ? 0 : drawn.newestAt;
@@ -409,6 +413,7 @@ export class InboxScreen implements Screen {
 
   get filter(): ScreenFilter {
     return {
+      label: 'search',
       names: this.#list.names,
       text: this.#list.filterText,
       apply: (text) => {

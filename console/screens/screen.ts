@@ -75,6 +75,8 @@ export interface Screen {
 }
 
 export interface ScreenFilter {
+  /** What it does, where it does more than to filter. */
+  label?: string;
   /** What may stand before a `=`, with what may stand behind it, where that is known. */
   names: Readonly<Record<string, readonly string[]>>;
   text: string;

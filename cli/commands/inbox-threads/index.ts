@@ -5,9 +5,8 @@ import { declareFamily } from '../declare-family.ts';
 
 export function addInboxCommands(program: Command): void {
   declareFamily(program, inboxes);
-  const labelled = { run: async (...call: Parameters<LabelRun>) => (await import('./labels.ts')).runLabels(...call) };
   declareFamily(program, inboxThreads, {
-    actions: { label: labelled, 'set-labels': labelled, unlabel: labelled },
+    actions: { unlabel: { run: async (...call) => (await import('./unlabel.ts')).unlabel(...call) } },
     add: declareRead,
   });
   declareFamily(program, inboxSearch);
@@ -25,8 +24,6 @@ export function addInboxCommands(program: Command): void {
   });
   declareFamily(program, inboxChannels);
 }
-
-type LabelRun = (typeof import('./labels.ts'))['runLabels'];
 
 function declareRead(parent: Command): void {
   declareCommand(parent, 'read', {

@@ -28,8 +28,8 @@ export async function readThread(
   const { client, terminal, isJson } = session;
   const path = { inbox, thread_id: thread };
   const head = await client.call('getInboxThread', { path });
-  const emails = await Array.fromAsync(emailsOf(client, path));
-  emails.reverse();
+  const emails: ThreadEmail[] = [];
+  for await (const email of emailsOf(client, path)) emails.unshift(email);
   if (isJson) for (const email of emails) terminal.printJson(email);
   else {
     const { subject, labels, assignee, notes } = head;
