@@ -85,6 +85,8 @@ const onBoth = [
   'test/api/findings/*.test.ts',
   'test/api/images/images.test.ts',
   'test/api/inbound-rules/inbound-rules.test.ts',
+  'test/api/inboxes/inboxes.test.ts',
+  'test/api/inbox-threads/*.test.ts',
   'test/api/inbox-drafts/*.test.ts',
   'test/api/invitations/invitations.test.ts',
   'test/api/members/members.test.ts',

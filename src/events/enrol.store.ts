@@ -182,7 +182,7 @@ async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): 
   const addressed = started.map((one) => {
     const { data, subjectId } = one.event;
     const mail = mails.get(subjectId);
-    const named = data !== undefined && 'to' in data ? data.to : undefined;
+    const named = data !== undefined && 'to' in data && typeof data.to !== 'string' ? data.to : undefined;
     const keys = named && named.length > 0 ? named.map(normalizeAddress) : (mail?.soleRecipient ?? []);
     return { ...one, keys, depth: mail?.depth };
   });

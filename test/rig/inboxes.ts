@@ -1,3 +1,5 @@
+import { insertThread, type StoredFolder } from '../../src/resources/inbox-rows/index.ts';
+import type { ApiAnswer } from './api.ts';
 import { receivingDomainOf } from './mx.ts';
 import { receiveMail } from './received-mail.ts';
 import type { Scene, Team } from './scene.ts';
@@ -7,7 +9,7 @@ export interface Inbox {
   address: string;
   domain: { id: string; name: string };
   /** A call below `/inboxes/{inbox}`. */
-  call(method: string, path: string, body?: unknown): ReturnType<Scene['api']>;
+  call(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
   /** A message for it; answers its id. */
   receive(letter?: Letter): Promise<string>;
   /** The threads that a list answers, without a page. */
@@ -83,6 +85,45 @@ export async function inboxOf(
     },
     threads: async (query = '') => (await call('GET', `/threads${query}`)).body.data as ThreadItem[],
   };
+}
+
+/** Threads of one email each as receiving writes them, many at once; answers their ids, oldest first. */
+export async function plantThreads(
+  scene: Scene,
+  { id: inboxId }: { id: string },
+  team: { id: string },
+  mails: readonly { subject: string; from: string; folder?: StoredFolder }[],
+): Promise<string[]> {
+  const { db, ids } = scene.app.world;
+  const planted: string[] = [];
+  for (const { subject, from, folder = 'inbox' } of mails) {
+    scene.clock.advance(1);
+    const [id, emailId] = [ids.uuid(), ids.uuid()];
+    const mail = {
+      ...{
+        inboxId,
+        teamId: team.id,
+        emailId,
+        direction: 'inbound' as const,
+        at: scene.clock.now(),
+        from,
+        to: [],
+        cc: [],
+      },
+      ...{
+        bcc: [],
+        subject,
+        text: 'Planted',
+        hasAttachment: false,
+        keys: [],
+        participants: [from],
+        subjectKey: subject,
+      },
+    };
+    await db.txUnsynced((tx) => insertThread(tx, { id, folder }, mail));
+    planted.push(id);
+  }
+  return planted;
 }
 
 export async function runJob(scene: Scene, name: string): Promise<void> {

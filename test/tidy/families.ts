@@ -40,6 +40,8 @@ export const trees: Tree[] = [
       'sso-rows': 'what is known of single sign-on: sessions, members and teams ask it, and know none of its rules',
       'session-rows':
         'who is signed in, and in which team: sessions begin and end there, and so does what members lose',
+      'inbox-rows':
+        'inboxes, threads and drafts as rows: receiving, sending and removals write them, and know none of their rules',
       threads:
         'which conversation of an inbox a message belongs to: rules without rows, for what receives and what sends',
       operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',

@@ -3,7 +3,7 @@ import { firstIdAt } from '../../platform/ids/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress, parseMailbox, splitAddress } from '../../protocol/address/index.ts';
-import { headersOfAutomaticAnswer, machineSigns } from '../../protocol/automatic-mail/index.ts';
+import { headersOfAutomaticAnswer, machineSigns, type MachineSign } from '../../protocol/automatic-mail/index.ts';
 import { withoutReplyToken } from '../../protocol/reply-message/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import {
@@ -65,9 +65,7 @@ async function mustMakeNoLoop(
     mail: { proof: senderProofOf(original.authentication), ownAddresses: sender.own },
     to,
     named: isOurs ? [...sender.own] : [...original.to, ...original.cc].map(bare),
-    signs: isOurs
-      ? []
-      : machineSigns({ isRead: true, ...original }, { mailFrom: original.mailFrom ?? to, ownAddresses: sender.own }),
+    signs: isOurs ? [] : signsOf(original, sender),
     isSpam: thread.folder === 'spam',
     isInboxHere: () => isHere,
     counts: {
@@ -79,6 +77,13 @@ async function mustMakeNoLoop(
   });
   if (why === undefined) return;
   throw refuse('validation_error', { status: 422, say: `No automatic answer goes to ${to}: ${REASONS[why]}` });
+}
+
+function signsOf(original: Original, { own }: InboxSender): MachineSign[] {
+  const { from, to, cc, replyTo, subject, messageId, headers, mailFrom = '' } = original;
+  const read = { isRead: true as const, headers: { ...headers }, html: null, text: null, parts: [] };
+  const reading = { from, to, cc, bcc: [], replyTo, subject, messageId, ...read };
+  return machineSigns(reading, { mailFrom, ownAddresses: own });
 }
 
 function bare(written: string): string {

@@ -3,7 +3,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { importsWithFileAmong } from '../../resources/contact-imports/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
 import { imagesAmong } from '../../resources/images/index.ts';
-import { draftsAmong } from '../../resources/inbox-rows/index.ts';
+import { inboxDraftsAmong } from '../../resources/inbox-rows/index.ts';
 import { installationOf } from '../../resources/instance/index.ts';
 import { receivedIdsAmong } from '../../resources/received-emails/index.ts';
 import { capturedBlobOwners } from '../mail/capture/index.ts';
@@ -58,7 +58,7 @@ async function findOrphans(store: Store): Promise<{ looked: number; owners: stri
     for (const id of await receivedIdsAmong(store.db, batch)) kept.add(id);
     for (const id of await importsWithFileAmong(store.db, batch)) kept.add(id);
     for (const id of await imagesAmong(store.db, batch)) kept.add(id);
-    for (const id of await draftsAmong(store.db, batch)) kept.add(id);
+    for (const id of await inboxDraftsAmong(store.db, batch)) kept.add(id);
     owners.push(...batch.filter((id) => !kept.has(id)));
     looked += batch.length;
     batch = [];

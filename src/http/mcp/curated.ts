@@ -33,6 +33,9 @@ export const CURATED = [
 export const IRREVOCABLE: ReadonlySet<string> = new Set<ValueId>([
   'sendEmail',
   'sendBatch',
+  'replyToInboxEmail',
+  'forwardInboxEmail',
+  'sendInboxDraft',
   'sendBroadcast',
   'resumeBroadcast',
   'cancelEmail',
@@ -45,6 +48,9 @@ export const IRREVOCABLE: ReadonlySet<string> = new Set<ValueId>([
 export const REACHES_PEOPLE: ReadonlySet<string> = new Set<ValueId>([
   'sendEmail',
   'sendBatch',
+  'replyToInboxEmail',
+  'forwardInboxEmail',
+  'sendInboxDraft',
   'sendBroadcast',
   'resumeBroadcast',
   'testBroadcast',

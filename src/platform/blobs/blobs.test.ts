@@ -31,6 +31,41 @@ async function ownersBefore(ms: number): Promise<string[]> {
   return owners;
 }
 
+describe('links', () => {
+  const OTHER = '018bcfe5-6800-7000-8000-0000000000cd';
+  const fileOf = (owner: string, name: string) => path.join(root, owner.slice(-2), owner, name);
+
+  it('name one content twice, without a copy, and either may go without the other', async () => {
+    await blobs.put(`${OWNER}/a`, Buffer.from('the content'));
+    await blobs.put(`${OTHER}/b`, Buffer.from('replaced'));
+    await blobs.linkAll([
+      { from: `${OWNER}/a`, to: `${OTHER}/b` },
+      { from: `${OWNER}/a`, to: `${OTHER}/c` },
+    ]);
+    // Once more, as after a crash.
+    await blobs.linkAll([{ from: `${OWNER}/a`, to: `${OTHER}/b` }]);
+    expect(statSync(fileOf(OTHER, 'b')).ino).toBe(statSync(fileOf(OWNER, 'a')).ino);
+    expect(readdirSync(path.join(root, 'cd', OTHER)).sort()).toEqual(['b', 'c']);
+    await blobs.remove(OWNER);
+    expect((await blobs.get(`${OTHER}/b`)).toString()).toBe('the content');
+    // Whoever writes under a name replaces what has it alone.
+    await blobs.put(`${OTHER}/b`, Buffer.from('another'));
+    expect((await blobs.get(`${OTHER}/c`)).toString()).toBe('the content');
+  });
+
+  it('of what is missing are refused, and leave nothing', async () => {
+    const links = [{ from: `${OWNER}/gone`, to: `${OTHER}/b` }];
+    await expect(blobs.linkAll(links)).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(readdirSync(path.join(root, 'cd', OTHER))).toEqual([]);
+  });
+
+  it('single ones are removed, and those that are not there are no fault', async () => {
+    await blobs.putAll(['a', 'b'].map((name) => ({ key: `${OWNER}/${name}`, content: Buffer.from(name) })));
+    await blobs.removeKeys([`${OWNER}/a`, `${OWNER}/z`]);
+    expect(readdirSync(folder())).toEqual(['b']);
+  });
+});
+
 describe('put and get', () => {
   it('opens a blob piece by piece, with its size, and nothing where there is none', async () => {
     await blobs.put(`${OWNER}/body`, Buffer.alloc(300_000, 'x'));

@@ -3,6 +3,7 @@
  * Parsing returns either a value that every later stage may trust or one sentence for the caller.
  * It never looks a name up, and never guesses at what a malformed address may have meant.
  */
+export { base32hex, fromBase32hex, uuidOfBytes } from './base32hex.ts';
 export { parseDomainName } from './domain-name.ts';
 export type { DomainOptions, DomainResult } from './domain-name.ts';
 export { parseHeaderMailbox } from './header-mailbox.ts';

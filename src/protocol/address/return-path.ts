@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { base32hex, fromBase32hex, uuidOfBytes } from './base32hex.ts';
 
 /** A keyed hash chosen by the caller; at least seven bytes of it are used. */
 export type Mac = (bytes: Buffer) => Buffer;
@@ -7,8 +8,6 @@ export type ReturnPathInput = { prefix: string; emailId: string; domain: string;
 
 export type ReturnPath = { prefix: string; emailId: string; mac: string };
 
-// Base32hex (RFC 4648 §7) has one letter case: some receivers fold the local part of a return path.
-const alphabet = '0123456789abcdefghijklmnopqrstuv';
 const idChars = 26;
 const macChars = 10;
 const localCharsMax = 64;
@@ -42,7 +41,7 @@ export function parseReturnPath(local: string): ReturnPath | undefined {
   const id = fromBase32hex(idText);
   // 26 characters carry 130 bits; a second spelling of the same id must not pass.
   if (base32hex(id, idChars) !== idText) return undefined;
-  return { prefix, emailId: formatUuid(id), mac };
+  return { prefix, emailId: uuidOfBytes(id), mac };
 }
 
 const destinationChars = 8;
@@ -67,30 +66,4 @@ function macOf(prefix: string, id: Buffer, mac: Mac): string {
   const digest = mac(Buffer.concat([Buffer.from(prefix), Buffer.of(0), id]));
   if (digest.length < 7) throw new Error('a return path MAC has at least seven bytes');
   return base32hex(digest, macChars);
-}
-
-function base32hex(bytes: Buffer, chars: number): string {
-  let text = '';
-  for (let index = 0; index < chars; index += 1) {
-    const bit = index * 5;
-    const pair = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
-    text += alphabet.charAt((pair >> (11 - (bit & 7))) & 31);
-  }
-  return text;
-}
-
-function fromBase32hex(text: string): Buffer {
-  const bytes = Buffer.alloc(Math.floor((text.length * 5) / 8));
-  for (let index = 0; index < text.length; index += 1) {
-    const bit = index * 5;
-    const value = alphabet.indexOf(text.charAt(index)) << (11 - (bit & 7));
-    const at = bit >> 3;
-    bytes[at] = (bytes[at] ?? 0) | (value >> 8);
-    if (at + 1 < bytes.length) bytes[at + 1] = (bytes[at + 1] ?? 0) | (value & 255);
-  }
-  return bytes;
-}
-
-function formatUuid(bytes: Buffer): string {
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

@@ -15,3 +15,4 @@ export { childThreadIndex, readThreadIndex, type ThreadIndex } from './thread-in
 export { forwardBelow, quoteBelow, signBelow, type QuotedMessage, type Written } from './quote.ts';
 export { replyRecipients, type Correspondents } from './recipients.ts';
 export { forwardSubject, replyFields, replySubject, type AnsweredMessage } from './reply-fields.ts';
+export { newTextOf } from './new-text.ts';

@@ -38,7 +38,9 @@ export function quoteBelow(written: Written, quoted: QuotedMessage, signature: s
 
 /** New mail with the signature of the inbox below it. */
 export const signBelow = (written: Written, signature: string | null): Written =>
-  (signature?.trim() ?? '') === '' ? written : below(written, signature, { text: () => '', html: () => '' });
+  (signature?.trim() ?? '') === ''
+    ? { text: written.text, html: written.html }
+    : below(written, signature, { text: () => '', html: () => '' });
 
 /** The words above, and the message that is passed on, with who wrote it to whom. */
 export function forwardBelow(written: Written, quoted: QuotedMessage, signature: string | null): Written {
@@ -76,15 +78,14 @@ function atEndOf(html: string, addition: string): string {
 
 function textOf({ text, html }: QuotedMessage): string {
   const whole = text ?? (html === null ? '' : textOfHtml(html.slice(0, QUOTE_CHARS_MAX)));
-  const lines = whole
-    .replaceAll(/\r\n?/g, '\n')
-    .replaceAll(/[^\P{Cc}\n\t]/gu, '')
-    .trimEnd();
-  if (lines.length <= QUOTE_CHARS_MAX) return lines;
-  return `${lines
-    .slice(0, lines.lastIndexOf('\n', QUOTE_CHARS_MAX) + 1 || QUOTE_CHARS_MAX)
+  const isCut = whole.length > QUOTE_CHARS_MAX;
+  const plain = whole
+    .slice(0, QUOTE_CHARS_MAX)
     .toWellFormed()
-    .trimEnd()}\n${CUT}`;
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/[^\P{Cc}\n\t]/gu, '');
+  // Cut between lines, where there are any.
+  return isCut ? `${plain.slice(0, plain.lastIndexOf('\n') + 1 || plain.length).trimEnd()}\n${CUT}` : plain.trimEnd();
 }
 
 /** A line that is quoted already gets no blank, as RFC 3676 §4.5 has it. */

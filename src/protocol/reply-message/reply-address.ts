@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { splitAddress, type Mac } from '../address/index.ts';
+import { base32hex, fromBase32hex, splitAddress, uuidOfBytes, type Mac } from '../address/index.ts';
 
 /** Whoever answers later than that begins anew. */
 export const REPLY_ADDRESS_DAYS = 400;
@@ -10,8 +10,6 @@ export interface ReplyTarget {
   threadId: string;
 }
 
-/** Base32 of one letter case: programs fold local parts. */
-const ALPHABET = '0123456789abcdefghijklmnopqrstuv';
 const ID_CHARS = 26;
 const DAY_CHARS = 2;
 /** 70 bits, tried one mail at a time. */
@@ -26,11 +24,15 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * `support+r….@example.com`: the address of the inbox with a signed thread in it, to which answers come back when a program
  * leaves In-Reply-To and References out. Undefined where the local part would be longer than RFC 5321 allows.
  */
-export function replyAddress(address: string, target: ReplyTarget, { now, mac }: { now: number; mac: Mac }) {
+export function replyAddress(
+  address: string,
+  target: ReplyTarget,
+  { now, mac }: { now: number; mac: Mac },
+): string | undefined {
   const parts = splitAddress(address);
   if (!parts || !UUID.test(target.threadId)) return undefined;
-  const thread = base32(Buffer.from(target.threadId.replaceAll('-', ''), 'hex'), ID_CHARS);
-  const day = ALPHABET.charAt(dayOf(now) >> 5) + ALPHABET.charAt(dayOf(now) & 31);
+  const thread = base32hex(Buffer.from(target.threadId.replaceAll('-', ''), 'hex'), ID_CHARS);
+  const day = dayText(dayOf(now));
   const local = `${parts.local}+r${thread}${day}${macOf(target.inboxId, thread, day, mac)}`;
   const isFit = Buffer.byteLength(local) <= LOCAL_CHARS_MAX && !parts.local.includes('"');
   return isFit ? `${local}@${parts.domain}` : undefined;
@@ -48,7 +50,7 @@ export function threadOfReplyAddress(
   const expected = macs.map((mac) => Buffer.from(macOf(inboxId, thread, day, mac)));
   if (!expected.some((one) => timingSafeEqual(one, Buffer.from(given)))) return undefined;
   const age = (dayOf(now) - dayNumber(day) + DAYS_ROUND) % DAYS_ROUND;
-  return age > REPLY_ADDRESS_DAYS ? undefined : uuidOf(thread);
+  return age > REPLY_ADDRESS_DAYS ? undefined : uuidOfBytes(fromBase32hex(thread));
 }
 
 /** The address of the inbox that a reply address stands for; any other address as it is. */
@@ -60,25 +62,14 @@ export function withoutReplyToken(address: string): string {
 }
 
 function macOf(inboxId: string, thread: string, day: string, mac: Mac): string {
-  return base32(mac(Buffer.from(`${inboxId} ${thread} ${day}`)), MAC_CHARS);
-}
-
-function base32(bytes: Buffer, chars: number): string {
-  let text = '';
-  for (let index = 0; index < chars; index += 1) {
-    const bit = index * 5;
-    const pair = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
-    text += ALPHABET.charAt((pair >> (11 - (bit & 7))) & 31);
-  }
-  return text;
-}
-
-function uuidOf(text: string): string {
-  let bits = 0n;
-  for (const char of text) bits = (bits << 5n) | BigInt(ALPHABET.indexOf(char));
-  const hex = (bits >> 2n).toString(16).padStart(32, '0');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return base32hex(mac(Buffer.from(`${inboxId} ${thread} ${day}`)), MAC_CHARS);
 }
 
 const dayOf = (now: number): number => Math.floor(now / DAY_MS) % DAYS_ROUND;
-const dayNumber = (day: string): number => ALPHABET.indexOf(day.charAt(0)) * 32 + ALPHABET.indexOf(day.charAt(1));
+/** Ten bits: two characters. */
+const dayText = (day: number): string => base32hex(Buffer.of(day >> 2, (day & 3) << 6), DAY_CHARS);
+const dayNumber = (text: string): number => {
+  // Padded to whole bytes.
+  const [high = 0, low = 0] = fromBase32hex(`${text}00`);
+  return (high << 2) | (low >> 6);
+};

@@ -198,6 +198,7 @@ it.each(['<', '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(
     const began = performance.now();
     messageIdsIn(piece.repeat(1_000_000 / piece.length), { first: 5, last: 30 });
     readSubject(piece.repeat(1_000_000 / piece.length));
-    expect(performance.now() - began).toBeLessThan(1000);
+    // Seconds would be minutes if it grew with the square.
+    expect(performance.now() - began).toBeLessThan(5000);
   },
 );

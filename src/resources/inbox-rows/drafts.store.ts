@@ -122,14 +122,6 @@ export async function weighDrafts(db: Executor, inboxId: string): Promise<{ draf
   return { drafts: Number(row?.drafts), bytes: Number(row?.bytes) };
 }
 
-/** Of these ids, those of drafts. */
-export async function draftsAmong(db: Executor, ids: readonly string[]): Promise<string[]> {
-  const among = uuidsIn(db.dialect, 'id', ids);
-  return (await db.all<{ id: string }>(`select id from inbox_drafts where ${among.sql}`, [among.value])).map(
-    ({ id }) => id,
-  );
-}
-
 /** Takes the drafts away that were sent as these emails, and answers their ids. */
 export async function deleteDraftsSentAs(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);

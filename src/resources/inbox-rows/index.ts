@@ -5,7 +5,6 @@
 export {
   deleteDraftRow,
   deleteDraftsSentAs,
-  draftsAmong,
   filesOfDrafts,
   findDraft,
   insertDraft,
@@ -52,6 +51,7 @@ export {
   type ThreadSurroundings,
 } from './present.ts';
 export {
+  inboxDraftsAmong,
   removeDeletedRows,
   removeDraftFiles,
   removeInboxEmails,

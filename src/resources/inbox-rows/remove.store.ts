@@ -151,3 +151,10 @@ export function wakingThreads(tx: Executor, at: number, limit: number): Promise<
     [at, limit],
   );
 }
+
+export async function inboxDraftsAmong(db: Executor, ids: readonly string[]): Promise<string[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return (await db.all<{ id: string }>(`select id from inbox_drafts where ${among.sql}`, [among.value])).map(
+    ({ id }) => id,
+  );
+}

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { inboxOf } from '../../rig/inboxes.ts';
+import { receivingDomainOf } from '../../rig/mx.ts';
 import { oauthOf } from '../../rig/oauth.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { pngOf } from '../../rig/pictures.ts';
@@ -82,6 +84,41 @@ const changes: Record<
     path: `/inbound-rules/${await newRule()}`,
     removes: { pattern: expect.stringMatching(/^box\d+@/) as string, action: 'drop', forward_to: '[]' },
   }),
+  createInbox: async () => ({
+    path: '/inboxes',
+    body: { email_address: `audited@${(await receivingDomainOf(scene, team)).name}` },
+  }),
+  updateInbox: async () => {
+    const { id } = await inboxOf(scene, team);
+    return { path: `/inboxes/${id}`, body: { name: 'Support' } };
+  },
+  deleteInbox: async () => {
+    const { id, address } = await inboxOf(scene, team);
+    return { path: `/inboxes/${id}`, removes: { address } };
+  },
+  createInboxLabel: async () => ({
+    path: `/inboxes/${(await inboxOf(scene, team)).id}/labels`,
+    body: { name: 'Urgent' },
+  }),
+  updateInboxLabel: async () => {
+    const { id, label } = await newLabel();
+    return { path: `/inboxes/${id}/labels/${label}`, body: { name: 'Later' } };
+  },
+  deleteInboxLabel: async () => {
+    const { id, label } = await newLabel();
+    return { path: `/inboxes/${id}/labels/${label}`, removes: { name: 'Old' } };
+  },
+  updateInboxAgent: async () => {
+    const { id } = await inboxOf(scene, team);
+    return { path: `/inboxes/${id}/agent`, body: { tone: null } };
+  },
+  deleteInboxThread: async () => {
+    const { id, receive, threads } = await inboxOf(scene, team);
+    await receive({ subject: 'Gone' });
+    const [thread] = await threads();
+    const removes = { subject: 'Gone', sender: 'Ada Lovelace <ada@example.org>' };
+    return { path: `/inboxes/${id}/threads/${thread?.id}`, removes };
+  },
   createTemplate: async () => ({ path: '/templates', body: { name: 'Receipt', html: '<p>x</p>' } }),
   updateTemplate: async () => ({ path: `/templates/${await newTemplate()}`, body: { name: 'Bill' } }),
   deleteTemplate: async () => ({ path: `/templates/${await newTemplate()}`, removes: { name: 'Receipt' } }),
@@ -204,6 +241,10 @@ async function newGrant(): Promise<string> {
   const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
   await oauth.letIn(owner, await oauth.register());
   return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
+}
+async function newLabel(): Promise<{ id: string; label: string }> {
+  const { id, call } = await inboxOf(scene, team);
+  return { id, label: (await call('POST', '/labels', { name: 'Old' })).body.id as string };
 }
 const newTemplate = () => idOfNew('/templates', { name: 'Receipt', html: '<p>x</p>' });
 const newProperty = () => idOfNew('/contact-properties', { key: `key_${++made}`, type: 'string' });

@@ -339,6 +339,11 @@ describe('lists', () => {
       'GET /billing/invoices',
       // No key makes what is in it: people let apps in.
       'GET /oauth/grants',
+      'GET /inboxes',
+      'GET /inboxes/{inbox}/drafts',
+      'GET /inboxes/{inbox}/threads',
+      'GET /inboxes/{inbox}/threads/search',
+      'GET /inboxes/{inbox}/threads/{thread_id}/emails',
     ];
     expect(lists.map(labelOf).sort()).toEqual([...elsewhere, ...listed.map(({ path }) => `GET ${path}`)].sort());
   });

@@ -1,6 +1,7 @@
 import { contractOperations } from '../../rig/api.ts';
 import { pngOf } from '../../rig/pictures.ts';
 import { formOf } from '../../rig/forms.ts';
+import { inboxOf } from '../../rig/inboxes.ts';
 import { oauthOf } from '../../rig/oauth.ts';
 import { peopleOf } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
@@ -118,8 +119,29 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     const { body } = await scene.api('GET', '/emails/receiving', { key: team.key });
     return body.data[0].attachments[0].id;
   },
+  // Before the rule below, which drops everything.
+  inbox: async (scene, team) => (await inboxOf(scene, team)).id,
+  // Of the inbox that was made before it, for they stand in one path.
+  label_id: async (scene, team) => {
+    const { id } = (await scene.api('GET', '/inboxes', { key: team.key })).body.data[0];
+    return (await scene.api('POST', `/inboxes/${id}/labels`, { key: team.key, body: { name: 'One' } })).body.id;
+  },
+  thread_id: async (scene, team) => {
+    const { id, email_address: to } = (await scene.api('GET', '/inboxes', { key: team.key })).body.data[0];
+    await receiveMail(scene, team, { to: [to] });
+    return (await scene.api('GET', `/inboxes/${id}/threads`, { key: team.key })).body.data[0].id;
+  },
+  inbox_email_id: async (scene, team) => {
+    const { id } = (await scene.api('GET', '/inboxes', { key: team.key })).body.data[0];
+    const [thread] = (await scene.api('GET', `/inboxes/${id}/threads`, { key: team.key })).body.data;
+    return (await scene.api('GET', `/inboxes/${id}/threads/${thread.id}/emails`, { key: team.key })).body.data[0].id;
+  },
   inbound_rule_id: async (scene, team) =>
     (await scene.api('POST', '/inbound-rules', { key: team.key, body: { pattern: '*', action: 'drop' } })).body.id,
+  draft_id: async (scene, team) => {
+    const { id } = (await scene.api('GET', '/inboxes', { key: team.key })).body.data[0];
+    return (await scene.api('POST', `/inboxes/${id}/drafts`, { key: team.key, body: { text: 'One' } })).body.id;
+  },
   contact: async (scene, team) =>
     (await scene.api('POST', '/contacts', { key: team.key, body: { email: 'one@example.org' } })).body.id,
   contact_property_id: async (scene, team) =>

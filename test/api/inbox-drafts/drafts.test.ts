@@ -127,6 +127,22 @@ describe('drafts', () => {
     expect(rounds).toHaveLength(20);
   });
 
+  it('a list is paged newest first, both ways', async () => {
+    const box = await writingInbox(scene, team);
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      ids.unshift((await box.call('POST', '/drafts', { body: { subject: `Number ${i}` } })).body.id as string);
+    }
+    const page = async (query: string) => {
+      const { body } = await box.call('GET', `/drafts?limit=2${query}`);
+      return { ids: (body.data as { id: string }[]).map(({ id }) => id), more: body.has_more as boolean };
+    };
+    expect(await page('')).toEqual({ ids: ids.slice(0, 2), more: true });
+    expect(await page(`&after=${ids[1]}`)).toEqual({ ids: ids.slice(2, 4), more: true });
+    expect(await page(`&after=${ids[3]}`)).toEqual({ ids: ids.slice(4), more: false });
+    expect(await page(`&before=${ids[4]}`)).toEqual({ ids: ids.slice(2, 4), more: true });
+  });
+
   it('with a key it is created once', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const body = { subject: 'Kept once' };

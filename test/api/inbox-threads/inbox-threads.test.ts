@@ -3,6 +3,7 @@ import { inboxOf, runJob, type Inbox } from '../../rig/inboxes.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+import { plantWebhook } from '../../rig/webhooks.ts';
 
 let scene: Scene;
 let team: Team;
@@ -267,4 +268,41 @@ it('what a rule keeps no content of is in no thread', async () => {
   await receive();
   expect(await threads()).toEqual([]);
   expect(await receiveMail(scene, team, { to: [address] })).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+it('endpoints are told what happens in an inbox, and by whom', async () => {
+  const { receive, threads, call, id: inboxId } = await own();
+  const types = ['created', 'folder.updated', 'assigned', 'unassigned', 'labels.updated'].map(
+    (one) => `inbox.thread.${one}`,
+  );
+  await plantWebhook(scene, team, { events: ['inbox.email.received', 'inbox.updated', 'inbox.deleted', ...types] });
+  const answerer = await peopleOf(scene).person({ team });
+  const email = await receive({ subject: 'Told' });
+  const [{ id } = { id: '' }] = await threads();
+  await answerer.call('PATCH', `/inboxes/${inboxId}/threads/${id}`, { assignee: answerer.email, folder: 'archive' });
+  await call('PATCH', `/threads/${id}`, { assignee: null });
+  const label = (await call('POST', '/labels', { name: 'A' })).body.id;
+  await call('PUT', `/threads/${id}/labels`, { labels: [label] });
+  await call('PUT', `/threads/${id}/labels`, { labels: [label] });
+  await call('PATCH', '', { name: 'Told' });
+  await call('DELETE', '');
+  const events = await scene.app.world.db.all<{ type: string; data: string }>(
+    "select type, data from events where team_id = ? and type like 'inbox.%' and data like ? order by id",
+    [team.id, `%${inboxId}%`],
+  );
+  const told = events.map(({ type, data }) => ({ type, ...(JSON.parse(data) as Record<string, unknown>) }));
+  const thread = { object: 'inbox_thread', id, subject: 'Told', folder: 'inbox', labels: [], read: false };
+  const people = { assignee_email: answerer.email, assigned_by_email: answerer.email, previous_assignee_email: null };
+  expect(told).toMatchObject([
+    { type: 'inbox.created', source: 'api', inbox_id: inboxId, inbox: { object: 'inbox', id: inboxId } },
+    { type: 'inbox.thread.created', source: 'system', thread_id: id, thread, email_id: email },
+    { type: 'inbox.email.received', source: 'system', thread_id: id, email: { id: email, direction: 'inbound' } },
+    { type: 'inbox.thread.folder.updated', source: 'dashboard', from: 'inbox', to: 'archive' },
+    { type: 'inbox.thread.assigned', source: 'dashboard', ...people },
+    { type: 'inbox.thread.unassigned', source: 'api', previous_assignee_email: answerer.email },
+    { type: 'inbox.thread.labels.updated', source: 'api', added: [{ id: label, name: 'A' }], removed: [] },
+    { type: 'inbox.updated', inbox: { name: 'Told' } },
+    { type: 'inbox.deleted', source: 'api', inbox_id: inboxId },
+  ]);
+  expect(told[2]).not.toMatchObject({ email: { text: expect.anything() } });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { inboxOf, runJob, type Inbox, type ThreadItem } from '../../rig/inboxes.ts';
+import { inboxOf, plantThreads, runJob, type Inbox, type ThreadItem } from '../../rig/inboxes.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -41,7 +41,7 @@ it('threads are found by words, addresses, files and dates, each by its newest e
   for (const bad of [
     'query=+',
     'from=,',
-    `to=${Array(11).fill('a@b.c').join(',')}`,
+    `to=${Array.from({ length: 11 }, (_, n) => `a${n}@b.c`).join(',')}`,
     'start_date=soon',
     'folders=drafts',
   ]) {
@@ -59,32 +59,30 @@ it('spam and trash are searched where they are asked for, snoozed threads always
   expect([await subjects('query=zebra'), await subjects('query=zebra&folders=trash')]).toEqual([[], ['Zebra']]);
 });
 
-it(
-  'blocks leave nothing out, pages join, and emails that are gone leave their blocks',
-  { timeout: 240_000 },
-  async () => {
-    const own = await inboxOf(scene, await scene.team());
-    for (let n = 0; n < 600; n++) {
-      await own.receive({ subject: `Message ${n % 3 === 0 ? 'needle' : 'hay'} ${n}`, from: `p${n % 150}@example.org` });
+it('blocks leave nothing out, and pages join', async () => {
+  const team = await scene.team();
+  const own = await inboxOf(scene, team);
+  const mails = Array.from({ length: 600 }, (_, n) => ({
+    ...{ subject: `Message ${n % 3 === 0 ? 'needle' : 'hay'} ${n}`, from: `p${n % 150}@example.org` },
+  }));
+  await plantThreads(scene, own, team, mails);
+  const pages = async () => {
+    const found: string[] = [];
+    for (let after = ''; ;) {
+      const { body } = await own.call('GET', `/threads/search?query=needle&limit=37${after}`);
+      found.push(...body.data.map((one: ThreadItem) => one.subject));
+      if (!body.has_more) return found;
+      after = `&after=${body.data.at(-1).id}`;
     }
-    const pages = async () => {
-      const found: string[] = [];
-      for (let after = ''; ;) {
-        const { body } = await own.call('GET', `/threads/search?query=needle&limit=37${after}`);
-        found.push(...body.data.map((one: ThreadItem) => one.subject));
-        if (!body.has_more) return found;
-        after = `&after=${body.data.at(-1).id}`;
-      }
-    };
-    const expected = Array.from({ length: 200 }, (_, n) => `Message needle ${597 - 3 * n}`);
-    expect(await pages()).toEqual(expected);
-    scene.clock.advance(120_000);
-    await runJob(scene, 'index-inboxes');
-    const blocks = await scene.app.world.db.all('select id from inbox_search_blocks where inbox_id = ?', [own.id]);
-    expect(blocks).toHaveLength(2);
-    expect(await pages()).toEqual(expected);
-    const last = (await search('query=needle&limit=100', own)).at(-1);
-    const { body } = await own.call('GET', `/threads/search?query=needle&limit=5&before=${last?.id}`);
-    expect(body.data.map((one: ThreadItem) => one.subject)).toEqual(expected.slice(94, 99));
-  },
-);
+  };
+  const expected = Array.from({ length: 200 }, (_, n) => `Message needle ${597 - 3 * n}`);
+  expect(await pages()).toEqual(expected);
+  scene.clock.advance(120_000);
+  await runJob(scene, 'index-inboxes');
+  const blocks = await scene.app.world.db.all('select id from inbox_search_blocks where inbox_id = ?', [own.id]);
+  expect(blocks).toHaveLength(2);
+  expect(await pages()).toEqual(expected);
+  const last = (await search('query=needle&limit=100', own)).at(-1);
+  const { body } = await own.call('GET', `/threads/search?query=needle&limit=5&before=${last?.id}`);
+  expect(body.data.map((one: ThreadItem) => one.subject)).toEqual(expected.slice(94, 99));
+});

@@ -1,0 +1,342 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
+import { peopleOf } from '../../rig/people.ts';
+import { startScene, type Scene, type Team } from '../../rig/scene.ts';
+
+let scene: Scene;
+let team: Team;
+let inbox: WritingInbox;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team();
+});
+afterAll(() => scene.close());
+// Whoever is answered automatically is so in one inbox alone.
+beforeEach(async () => {
+  inbox = await writingInbox(scene, team, { from_name: 'Grace', signature: 'Grace\nExample Ltd' });
+});
+
+const head = (name: string, { headers }: Awaited<ReturnType<typeof PostalMime.parse>>): string | undefined =>
+  headers.find(({ key }) => key === name)?.value;
+
+async function arrived(emailId: string) {
+  await scene.settled();
+  const messages = scene.sink.messages.filter(({ data }) => data.includes(`<${emailId}@`));
+  const mail = await PostalMime.parse(messages[0]?.data ?? '');
+  return {
+    mail,
+    rcptTo: messages.flatMap(({ rcptTo }) => rcptTo).sort(),
+    raw: messages[0]?.data.toString('latin1') ?? '',
+  };
+}
+
+async function send(below: string, body: unknown, headers: Record<string, string> = {}): Promise<string> {
+  const sent = await inbox.call('POST', below, { body, headers });
+  expect(sent.status, sent.text).toBe(200);
+  return sent.body.id as string;
+}
+
+const PDF = Buffer.alloc(600_000, 'p');
+const WITH_FILES = [
+  'Content-Type: multipart/mixed; boundary=b',
+  '',
+  ...['--b', 'Content-Type: text/html; charset=utf-8', ''],
+  '<p>See <b>this</b></p><img src="https://stranger.example/pixel.png"><script>alert(1)</script>',
+  ...['--b', 'Content-Type: text/plain; name="note.txt"', 'Content-Disposition: attachment; filename="note.txt"', ''],
+  'a note',
+  ...['--b', 'Content-Type: application/pdf; name="big.pdf"', 'Content-Disposition: attachment; filename="big.pdf"'],
+  ...['Content-Transfer-Encoding: base64', '', PDF.toString('base64').replaceAll(/.{76}/g, '$&\r\n'), '--b--'],
+];
+
+describe('an answer', () => {
+  it('says what it answers, quotes it, is signed, and stands in the thread with what became of it', async () => {
+    const index = 'AdRkz7mJp1n1Z0b5SVqfW6o1j5w7Bg==';
+    const { threadId, path: below } = await inbox.arrive({
+      messageId: 'order-1041@example.org',
+      headers: ['References: <first@example.org>', `Thread-Index: ${index}`, 'Thread-Topic: Order 1041'],
+    });
+    const id = await send(`${below}/reply`, { text: 'It is on its way.', html: '<p>It is <b>on its way</b>.</p>' });
+    const { mail, rcptTo } = await arrived(id);
+    expect(rcptTo).toEqual(['ada@example.org']);
+    expect([mail.from, mail.subject]).toEqual([{ name: 'Grace', address: inbox.address }, 'Re: Order 1041']);
+    expect(mail.inReplyTo).toBe('<order-1041@example.org>');
+    expect(mail.references).toBe('<first@example.org> <order-1041@example.org>');
+    expect(head('thread-index', mail)?.startsWith(index.slice(0, 28))).toBe(true);
+    expect(mail.replyTo?.[0]?.address).toMatch(/^support\+r[0-9a-v]{42}@/);
+    expect(mail.text).toMatch(/^It is on its way\.\n\n-- \nGrace\nExample Ltd\n\nOn .* wrote:\n> Where is it\?\n$/);
+    expect(mail.html).toContain('Where is it?');
+    const { body: emails } = await inbox.call('GET', `/threads/${threadId}/emails`);
+    expect(emails.data).toMatchObject([
+      { id, direction: 'outbound', last_event: 'delivered', read: true },
+      { direction: 'inbound', read: true },
+    ]);
+    const [thread] = await inbox.threads();
+    expect(thread).toMatchObject({
+      id: threadId,
+      folder: 'inbox',
+      email_count: 2,
+      read: true,
+      snippet: 'It is on its way.',
+    });
+    const told = (await scene.events(id)).find(({ type }) => type === 'inbox.email.sent');
+    expect(told?.data).toMatchObject({ source: 'api', inbox_id: inbox.id, thread_id: threadId, email_id: id });
+    expect(JSON.stringify(told?.data)).not.toContain('on its way');
+  });
+
+  it('is answered into the same thread, by its Message-ID and by the reply address alone', async () => {
+    const { threadId, path: below } = await inbox.arrive({});
+    const { mail } = await arrived(await send(`${below}/reply`, { text: 'One moment.' }));
+    const back = await inbox.arrive({ subject: 'Re: Order 1041', headers: [`In-Reply-To: ${mail.messageId}`] });
+    expect(back.threadId).toBe(threadId);
+    const to = mail.replyTo?.[0]?.address ?? '';
+    const broken = await inbox.arrive({ subject: 'Re: Order 1041', to, for: to });
+    expect(broken.threadId).toBe(threadId);
+  });
+
+  it('to all leaves the inbox out, and takes further recipients; Reply-To is where it goes', async () => {
+    const { path: below } = await inbox.arrive({
+      to: `Support <${inbox.address}>, Bob <bob@example.org>`,
+      headers: [`Cc: carol@example.net, ${inbox.address}`, 'Reply-To: desk@example.org'],
+    });
+    const more = { text: 'To all.', reply_all: true, cc: 'dave@example.org', bcc: ['eve@example.net'] };
+    const { rcptTo, raw } = await arrived(await send(`${below}/reply`, more));
+    const all = ['bob@example.org', 'carol@example.net', 'dave@example.org', 'desk@example.org', 'eve@example.net'];
+    expect(rcptTo).toEqual(all);
+    expect(raw).not.toContain('eve@example.net');
+    expect((await arrived(await send(`${below}/reply`, { text: 'To one.' }))).rcptTo).toEqual(['desk@example.org']);
+  });
+
+  it('with a key it is sent once, by whoever asks again or at the same time', async () => {
+    const { path: below } = await inbox.arrive({});
+    const headers = { 'idempotency-key': randomUUID() };
+    const id = await send(`${below}/reply`, { text: 'Once.' }, headers);
+    expect(await send(`${below}/reply`, { text: 'Once.' }, headers)).toBe(id);
+    const other = await inbox.call('POST', `${below}/reply`, { body: { text: 'Twice.' }, headers });
+    expect([other.status, other.body.name]).toEqual([409, 'invalid_idempotent_request']);
+    const key = { 'idempotency-key': randomUUID() };
+    const calls = Array.from({ length: 5 }, () =>
+      inbox.call('POST', `${below}/reply`, { body: { text: 'A race' }, headers: key }),
+    );
+    const answers = await Promise.all(calls);
+    expect(new Set(answers.filter(({ status }) => status === 200).map(({ body }) => body.id)).size).toBe(1);
+    expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
+    const [thread] = await inbox.threads();
+    expect(thread?.email_count).toBe(3);
+  });
+
+  it('wakes a snoozed thread and takes one out of the trash', async () => {
+    const { threadId, path: below } = await inbox.arrive({});
+    const later = new Date(scene.clock.now() + 86_400_000).toISOString();
+    await inbox.call('PATCH', `/threads/${threadId}`, { body: { snoozed_until: later } });
+    await send(`${below}/reply`, { text: 'Awake.' });
+    expect((await inbox.call('GET', `/threads/${threadId}`)).body).toMatchObject({
+      folder: 'inbox',
+      snoozed_until: null,
+    });
+    await inbox.call('PATCH', `/threads/${threadId}`, { body: { folder: 'trash' } });
+    await send(`${below}/reply`, { text: 'Kept.' });
+    expect((await inbox.call('GET', `/threads/${threadId}`)).body.folder).toBe('inbox');
+  });
+
+  it('of a person has the dashboard as its source', async () => {
+    const { path: below } = await inbox.arrive({});
+    const person = await peopleOf(scene).person({ team });
+    const sent = await person.call('POST', `${inbox.path}${below}/reply`, { text: 'By hand.' });
+    const told = (await scene.events(sent.body.id)).find(({ type }) => type === 'inbox.email.sent');
+    expect(told?.data).toMatchObject({ source: 'dashboard' });
+  });
+
+  it('that is written as a draft stands in its thread, and its draft goes with the thread', async () => {
+    const { threadId, emailId, path: below } = await inbox.arrive({});
+    const body = { text: 'A draft.', thread_id: threadId, reply_to_email_id: emailId };
+    const { body: draft } = await inbox.call('POST', '/drafts', { body });
+    expect((await inbox.call('GET', `/drafts/${draft.id as string}`)).body).toMatchObject({ type: 'reply', to: null });
+    expect((await inbox.threads())[0]).toMatchObject({ has_draft: true });
+    const { mail, rcptTo } = await arrived(await send(`/drafts/${draft.id as string}/send`, undefined));
+    expect([mail.subject, rcptTo]).toEqual(['Re: Order 1041', ['ada@example.org']]);
+    expect(mail.text).toContain('> Where is it?');
+    expect((await inbox.threads())[0]).toMatchObject({ id: threadId, has_draft: false, email_count: 2 });
+    await inbox.call('DELETE', `/threads/${threadId}`);
+    expect((await inbox.call('GET', `/drafts/${draft.id as string}`)).status).toBe(404);
+    expect((await inbox.call('POST', `${below}/reply`, { body: { text: 'Gone' } })).status).toBe(404);
+  });
+
+  it('goes through every gate of mail: suppressions, quotas, fields', async () => {
+    const { path: below } = await inbox.arrive({ from: 'Gone <gone@example.org>' });
+    await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } });
+    const id = await send(`${below}/reply`, { text: 'To nobody.' });
+    await scene.settled();
+    expect((await scene.account(team, id)).state).toBe('suppressed');
+    for (const [body, status, says] of [
+      [{ html: null }, 400, 'html'],
+      [{}, 422, 'html or text'],
+      [{ text: 'x', cc: 'nobody' }, 400, 'cc'],
+      [{ text: 'x', cc: Array.from({ length: 50 }, (_, i) => `a${i}@example.org`) }, 400, 'at most 50'],
+      [{ text: 'x', headers: { 'in-reply-to': '<a@b.example>' } }, 422, 'in-reply-to'],
+      [{ text: 'x', headers: { 'X-A': 'one\r\nBcc: x@example.org' } }, 400, 'line break'],
+      [{ text: 'x', subject: 'one\ntwo' }, 400, 'one line'],
+      [{ text: 'x', attachments: [{ filename: 'a.txt', content: '' }] }, 422, 'empty'],
+    ] as const) {
+      const refused = await inbox.call('POST', `${below}/reply`, { body });
+      expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(says)]);
+    }
+  });
+
+  it('of a message that names nobody but the inbox has nobody to go to', async () => {
+    const { path: below } = await inbox.arrive({ from: inbox.address });
+    const refused = await inbox.call('POST', `${below}/reply`, { body: { text: 'To me' } });
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('nobody but the inbox')]);
+  });
+});
+
+describe('a forward', () => {
+  it('takes the message and its files along, without a copy of the large one', async () => {
+    const { emailId, threadId, path: below } = await inbox.arrive({ content: WITH_FILES });
+    const file = { filename: 'mine.txt', content: Buffer.from('mine').toString('base64') };
+    const id = await send(`${below}/forward`, {
+      to: 'accounts@example.net',
+      text: 'Please look.',
+      attachments: [file],
+    });
+    const { mail, rcptTo } = await arrived(id);
+    expect([mail.subject, rcptTo]).toEqual(['Fwd: Order 1041', ['accounts@example.net']]);
+    expect(mail.text).toContain('Please look.');
+    expect(mail.text).toContain('From: Ada Lovelace <ada@example.org>');
+    expect(mail.attachments.map(({ filename }) => filename)).toEqual(['mine.txt', 'note.txt', 'big.pdf']);
+    const [, , pdf] = mail.attachments;
+    expect(Buffer.from(pdf?.content as ArrayBuffer).equals(PDF)).toBe(true);
+    // Both names are of one file.
+    const inodes = [emailId, id].map((owner) => {
+      const folder = path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
+      const files = readdirSync(folder).map((name) => statSync(path.join(folder, name)));
+      return files.find(({ size }) => size === PDF.length)?.ino;
+    });
+    expect(inodes[0]).toBeDefined();
+    expect(inodes[1]).toBe(inodes[0]);
+    // And either may be removed without the other.
+    await scene.api('DELETE', `/emails/receiving/${emailId}`, { key: team.key });
+    const { body: files } = await scene.api('GET', `/emails/${id}/attachments`, { key: team.key });
+    const url = (files.data as { filename: string; download_url: string }[]).find(
+      ({ filename }) => filename === 'big.pdf',
+    )?.download_url;
+    const bytes = await fetch(url ?? '', { headers: { 'user-agent': 'rasket-tests/1' } }).then((answer) =>
+      answer.arrayBuffer(),
+    );
+    expect(bytes.byteLength).toBe(PDF.length);
+    expect((await inbox.call('GET', `/threads/${threadId}`)).status).toBe(200);
+  });
+
+  it('of HTML is safe: no script, no picture of a stranger', async () => {
+    const { path: below } = await inbox.arrive({ content: WITH_FILES });
+    const { mail } = await arrived(await send(`${below}/forward`, { to: 'a@example.net', html: '<p>See below</p>' }));
+    expect(mail.html).toContain('See');
+    expect(mail.html).not.toMatch(/<script|stranger\.example/i);
+  });
+
+  it('may say nothing more, and shares the limits of files with the message', async () => {
+    const { path: below } = await inbox.arrive({ content: WITH_FILES });
+    expect((await arrived(await send(`${below}/forward`, { to: 'b@example.net' }))).mail.text).toContain(
+      'Forwarded message',
+    );
+    const attachments = Array.from({ length: 9 }, (_, i) => ({ filename: `${i}.txt`, content: 'eA==' }));
+    const refused = await inbox.call('POST', `${below}/forward`, { body: { to: 'b@example.net', attachments } });
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('at most 10 files; got 11')]);
+  });
+});
+
+describe('an inbox of every address of a domain', () => {
+  it('answers from the address that was written to, and begins nothing', async () => {
+    const all = await scene.api('POST', '/inboxes', {
+      key: team.key,
+      body: { email_address: `*@${inbox.domain.name}` },
+    });
+    const sales = `sales@${inbox.domain.name}`;
+    const box: WritingInbox = { ...inbox, id: all.body.id as string, path: `/inboxes/${all.body.id as string}` };
+    const call: WritingInbox['call'] = (method, below, given) =>
+      scene.api(method, `${box.path}${below}`, { ...given, key: team.key });
+    await inbox.receive({ for: [sales], to: sales });
+    const [thread] = (await call('GET', '/threads')).body.data as { id: string }[];
+    const { body: emails } = await call('GET', `/threads/${thread?.id}/emails`);
+    const below = `/threads/${thread?.id}/emails/${emails.data[0].id as string}`;
+    const { body: sent } = await call('POST', `${below}/reply`, { body: { text: 'From sales.' } });
+    expect((await arrived(sent.id as string)).mail.from?.address).toBe(sales);
+    const { body: draft } = await call('POST', '/drafts', { body: { to: 'a@example.org', subject: 'New', text: 'x' } });
+    const refused = await call('POST', `/drafts/${draft.id as string}/send`);
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('only in answer to mail')]);
+  });
+});
+
+describe('what a program answers by itself', () => {
+  const AUTO = { text: 'We have your mail.', headers: { 'Auto-Submitted': 'auto-replied' } };
+  const answer = async (below: string) => {
+    const { status, body } = await inbox.call('POST', `${below}/reply`, { body: AUTO });
+    return [status, status === 200 ? '' : (body.message as string)];
+  };
+
+  it('is marked as such, and comes once a message and thread', async () => {
+    const { path: below } = await inbox.arrive({ from: 'new@example.org' });
+    const { mail } = await arrived(await send(`${below}/reply`, AUTO));
+    expect(['auto-submitted', 'x-auto-response-suppress', 'x-loop'].map((name) => head(name, mail))).toEqual([
+      ...['auto-replied', 'All', inbox.address],
+    ]);
+    expect(await answer(below)).toEqual([422, expect.stringContaining('this email was answered automatically')]);
+    const again = await inbox.arrive({
+      from: 'new@example.org',
+      subject: 'Re: Order 1041',
+      headers: [`In-Reply-To: ${mail.messageId}`],
+    });
+    expect(await answer(again.path)).toEqual([422, expect.stringContaining('nobody has written in it since')]);
+    // A person has, and may whatever a program may not.
+    await send(`${again.path}/reply`, { text: 'A person.' });
+    const third = await inbox.arrive({
+      from: 'new@example.org',
+      subject: 'Re: Order 1041',
+      headers: [`In-Reply-To: ${mail.messageId}`],
+    });
+    expect(await answer(third.path)).toEqual([200, '']);
+  });
+
+  it('goes to one sender four times a day at the most', async () => {
+    for (let i = 0; i < 4; i++)
+      expect((await answer((await inbox.arrive({ from: 'often@example.org' })).path))[0]).toBe(200);
+    const fifth = await inbox.arrive({ from: 'often@example.org' });
+    expect(await answer(fifth.path)).toEqual([422, expect.stringContaining('4 of them within 24 hours')]);
+    scene.clock.advance(86_400_000 + 60_000);
+    expect((await answer(fifth.path))[0]).toBe(200);
+  });
+
+  it.each([
+    ['a notice', { mailFrom: '' }, 'no envelope sender'],
+    ['a no-reply address', { from: 'Shop <no-reply@shop.example>' }, 'nobody reads'],
+    ['an automatic answer', { headers: ['Auto-Submitted: auto-replied'] }, 'a program wrote it'],
+    ['a list', { headers: ['List-Id: <news.example.org>'] }, 'mailing list'],
+    ['bulk mail', { headers: ['Precedence: bulk'] }, 'to many'],
+    ['mail that does not name the inbox', { to: 'somebody@example.org' }, 'does not name the inbox'],
+  ])('never to %s', async (_what, message, says) => {
+    const { path: below } = await inbox.arrive(message);
+    expect(await answer(below)).toEqual([422, expect.stringContaining(says)]);
+    // A person may still answer.
+    expect((await inbox.call('POST', `${below}/reply`, { body: { text: 'By hand.' } })).status).toBe(200);
+  });
+
+  it('never to another inbox of this installation, so that two of them stop at once', async () => {
+    const other = await writingInbox(scene, await scene.team());
+    const { path: below } = await inbox.arrive({ from: other.address });
+    expect(await answer(below)).toEqual([422, expect.stringContaining('is an inbox itself')]);
+    const tagged = await inbox.arrive({ from: `Support <support+tag@${other.domain.name}>` });
+    expect(await answer(tagged.path)).toEqual([422, expect.stringContaining('is an inbox itself')]);
+  });
+
+  it('counts in drafts as well', async () => {
+    const { threadId, emailId } = await inbox.arrive({ from: 'noreply@shop.example' });
+    const body = { text: 'A draft.', thread_id: threadId, reply_to_email_id: emailId };
+    const { body: draft } = await inbox.call('POST', '/drafts', { body });
+    const refused = await inbox.call('POST', `/drafts/${draft.id as string}/send`, { body: { headers: AUTO.headers } });
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('nobody reads')]);
+    expect((await inbox.call('GET', `/drafts/${draft.id as string}`)).body.email_id).toBeNull();
+  });
+});
