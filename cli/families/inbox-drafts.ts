@@ -72,10 +72,8 @@ export const inboxDrafts = {
       { name: 'text', label: 'Text', kind: 'body' },
       { name: 'html', label: 'HTML', kind: 'body' },
     ],
-    hint: ({ id, email_id: sentAs }) =>
-      sentAs === null
-        ? { words: 'Send it with', command: ['sendInboxDraft', ADDRESS, id] }
-        : { words: 'See what became of it with', command: ['explain', sentAs] },
+    hint: ({ email_id: sentAs }) =>
+      sentAs === null ? undefined : { words: 'See what became of it with', command: ['explain', sentAs] },
   }),
   actions: [
     actionOf('createInboxDraft', {
