@@ -84,7 +84,6 @@ export const inboxDrafts = {
         'Writes a draft. With --thread and --answers it answers an email of a thread; otherwise it is new mail, which begins a thread when it is sent.',
       example: `inbox write ${ADDRESS} --to ada@example.org --subject 'Your order' --text 'It is on its way.'`,
       path: { inbox: INBOX },
-      isOnce: true,
       flags: {
         ...content,
         thread_id: {
@@ -120,7 +119,6 @@ export const inboxDrafts = {
       summary: 'send a draft, once',
       example: `inbox send ${named}`,
       path: ofDraft,
-      isOnce: true,
       flags: { headers: HEADERS },
       done: 'Sent',
       hint: ({ id }) => ({ words: 'See what becomes of it with', command: ['explain', id] }),

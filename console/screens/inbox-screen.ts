@@ -36,6 +36,7 @@ export class InboxScreen implements Screen {
   #scroll: number | undefined;
   #page = 10;
   #length = 0;
+  #isAnswering: { isToAll: boolean } | undefined;
   /** What was written and put aside, by the email that it answers. */
   readonly #aside = new Map<string, string>();
   #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
@@ -86,6 +87,7 @@ export class InboxScreen implements Screen {
     if (!isSame) this.#scroll = undefined;
     const opened = { thread, emails: page.data.toReversed(), hasOlder: page.has_more };
     this.#open = { id: row.id, version, opened };
+    if (this.#isAnswering && opened.emails.length > 0) this.#answer(this.#isAnswering.isToAll);
     this.#host.changed();
   }
 
@@ -153,6 +155,7 @@ export class InboxScreen implements Screen {
       ...{ ']': () => this.#step(1), '[': () => this.#step(-1) },
     };
     const found = own[key];
+    this.#isAnswering = undefined;
     if (found) found();
     else if (this.#isWide && ['esc', 'left', 'h'].includes(key)) this.#isWide = false;
     else return this.#move(key);
@@ -305,7 +308,9 @@ export class InboxScreen implements Screen {
   #answer(isToAll: boolean): void {
     const { row } = this.#list;
     const email = this.#answered;
-    if (!row || !email) return this.#host.say('The thread is still loading.');
+    // Pressed before there is anything to answer: it is opened once there is.
+    this.#isAnswering = row && !email ? { isToAll } : undefined;
+    if (!row || !email) return;
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
     const to = email.direction === 'inbound' ? (email.reply_to.length > 0 ? email.reply_to : [email.from]) : email.to;
     const others = isToAll ? [...email.to, ...email.cc] : [];

@@ -1,4 +1,4 @@
-import { ApiFault, type BodyOf, type Client } from '../../client/index.ts';
+import { ApiFault, quoted, type Client } from '../../client/index.ts';
 import type { Body } from '../../families/index.ts';
 import { callOf } from '../../input/index.ts';
 import { bodyOf, CliFault, headOf, quote, type ThreadEmail } from '../../output/index.ts';
@@ -25,14 +25,20 @@ export async function answer(session: Session, call: Call): Promise<void> {
     ? editText(process, { begin: '', below: await below(session, inbox, thread, id, newest) })
     : undefined;
   const words = [inbox, thread, id];
-  await keeping(session, { inbox, thread_id: thread, inbox_email_id: id }, written, async () => {
-    const [path, body] = await prepare(session, { ...call, words }, (typed) =>
+  const kept = { path: { inbox, thread_id: thread, inbox_email_id: id }, verb: action.verb, written };
+  await keeping(session, kept, async () => {
+    const [path, prepared] = await prepare(session, { ...call, words }, (typed) =>
       written ? { ...typed, fields: { ...typed.fields, text: written.text } } : typed,
     );
+    const body = ended(prepared);
     mustSay(body, isForward);
     return { body, answered: await client.call(...callOf(action, path, body)) };
   }).then(({ body, answered }) => tell(session, call, answered, body));
 }
+
+/** A text from a file ends as the one from the editor: it is the same answer, and is sent once. */
+const ended = (body: Body): Body =>
+  typeof body['text'] === 'string' ? { ...body, text: body['text'].trimEnd() } : body;
 
 function mustSay(body: Body, isForward: boolean): void {
   const isEmpty = ['text', 'html'].every((name) => String(body[name] ?? '').trim() === '');
@@ -70,33 +76,37 @@ async function below(
 }
 
 /** A text that could not be sent is kept as a draft or, where there is no server to keep it, in its file. */
-async function keeping<T>(
-  session: Session,
-  path: Path,
-  written: Written | undefined,
-  send: () => Promise<T>,
-): Promise<T> {
+async function keeping<T>(session: Session, { path, verb, written }: Kept, send: () => Promise<T>): Promise<T> {
   try {
     const sent = await send();
     written?.remove();
     return sent;
   } catch (error) {
-    if (written) session.terminal.warn(await keep(session, path, written, error));
+    if (written) session.terminal.warn(await keep(session, { path, verb, written }, error));
     throw error;
   }
 }
 
-async function keep({ client }: Session, path: Path, { text, file, remove }: Written, error: unknown): Promise<string> {
+interface Kept<W = Written | undefined> {
+  path: Path;
+  verb: string;
+  written: W;
+}
+
+async function keep({ client }: Session, { path, verb, written }: Kept<Written>, error: unknown): Promise<string> {
   const { inbox, thread_id, inbox_email_id } = path;
-  if (error instanceof ApiFault) {
+  const { text, file, remove } = written;
+  // A draft goes to whoever wrote the email: what was to be forwarded is for others.
+  if (error instanceof ApiFault && verb === 'reply') {
     try {
-      const body = { text, thread_id, reply_to_email_id: inbox_email_id } as BodyOf<'createInboxDraft'>;
+      const body = { text, thread_id, reply_to_email_id: inbox_email_id };
       const { id } = await client.call('createInboxDraft', { path: { inbox }, body });
       remove();
-      return `What you wrote is kept as the draft ${id}: rasket inbox send ${inbox} ${id} sends it.`;
+      return `What you wrote is kept as the draft ${id}: rasket inbox send ${quoted(inbox)} ${id} sends it.`;
     } catch {
       // The file is there all the same.
     }
   }
-  return `What you wrote is kept in ${file}: --text-file ${file} takes it from there, and sends it once however often it is tried.`;
+  const again = [inbox, thread_id, inbox_email_id, '--text-file', file].map(quoted).join(' ');
+  return `What you wrote is kept in ${file}. However often it is sent from there, it goes out once: rasket inbox ${verb} ${again}`;
 }
