@@ -16,7 +16,7 @@ export function bodyOf({ text, html }: Pick<ThreadEmail, 'text' | 'html'>): stri
 export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
   const { direction, from, to, cc, bcc, received_at: at, attachments, verdict, last_event: state } = email;
   const people = [...to, ...cc.map((one) => `${one} (cc)`), ...bcc.map((one) => `${one} (bcc)`)];
-  const way = direction === 'outbound' ? `sent${state === null ? '' : `, ${state}`}` : trustOf(verdict);
+  const way = direction === 'outbound' ? (state ?? 'sent') : trustOf(verdict);
   const files = attachments.map(
     ({ filename, size }) => `${filename ?? 'a file'}${size === null ? '' : ` (${size} bytes)`}`,
   );

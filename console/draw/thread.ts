@@ -1,6 +1,6 @@
 import type { AnswerOf } from '../../cli/client/index.ts';
 import { bodyOf, clean, cleanLines, headOf, type Terminal, type ThreadEmail } from '../../cli/output/index.ts';
-import { bold, faint, fit, inverse, wrap } from './text.ts';
+import { bold, faint, fit, inverse, shownWidth, wrap } from './text.ts';
 
 export type ThreadRow = AnswerOf<'listInboxThreads'>['data'][number];
 
@@ -14,14 +14,17 @@ export interface OpenThread {
 /** A row of the list takes two lines: who and when, and what about. */
 export const ROW_LINES = 2;
 
+/** Who wrote last is as the email says: a row does not know whether that is proven, the thread beside it does. */
 export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: boolean; width: number }): string[] {
   const when = shortTime(row.received_at);
   const sign = row.read ? ' ' : '●';
   const who = clean(nameIn(row.from ?? row.to.join(', ')));
   const count = row.email_count > 1 ? ` (${row.email_count})` : '';
+  const room = Math.max(4, width - when.length - 4);
+  const named = fit(who, Math.min(shownWidth(who), Math.max(4, room - count.length))) + count;
   const signs = [row.has_draft ? 'draft' : '', row.has_attachment ? 'file' : '', ...row.labels.map(({ name }) => name)];
   const marks = signs.filter(Boolean).map((one) => `[${clean(one)}]`);
-  const first = `${isInHand ? '›' : ' '}${sign} ${fit(`${who}${count}`, Math.max(4, width - when.length - 4))} ${when}`;
+  const first = `${isInHand ? '›' : ' '}${sign} ${fit(named, room)} ${when}`;
   const second = `   ${[...marks, clean(row.subject ?? '(no subject)')].join(' ')}`;
   const lines = [fit(first, width), fit(second, width)];
   if (isInHand) return lines.map(inverse);
@@ -29,7 +32,7 @@ export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: b
 }
 
 /** The name of `Ada Lovelace <ada@example.org>`, or the address where there is none. */
-const nameIn = (from: string): string => /^\s*"?([^"<]*[^"<\s])"?\s*</.exec(from)?.[1] ?? from;
+const nameIn = (from: string): string => /^\s*"?([^"<]*[^"<\s])"?\s*</.exec(from.slice(0, 400))?.[1] ?? from;
 
 function shortTime(time: string): string {
   const at = new Date(time);

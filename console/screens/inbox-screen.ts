@@ -1,13 +1,13 @@
-import type { BodyOf, CallOf } from '../../cli/client/index.ts';
-import { inboxDrafts, inboxes, inboxEmails, type Action } from '../../cli/families/index.ts';
-import { callOf } from '../../cli/input/index.ts';
+import type { BodyOf } from '../../cli/client/index.ts';
+import { inboxDrafts, inboxes } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { ChooseDialog } from '../dialogs/choose-dialog.ts';
-import { ComposeDialog } from '../dialogs/compose-dialog.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { faint } from '../draw/text.ts';
 import { beside, drawThread, drawThreadRow, ROW_LINES, type OpenThread, type ThreadRow } from '../draw/thread.ts';
 import { offersOn } from './inbox-actions.ts';
+import { Answers } from './inbox-answers.ts';
+import { chooseLabels } from './inbox-labels.ts';
 import { ItemScreen } from './item-screen.ts';
 import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
@@ -37,8 +37,7 @@ export class InboxScreen implements Screen {
   #page = 10;
   #length = 0;
   #isAnswering: { isToAll: boolean } | undefined;
-  /** What was written and put aside, by the email that it answers. */
-  readonly #aside = new Map<string, string>();
+  readonly #answers: Answers;
   #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
 
   constructor(host: Host, inbox: string, title: string) {
@@ -46,6 +45,7 @@ export class InboxScreen implements Screen {
     this.#inbox = inbox;
     this.title = title;
     this.#list = new ThreadList(host.client, inbox);
+    this.#answers = new Answers(host);
   }
 
   start(signal: AbortSignal): void {
@@ -148,7 +148,7 @@ export class InboxScreen implements Screen {
   key(key: string): boolean {
     const own: Readonly<Record<string, () => void>> = {
       ...{ r: () => this.#answer(false), R: () => this.#answer(true), e: () => this.#archive(), U: () => this.#undo() },
-      ...{ s: () => this.#snooze(), l: () => void this.#label(), u: () => this.#unread(), D: () => this.#drafts() },
+      ...{ s: () => this.#snooze(), l: () => this.#label(), u: () => this.#unread(), D: () => this.#drafts() },
       ...{ o: () => void (this.#isQuoteShown = !this.#isQuoteShown), S: () => this.#settings() },
       ...{ enter: () => this.#widen(), right: () => this.#widen(), 'ctrl-r': () => this.refresh() },
       ...{ tab: () => this.#turn(1), 'shift-tab': () => this.#turn(-1) },
@@ -273,36 +273,9 @@ export class InboxScreen implements Screen {
     this.#host.dialog = new ChooseDialog(`Snooze until: ${clean(row.subject ?? '')}`, choices);
   }
 
-  async #label(): Promise<void> {
+  #label(): void {
     const { row } = this.#list;
-    if (!row) return;
-    const { client } = this.#host;
-    try {
-      const { data } = await client.call('listInboxLabels', { path: { inbox: this.#inbox } }, this.#signal);
-      if (data.length === 0) {
-        return this.#host.say('This inbox has no labels yet: Esc is back in the list of inboxes, where n creates one.');
-      }
-      const choices = data.map(({ id, name }) => {
-        const isOn = row.labels.some((one) => one.id === id);
-        const path = { inbox: this.#inbox, thread_id: row.id };
-        const change = (): Promise<unknown> =>
-          isOn
-            ? client.call('removeInboxThreadLabel', { path: { ...path, label_id: id } })
-            : client.call('addInboxThreadLabels', { path, body: { labels: [id] } });
-        const choose = (): void => {
-          this.#host.dialog = undefined;
-          void change()
-            .then(() => this.#host.say(`${isOn ? 'Taken off' : 'Labelled'}  ${clean(name)}`))
-            .catch((error: unknown) => this.#host.sayFault(error))
-            .then(() => this.refresh());
-        };
-        return { label: name, isOn, choose };
-      });
-      this.#host.dialog = new ChooseDialog(`Labels: ${clean(row.subject ?? '')}`, choices);
-      this.#host.changed();
-    } catch (error) {
-      if (!this.#signal.aborted) this.#host.sayFault(error);
-    }
+    if (row) void chooseLabels(this.#host, this.#signal, { inbox: this.#inbox, row, done: () => this.refresh() });
   }
 
   #answer(isToAll: boolean): void {
@@ -312,58 +285,8 @@ export class InboxScreen implements Screen {
     this.#isAnswering = row && !email ? { isToAll } : undefined;
     if (!row || !email) return;
     const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
-    const to = email.direction === 'inbound' ? (email.reply_to.length > 0 ? email.reply_to : [email.from]) : email.to;
-    const others = isToAll ? [...email.to, ...email.cc] : [];
-    const dialog = new ComposeDialog({
-      title: isToAll ? 'Answer to all' : 'Answer',
-      head: [`To: ${to.join(', ')}${others.length > 0 ? ` and ${others.join(', ')}, without this inbox` : ''}`],
-      text: this.#aside.get(email.id) ?? '',
-      leave: (text) => this.#putAside(email.id, text),
-      send: (text) => {
-        const body = { text, ...(isToAll ? { reply_all: true } : {}) };
-        const sent = this.#host.client.call(...callOf(replyAction, path, body));
-        this.#finish({ dialog, emailId: email.id, text }, sent, 'Answered');
-      },
-      keep: (text) => {
-        const body = { text, thread_id: row.id, reply_to_email_id: email.id };
-        const call = { path: { inbox: this.#inbox }, body } as CallOf<'createInboxDraft'>;
-        this.#finish(
-          { dialog, emailId: email.id, text },
-          this.#host.client.call('createInboxDraft', call),
-          'Kept as a draft',
-        );
-      },
-    });
-    this.#host.dialog = dialog;
+    this.#answers.begin({ path, email, isToAll }, () => this.refresh());
     this.#markRead();
-  }
-
-  /** A text that was not sent stays where it was written, and is there again when it is left. */
-  #finish(
-    written: { dialog: ComposeDialog; emailId: string; text: string },
-    work: Promise<unknown>,
-    done: string,
-  ): void {
-    const { dialog, emailId, text } = written;
-    this.#aside.set(emailId, text);
-    void work
-      .then(() => {
-        this.#aside.delete(emailId);
-        if (this.#host.dialog === dialog) this.#host.dialog = undefined;
-        this.#host.say(`${done}   (e archives the thread)`);
-      })
-      .catch(async (error: unknown) => {
-        await this.#host.faults.ready(error);
-        dialog.refuse(`It was not sent: ${this.#host.faults.inWords(error)}`);
-        this.#host.changed();
-      })
-      .then(() => this.refresh());
-  }
-
-  #putAside(emailId: string, text: string): void {
-    if (text.trim() === '') return void this.#aside.delete(emailId);
-    this.#aside.set(emailId, text);
-    this.#host.say('What you wrote is here again with r, until you leave this inbox; ctrl-d keeps it as a draft.');
   }
 
   #drafts(): void {
@@ -435,5 +358,3 @@ export class InboxScreen implements Screen {
     return wasWide;
   }
 }
-
-const replyAction: Action = inboxEmails.actions.find(({ operation }) => operation === 'replyToInboxEmail') as Action;
