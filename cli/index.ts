@@ -18,6 +18,7 @@ import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
+import { addInboxCommands } from './commands/inbox-threads/index.ts';
 import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
@@ -72,6 +73,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['attachments', addAttachmentCommands],
   ['received', addReceivedEmailCommands],
   ['inbound-rules', declare(inboundRules)],
+  ['inbox', addInboxCommands],
   ['domains', addDomainCommands],
   ['domains', addDomainClaimCommands],
   ['keys api-keys', declare(apiKeys)],

@@ -150,9 +150,11 @@ function keysLine({ dialog, prompt, screen, actions }: Navigator, columns: numbe
       ['?', 'keys'],
       [':', 'go to'],
     ] as const),
-    ...(screen?.filter ? [['/', 'filter'] as const] : []),
+    ...(screen?.filter ? [['/', screen.filter.label ?? 'filter'] as const] : []),
+    // What a screen has keys of its own for is what people come for.
+    ...(screen?.own ? own : []),
     ...(actions.length > 0 ? [['x', 'do'] as const] : []),
-    ...own,
+    ...(screen?.own ? [] : own),
     ...actions.map(({ key, label }) => [key, label] as const),
   ];
   const drawn = (all: readonly (readonly [string, string])[]): string =>

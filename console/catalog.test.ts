@@ -87,6 +87,10 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     emails list: s send, b batch, e reschedule, c cancel, w diagnose, a create a link, v revoke a link
     images list: c upload, d delete
     inbound-rules list: c create, u update, d delete
+    inbox drafts: w write, u edit, s send, d discard
+    inbox emails: a reply, f forward
+    inbox threads: c change, e archive, i reopen, p spam, t trash, u unread, f mark-read, s snooze, w wake, a assign, z unassign, n note, b label, v set-labels, B unlabel, d delete-thread
+    inbox list: c create, u update, d delete, b labels, n create-label, m update-label, o delete-label, i agent, a set-agent, w write, B unlabel
     invitations list: c create, a accept, w withdraw
     members list: u update, n unlink, d remove
     oauth-grants list: m limit, e revoke

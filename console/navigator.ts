@@ -139,6 +139,8 @@ export class Navigator implements Host, Stage {
     this.changed();
   }
 
+  begin = (bound: BoundAction, offer: Offer): void => this.#runner.begin(bound, offer);
+
   get left(): AbortSignal {
     return this.#stop.signal;
   }
@@ -206,6 +208,7 @@ export class Navigator implements Host, Stage {
     if (this.#runner.isBusy && key === 'esc') return this.#runner.stop();
     if (this.dialog) return this.#keyOfDialog(this.dialog, key);
     if (this.prompt) return this.#keyOfPrompt(this.prompt, key);
+    if (this.screen?.own?.has(key) && this.screen.key(key)) return;
     if (this.#keyOfAll(key) || this.screen?.key(key)) return;
     const found = this.#offeredActions().find(({ bound }) => bound.key === key);
     if (found) return this.#runner.begin(found.bound, found.offer);

@@ -6,8 +6,8 @@ import { wholeNumber } from './declare.ts';
 import { nameFields } from './field-names.ts';
 
 export function addWords(command: Command, keys: Readonly<Record<string, Key>>): Command {
-  for (const [parameter, { word, says, isVariadic }] of Object.entries(keys)) {
-    command.argument(isVariadic ? `<${word}...>` : `<${word}>`, says);
+  for (const [parameter, { word, says, isVariadic, isOptional }] of Object.entries(keys)) {
+    command.argument(isOptional ? `[${word}]` : isVariadic ? `<${word}...>` : `<${word}>`, says);
     nameFields(command, { [parameter]: `<${word}>` });
   }
   return command;

@@ -52,12 +52,17 @@ export async function prepare(
 }
 
 /** Before anything is asked of the server. */
-function mustSuffice({ action: { operation, flags } }: Call, { fields, files, cleared }: Typed): void {
+function mustSuffice({ action: { operation, flags, sets } }: Call, { fields, files, cleared }: Typed): void {
   for (const [field, flag] of Object.entries(flags)) {
     if (flag.isRequired && !(field in fields) && !(field in files)) mustBeThere(field, flag);
   }
   // What changes something changes nothing without a field.
-  if (!/^update/.test(operation) || [fields, files, cleared].some((given) => Object.keys(given).length > 0)) return;
+  if (
+    !/^update/.test(operation) ||
+    sets !== undefined ||
+    [fields, files, cleared].some((given) => Object.keys(given).length > 0)
+  )
+    return;
   throw new CliFault('name at least one thing to change.', 'usage', {
     words: 'See them with',
     command: [operation, '--help'],

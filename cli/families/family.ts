@@ -146,6 +146,10 @@ export interface Action extends Spoken {
   flags: Readonly<Record<string, Flag>>;
   /** Where a field names several, one call of this operation takes them all. */
   several?: { operation: OperationId; field: string; as: string };
+  /** What it always says, beside what is typed. */
+  sets?: Body;
+  /** The same said twice to the same is done once: its key is made of both. */
+  isOnce?: true;
   /** Fields that `--clear` sets to null. */
   clears?: readonly string[];
   /** A form for one item begins with it. */

@@ -4,6 +4,8 @@ export interface Key {
   says: string;
   /** At the command line several may be named. */
   isVariadic?: true;
+  /** At the command line it may be left out. */
+  isOptional?: true;
   /** For what people know by name and the API by id: the list in which the name is looked up. */
   named?:
     | { list: 'listDomains' | 'listApiKeys' | 'listTeams'; field: 'name' }
@@ -22,6 +24,7 @@ export type Syntax =
   | 'property'
   | 'property column'
   | 'tag'
+  | 'time ahead'
   | 'topic'
   | 'variable'
   | 'variable declaration';

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { CallOf, OperationId } from '../client/index.ts';
 import type { Action, Body } from '../families/index.ts';
 
 /** The call that does an action: with its body where it has fields, and by its other operation where several are named. */
 export function callOf(
-  { operation, flags, several }: Action,
+  { operation, flags, several, sets, isOnce }: Action,
   path: Readonly<Record<string, string>>,
   body: Body,
 ): [operation: OperationId, call: CallOf<OperationId>] {
@@ -12,8 +13,16 @@ export function callOf(
     several && named && named.length > 1
       ? [several.operation, { body: { [several.as]: named } }]
       : [operation, { path, ...bodyOf(flags, several && named ? { ...body, [several.field]: named[0] } : body) }];
-  return [operationId as OperationId, given as CallOf<OperationId>];
+  const said = sets === undefined ? given : { ...given, body: { ...sets, ...(given as { body?: object }).body } };
+  const once = isOnce ? { header: { 'Idempotency-Key': keyOf(operationId, said) } } : {};
+  return [operationId as OperationId, { ...said, ...once } as CallOf<OperationId>];
 }
+
+/** Whoever does not know whether it was done does it again, as it was: it is done once. */
+const keyOf = (operation: string, said: object): string =>
+  `cli-${createHash('sha256')
+    .update(JSON.stringify([operation, said]))
+    .digest('hex')}`;
 
 /** Where it has fields; those of the query apart. */
 function bodyOf(flags: Action['flags'], body: Body): object {

@@ -3,6 +3,7 @@
  * the files that they name. It promises that whatever is wrong is said of what was typed, as it is called there.
  */
 export { callOf } from './call-of.ts';
+export { findLabels } from './find-labels.ts';
 export { findId, readPath } from './find-id.ts';
 export { importForm } from './import-form.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';

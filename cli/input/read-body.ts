@@ -1,6 +1,7 @@
 import { ApiFault, type CallOf, type Client, type OperationId } from '../client/index.ts';
 import { optionOf, type Action, type Body, type Flag } from '../families/index.ts';
 import { CliFault } from '../output/index.ts';
+import { findLabels } from './find-labels.ts';
 import { findId } from './find-id.ts';
 import { readFallback, type Place } from './read-pairs.ts';
 import { isSeveral, readSyntax } from './syntaxes.ts';
@@ -92,6 +93,9 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     typeof contact === 'string' && contact.includes('@') && body['email'] === undefined
       ? { ...body, email: contact }
       : { ...body, ...(contact !== undefined && { contact_id: contact }) },
+  addInboxThreadLabels: withLabels,
+  setInboxThreadLabels: async (body, reading) => withLabels({ labels: [], ...body }, reading),
+  updateInboxThread: async (body, reading) => ('labels' in body ? withLabels(body, reading) : body),
   createContactProperty: (body, { nameOf }) => withFallback(body, String(body['type']), nameOf),
   updateContactProperty: async (body, { client, nameOf, path }) => {
     if (typeof body['fallback_value'] !== 'string') return body;
@@ -100,6 +104,12 @@ const SHAPES: Partial<Record<OperationId, (body: Body, reading: Reading) => Body
     return withFallback(body, type, nameOf);
   },
 };
+
+/** People know labels by their names, the API by their ids. */
+async function withLabels(body: Body, { client, path }: Reading): Promise<Body> {
+  const { inbox = '' } = await path();
+  return { ...body, labels: await findLabels(client, inbox, body['labels'] as readonly string[]) };
+}
 
 /** What is left out of a PUT goes back to how it was at first: what is there is sent along. */
 async function connectionIn(client: Client): Promise<Body> {

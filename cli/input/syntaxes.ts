@@ -1,6 +1,7 @@
 import type { Flag, Syntax } from '../families/index.ts';
 import { typeIn, typesIn } from './event-types.ts';
 import { readAttachments, readHeaders, readTag, readVariables } from './read-message.ts';
+import { readTimeAhead } from './read-time-ahead.ts';
 import {
   readColumns,
   readMappedProperties,
@@ -28,6 +29,7 @@ const READERS: Readonly<Record<Syntax, Reader>> = {
   property: { split: splitPairs, isKeyed: true, read: (texts, { nameOf }) => readProperties(texts, nameOf) },
   'property column': { split: splitPairs, read: (texts, { nameOf }) => readMappedProperties(texts, nameOf) },
   tag: { split: splitPairs, read: (texts, { nameOf }) => texts.map((text) => readTag(text, nameOf)) },
+  'time ahead': { read: ([text = '']) => readTimeAhead(text, Date.now()) },
   topic: { split: splitPairs, read: (texts, { nameOf }) => readTopics(texts, nameOf) },
   variable: { split: splitPairs, read: (texts, { nameOf }) => readVariables(texts, nameOf) },
   'variable declaration': {

@@ -29,6 +29,12 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   email_id: (path) => ('received_email_id' in path ? ['listReceivedEmails'] : ['listEmails']),
   event_id: (path) => ['listWebhookEvents', idIn(path, 'webhook_id')],
   hold_id: () => ['listQueueHolds'],
+  inbox: () => ['listInboxes'],
+  thread_id: (path) => ['listInboxThreads', idIn(path, 'inbox')],
+  inbox_email_id: (path) => ['listInboxThreadEmails', idIn(path, 'inbox'), idIn(path, 'thread_id')],
+  draft_id: (path) => ['listInboxDrafts', idIn(path, 'inbox')],
+  label_id: (path) => ['listInboxLabels', idIn(path, 'inbox')],
+  labels: (path) => ['listInboxLabels', idIn(path, 'inbox')],
   import_id: () => ['listContactImports'],
   inbound_rule_id: () => ['listInboundRules'],
   log_id: () => ['listLogs'],
@@ -66,6 +72,7 @@ const TAKEN: Partial<Record<ContractId, Advised>> = {
   createContactProperty: ['listContactProperties'],
   createDomain: ['listDomains'],
   createInboundRule: ['listInboundRules'],
+  createInbox: ['listInboxes'],
   createSegment: ['listSegments'],
   createTopic: ['listTopics'],
   createWebhook: ['listWebhooks'],
@@ -156,6 +163,7 @@ const NOT_THERE: Partial<Record<ContractId, Advice>> = {
 const BY_NAME: Readonly<Record<string, Advise>> = {
   missing_api_key: (_, key) => setOne(key),
   restricted_api_key: (_, key) => useAnother(key),
+  inbox_not_set_up: () => ({ words: 'Create the first inbox with', command: ['createInbox', 'ADDRESS'] }),
   suspended_api_key: () => ({
     words: 'If it is the team that is suspended, its operator ends that on the server with',
     command: ['teams resume', 'TEAM'],

@@ -25,6 +25,7 @@ export { formatPairs, formatTable, openTable, type Column, type Table } from './
 export { adviceOfReason, listFor } from './fault-advice.ts';
 export { fitProse } from './prose.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
+export { bodyOf, headOf, quote, type ThreadEmail } from './thread-text.ts';
 export { formatTime } from './time.ts';
 export { shorten, widthOf } from './width.ts';
 export { tellChange } from './zone-change.ts';

@@ -6,6 +6,7 @@ import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
 import { callAndSee } from '../parked-events.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
+import { InboxScreen } from './inbox-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { TableBody } from './table-body.ts';
@@ -234,6 +235,8 @@ export class ListScreen implements Screen {
   }
 
   openItem(row: Row): void {
+    const name = clean(titleOf(row));
+    if (this.#list.operation === 'listInboxes') return this.#host.open(new InboxScreen(this.#host, row.id, name));
     this.#host.open(this.#itemAt(row.id, row));
   }
 

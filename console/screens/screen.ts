@@ -3,6 +3,7 @@ import type { Say, Terminal } from '../../cli/output/index.ts';
 import type { At } from '../advice.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundAction, Section } from '../catalog.ts';
+import type { Dialog } from '../dialogs/dialog.ts';
 import type { Faults } from '../faults.ts';
 
 export interface Size {
@@ -26,6 +27,11 @@ export interface Host {
   /** In the place of the one that is seen. */
   openInstead: (screen: Screen) => void;
   say: (text: string) => void;
+  /** What stands over the screen until it is answered. */
+  dialog: Dialog | undefined;
+  /** Does an action, once everything about it is known and meant. */
+  begin: (bound: BoundAction, offer: Offer) => void;
+  sayFault: (error: unknown) => void;
   /** How an advice is said here, or on an open item. */
   speaker: (at?: At) => Say;
   /** A filter was refused: it is there to be corrected, below what is wrong with it. */
@@ -55,6 +61,8 @@ export interface Screen {
   draw: (size: Size) => string[];
   /** Answers whether the key meant anything here. */
   key: (key: string) => boolean;
+  /** Keys that mean something else here than everywhere. */
+  own?: ReadonlySet<string>;
   /** The keys of this screen beside those of all, as pairs of key and meaning. */
   keys: () => readonly (readonly [string, string])[];
   offers: () => readonly Offer[];
@@ -67,6 +75,8 @@ export interface Screen {
 }
 
 export interface ScreenFilter {
+  /** What it does, where it does more than to filter. */
+  label?: string;
   /** What may stand before a `=`, with what may stand behind it, where that is known. */
   names: Readonly<Record<string, readonly string[]>>;
   text: string;

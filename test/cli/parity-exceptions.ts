@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { Exception } from './derived-line.ts';
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
@@ -28,6 +29,20 @@ const variables = {
 };
 const zone = { '--zone': 'how to print the answer' };
 
+/** Made of what is said and to what, so that a repeated command is done once. */
+const once = { 'Idempotency-Key': { words: [], sent: expect.stringMatching(/^cli-[0-9a-f]{64}$/) as unknown } };
+const inboxMail = {
+  headers: { words: ['--header', 'X-A: b'], sent: { 'X-A': 'b' } },
+  attachments: {
+    words: ['--attach', 'FILE;filename=f.txt;content_type=text/plain'],
+    sent: [{ filename: 'f.txt', content: 'Y29udGVudA==', content_type: 'text/plain' }],
+  },
+};
+const draftOf = {
+  thread_id: { words: ['--thread', ID], sent: ID },
+  reply_to_email_id: { words: ['--answers', ID], sent: ID },
+};
+
 /** What cannot be derived from the contract and the commands: syntax of an option's own, choices between fields, and why. */
 const ownTeam = { team_id: 'the team that the session works in' };
 
@@ -57,6 +72,24 @@ export const exceptions: Record<string, Exception> = {
   updateBroadcast: { without: { audience_id: 'segment_id says it' }, beside: { '--clear': 'null' } },
   sendBroadcast: { beside: { '--watch': 'asks getBroadcast' } },
   previewBroadcast: { beside: { '--open': 'shows the answer in a browser' } },
+  replyToInboxEmail: { given: { ...once, ...inboxMail, reply_all: { words: ['--reply-all'], sent: true } } },
+  forwardInboxEmail: { given: { ...once, ...inboxMail }, beside: { '--edit': 'opens an editor for the text' } },
+  createInboxDraft: {
+    given: { ...draftOf, attachments: inboxMail.attachments },
+    without: { 'Idempotency-Key': 'a second draft is seen, and harms nobody' },
+  },
+  updateInboxDraft: { given: { attachments: inboxMail.attachments }, beside: { '--clear': 'null' } },
+  sendInboxDraft: {
+    given: { headers: inboxMail.headers },
+    without: { 'Idempotency-Key': 'a draft is sent once, whatever the key' },
+  },
+  updateInboxLabel: { given: { color: { words: ['--color', '#00A2C7'], sent: '#00A2C7' } } },
+  updateInbox: { beside: { '--clear': 'null' } },
+  updateInboxAgent: { beside: { '--clear': 'null' } },
+  updateInboxThread: {
+    given: { snoozed_until: { words: ['--snooze', '2130-01-01T00:00:00Z'], sent: '2130-01-01T00:00:00.000Z' } },
+    beside: { '--clear': 'null' },
+  },
   sendBatch: {
     given: {
       'Idempotency-Key': { words: ['--idempotency-key', 'once'], sent: 'once' },

@@ -7,9 +7,14 @@ const SIZES = [
   [80, 24],
 ] as const;
 
-/** Compares what is on the screen, at both sizes, with the frame of this name, once it is drawn whole and stays. */
-export async function keepFrame(seat: Screen, name: string, sees: string): Promise<void> {
-  for (const [columns, rows] of SIZES) {
+/** Compares what is on the screen, at each size, with the frame of this name, once it is drawn whole and stays. */
+export async function keepFrame(
+  seat: Screen,
+  name: string,
+  sees: string,
+  sizes: readonly (readonly [columns: number, rows: number])[] = SIZES,
+): Promise<void> {
+  for (const [columns, rows] of sizes) {
     await seat.resize(columns, rows);
     const frame = await vi.waitFor(
       async () => {

@@ -8,6 +8,8 @@ export function normalise(frame: string): string {
     .replaceAll(/\b(?:sup|wh|msg|att|atmpt)_[0-9a-f]{32}\b/g, (id) => id.replace(/(?<=_).*/, same))
     .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d/g, '2030-01-01 10:00')
     .replaceAll(/(?<=2030-01-01 10:00):\d\d/g, ':00')
+    // In a list that has no room for the year.
+    .replaceAll(/(?<![\d-])\d\d-\d\d \d\d:\d\d\b/g, '01-01 10:00')
     .replaceAll(/\brk_[\w-]{7}/g, 'rk_*******')
     .replaceAll(/\brk[0-9a-f]{8}(?=\._domainkey)/g, 'rk00000000')
     .replaceAll(/(?!0+(?![A-Za-z0-9+/]))(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))

@@ -1,0 +1,112 @@
+import { ApiFault, quoted, type Client } from '../../client/index.ts';
+import type { Body } from '../../families/index.ts';
+import { callOf } from '../../input/index.ts';
+import { bodyOf, CliFault, headOf, quote, type ThreadEmail } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+import { prepare, tell, type Call } from '../run-action.ts';
+import { editText, type Written } from './edit-text.ts';
+import { emailsOf } from './read-thread.ts';
+
+type Path = { inbox: string; thread_id: string; inbox_email_id: string };
+
+/** Answers or forwards an email. What was typed in an editor is kept until it was sent. */
+export async function answer(session: Session, call: Call): Promise<void> {
+  const { client, process } = session;
+  const { action, options } = call;
+  const [inbox = '', thread = '', named] = call.words as (string | undefined)[];
+  const isForward = action.operation === 'forwardInboxEmail';
+  const isSaid = ['text', 'textFile', 'html', 'htmlFile'].some((name) => options[name] !== undefined);
+  const isEdited = isForward ? options['edit'] === true && !isSaid : !isSaid;
+  if (isEdited && !process.stdin.isTTY)
+    throw new CliFault('the text is missing; give it with --text, or --text-file - for standard input', 'usage');
+  const newest = named === undefined ? await newestIn(client, { inbox, thread_id: thread }) : undefined;
+  const id = named ?? newest?.id ?? '';
+  const written = isEdited
+    ? editText(process, { begin: '', below: await below(session, inbox, thread, id, newest) })
+    : undefined;
+  const words = [inbox, thread, id];
+  const kept = { path: { inbox, thread_id: thread, inbox_email_id: id }, verb: action.verb, written };
+  await keeping(session, kept, async () => {
+    const [path, prepared] = await prepare(session, { ...call, words }, (typed) =>
+      written ? { ...typed, fields: { ...typed.fields, text: written.text } } : typed,
+    );
+    const body = ended(prepared);
+    mustSay(body, isForward);
+    return { body, answered: await client.call(...callOf(action, path, body)) };
+  }).then(({ body, answered }) => tell(session, call, answered, body));
+}
+
+/** A text from a file ends as the one from the editor: it is the same answer, and is sent once. */
+const ended = (body: Body): Body =>
+  typeof body['text'] === 'string' ? { ...body, text: body['text'].trimEnd() } : body;
+
+function mustSay(body: Body, isForward: boolean): void {
+  const isEmpty = ['text', 'html'].every((name) => String(body[name] ?? '').trim() === '');
+  if (isEmpty && !isForward) throw new CliFault('the text is empty; nothing was sent', 'usage');
+}
+
+async function newestIn(client: Client, path: Omit<Path, 'inbox_email_id'>): Promise<ThreadEmail> {
+  let newest: ThreadEmail | undefined;
+  for await (const email of emailsOf(client, path)) {
+    if (email.direction === 'inbound') return email;
+    newest ??= email;
+  }
+  if (newest) return newest;
+  throw new CliFault('there is no email in this thread to answer.', 'notFound');
+}
+
+/** What is answered, to be read below the scissors. */
+async function below(
+  { client, terminal }: Session,
+  inbox: string,
+  thread: string,
+  id: string,
+  known: ThreadEmail | undefined,
+): Promise<string[]> {
+  const path = { inbox, thread_id: thread, inbox_email_id: id };
+  const email = known ?? (await client.call('getInboxThreadEmail', { path }));
+  return [
+    '# Write above the line with the scissors. Nothing below it is sent: the email is quoted by the service.',
+    '# An empty text sends nothing.',
+    '',
+    ...headOf(terminal, email).map((line) => `# ${line}`),
+    '',
+    quote(bodyOf(email)),
+  ];
+}
+
+/** A text that could not be sent is kept as a draft or, where there is no server to keep it, in its file. */
+async function keeping<T>(session: Session, { path, verb, written }: Kept, send: () => Promise<T>): Promise<T> {
+  try {
+    const sent = await send();
+    written?.remove();
+    return sent;
+  } catch (error) {
+    if (written) session.terminal.warn(await keep(session, { path, verb, written }, error));
+    throw error;
+  }
+}
+
+interface Kept<W = Written | undefined> {
+  path: Path;
+  verb: string;
+  written: W;
+}
+
+async function keep({ client }: Session, { path, verb, written }: Kept<Written>, error: unknown): Promise<string> {
+  const { inbox, thread_id, inbox_email_id } = path;
+  const { text, file, remove } = written;
+  // A draft goes to whoever wrote the email: what was to be forwarded is for others.
+  if (error instanceof ApiFault && verb === 'reply') {
+    try {
+      const body = { text, thread_id, reply_to_email_id: inbox_email_id };
+      const { id } = await client.call('createInboxDraft', { path: { inbox }, body });
+      remove();
+      return `What you wrote is kept as the draft ${id}: rasket inbox send ${quoted(inbox)} ${id} sends it.`;
+    } catch {
+      // The file is there all the same.
+    }
+  }
+  const again = [inbox, thread_id, inbox_email_id, '--text-file', file].map(quoted).join(' ');
+  return `What you wrote is kept in ${file}. However often it is sent from there, it goes out once: rasket inbox ${verb} ${again}`;
+}

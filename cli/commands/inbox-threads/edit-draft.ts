@@ -1,0 +1,31 @@
+import type { Session } from '../declare.ts';
+import { runAction, type Call } from '../run-action.ts';
+import { readTyped } from '../read-typed.ts';
+import { editText } from './edit-text.ts';
+
+/** What is named is changed; where nothing is, the editor is opened on the text. */
+export async function editDraft(session: Session, call: Call): Promise<void> {
+  const { client, process, terminal, isJson } = session;
+  const [inbox = '', draft = ''] = call.words as string[];
+  const { fields, files, cleared } = readTyped(call.action, [], call.options);
+  const isNamed = [fields, files, cleared].some((given) => Object.keys(given).length > 0);
+  if (isNamed || !process.stdin.isTTY) return runAction(session, call);
+  const path = { inbox, draft_id: draft };
+  const { text, to, subject } = await client.call('getInboxDraft', { path });
+  const below = [
+    '# Write above the line with the scissors; nothing below it is kept.',
+    '',
+    ...(to ? [`# To: ${to.join(', ')}`] : []),
+    ...(subject === null ? [] : [`# Subject: ${subject}`]),
+  ];
+  const written = editText(process, { begin: text ?? '', below });
+  try {
+    const changed = await client.call('updateInboxDraft', { path, body: { text: written.text } });
+    written.remove();
+    if (isJson) terminal.printJson(changed);
+    else terminal.tell(terminal.isTty ? `Changed  ${changed.id}` : changed.id);
+  } catch (error) {
+    terminal.warn(`What you wrote is kept in ${written.file}.`);
+    throw error;
+  }
+}

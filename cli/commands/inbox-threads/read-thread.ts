@@ -1,0 +1,49 @@
+import type { Client } from '../../client/index.ts';
+import { stateOfThread } from '../../families/index.ts';
+import { bodyOf, clean, cleanLines, headOf, type ThreadEmail } from '../../output/index.ts';
+import type { Session } from '../declare.ts';
+
+const PAGE = 100;
+
+export interface ThreadPath {
+  inbox: string;
+  thread_id: string;
+}
+
+/** All emails of a thread, the newest first. */
+export async function* emailsOf(client: Client, path: ThreadPath): AsyncGenerator<ThreadEmail> {
+  let after: string | undefined;
+  do {
+    const page = await client.call('listInboxThreadEmails', { path, query: { limit: PAGE, ...(after && { after }) } });
+    yield* page.data;
+    after = page.has_more ? page.data.at(-1)?.id : undefined;
+  } while (after !== undefined);
+}
+
+export async function readThread(
+  session: Session,
+  [inbox = '', thread = '']: readonly (string | undefined)[],
+  { markRead = false }: { markRead?: boolean },
+): Promise<void> {
+  const { client, terminal, isJson } = session;
+  const path = { inbox, thread_id: thread };
+  const head = await client.call('getInboxThread', { path });
+  const emails: ThreadEmail[] = [];
+  for await (const email of emailsOf(client, path)) emails.unshift(email);
+  if (isJson) for (const email of emails) terminal.printJson(email);
+  else {
+    const { subject, labels, assignee, notes } = head;
+    const known = [
+      stateOfThread(head),
+      ...labels.map(({ name }) => `[${name}]`),
+      assignee === null ? '' : `for ${assignee}`,
+    ];
+    terminal.print(terminal.paint('bold', clean(subject ?? '(no subject)')));
+    terminal.print(clean(known.filter(Boolean).join('  ')));
+    if (notes !== null) terminal.print(`Note: ${cleanLines(notes)}`);
+    for (const email of emails)
+      terminal.print(['', '-'.repeat(60), ...headOf(terminal, email), '', bodyOf(email)].join('\n'));
+  }
+  if (markRead) await client.call('updateInboxThread', { path, body: { read: true } });
+  session.advise({ words: 'Answer it with', command: ['replyToInboxEmail', inbox, thread] });
+}

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { textOfHtml } from './text-of-html.ts';
+
+it.each([
+  ['<p>Hello</p><p>Ada &amp; Bob</p>', 'Hello\n\nAda & Bob'],
+  ['a<br>b<br/>c', 'a\nb\nc'],
+  ['<style>p{}</style><script>alert(1)</script><!-- no > -->text', 'text'],
+  ['<a href="https://example.org/x">here</a>', 'here <https://example.org/x>'],
+  ['<a href="https://example.org">https://example.org</a>', 'https://example.org'],
+  ['<a href="javascript:alert(1)">click</a>', 'click'],
+  ['<img src="http://tracker.example/p.gif" alt="a cat"><img src=x>', '[a cat]'],
+  ['&#65;&#x42;&nbsp;&unknown;&#0;&#xD800;', 'AB &unknown;\uFFFD\uFFFD'],
+  ['<ul><li>one<li>two</ul>', '- one\n- two'],
+  ['no end <b', 'no end'],
+  ['<style>never closed', ''],
+])('%s', (html, text) => expect(textOfHtml(html)).toBe(text));
+
+it.each(['<', '<a', '<!--', '<style>', '<a href="', '&', '</a>', '<a href="https://e.org">'])(
+  'a megabyte of %s takes no second',
+  (piece) => {
+    const began = performance.now();
+    textOfHtml(piece.repeat(1_000_000 / piece.length));
+    expect(performance.now() - began).toBeLessThan(3000);
+  },
+);

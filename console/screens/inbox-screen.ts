@@ -1,0 +1,360 @@
+import type { BodyOf } from '../../cli/client/index.ts';
+import { inboxDrafts, inboxes } from '../../cli/families/index.ts';
+import { clean } from '../../cli/output/index.ts';
+import { ChooseDialog } from '../dialogs/choose-dialog.ts';
+import { scrollOf } from '../draw/scroll.ts';
+import { faint } from '../draw/text.ts';
+import { beside, drawThread, drawThreadRow, ROW_LINES, type OpenThread, type ThreadRow } from '../draw/thread.ts';
+import { offersOn } from './inbox-actions.ts';
+import { Answers } from './inbox-answers.ts';
+import { chooseLabels } from './inbox-labels.ts';
+import { ItemScreen } from './item-screen.ts';
+import { ListScreen } from './list-screen.ts';
+import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
+import { snoozeChoices } from './snooze-choices.ts';
+import { ThreadList } from './thread-list.ts';
+
+type Change = BodyOf<'updateInboxThread'>;
+
+const EMAILS = 100;
+/** Longer lines are hard to read. */
+const READABLE = 100;
+
+/** An inbox to answer mail in: its threads on the left, what is written in the one in hand on the right. */
+export class InboxScreen implements Screen {
+  readonly title: string;
+  readonly own: ReadonlySet<string> = new Set(['r']);
+  readonly #host: Host;
+  readonly #inbox: string;
+  readonly #list: ThreadList;
+  #open: { id: string; version: string; opened: OpenThread } | undefined;
+  #signal = AbortSignal.abort();
+  #fault = '';
+  /** The thread has the whole width, and the arrows scroll it. */
+  #isWide = false;
+  #isQuoteShown = false;
+  #scroll: number | undefined;
+  #page = 10;
+  #length = 0;
+  #isAnswering: { isToAll: boolean } | undefined;
+  readonly #answers: Answers;
+  #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
+
+  constructor(host: Host, inbox: string, title: string) {
+    this.#host = host;
+    this.#inbox = inbox;
+    this.title = title;
+    this.#list = new ThreadList(host.client, inbox);
+    this.#answers = new Answers(host);
+  }
+
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    void follow(this.#host, signal, { load: (stop) => this.#load(stop), tell: (fault) => this.#tell(fault) });
+  }
+
+  refresh = (): void => this.#try((signal) => this.#load(signal));
+
+  #try(load: (signal: AbortSignal) => Promise<void>): void {
+    void tried(this.#host, this.#signal, { load, tell: (fault) => this.#tell(fault) }).then(() => this.#host.changed());
+  }
+
+  #tell(fault: string): void {
+    if (fault !== this.#fault) this.#host.changed();
+    this.#fault = fault;
+  }
+
+  async #load(signal: AbortSignal): Promise<void> {
+    await this.#list.refresh(signal);
+    this.#host.changed();
+    await this.#loadThread(signal);
+  }
+
+  /** The thread in hand; again only where something of it is new. */
+  async #loadThread(signal: AbortSignal): Promise<void> {
+    const { row } = this.#list;
+    if (!row) return;
+    const version = JSON.stringify(row);
+    if (this.#open?.id === row.id && this.#open.version === version) return;
+    const path = { inbox: this.#inbox, thread_id: row.id };
+    const [thread, page] = await Promise.all([
+      this.#host.client.call('getInboxThread', { path }, signal),
+      this.#host.client.call('listInboxThreadEmails', { path, query: { limit: EMAILS } }, signal),
+    ]);
+    if (this.#list.row?.id !== row.id) return;
+    // Whoever reads stays where they are, unless there is something new.
+    const isSame = this.#open?.id === row.id && this.#open.opened.emails.length === page.data.length;
+    if (!isSame) this.#scroll = undefined;
+    const opened = { thread, emails: page.data.toReversed(), hasOlder: page.has_more };
+    this.#open = { id: row.id, version, opened };
+    if (this.#isAnswering && opened.emails.length > 0) this.#answer(this.#isAnswering.isToAll);
+    this.#host.changed();
+  }
+
+  get #opened(): OpenThread | undefined {
+    return this.#open?.id === this.#list.row?.id ? this.#open?.opened : undefined;
+  }
+
+  /** The one that is answered: the newest received, or the newest. */
+  get #answered(): OpenThread['emails'][number] | undefined {
+    const emails = this.#opened?.emails ?? [];
+    return emails.findLast(({ direction }) => direction === 'inbound') ?? emails.at(-1);
+  }
+
+  note(): string {
+    if (this.#fault !== '') return this.#fault;
+    const { view, filterText, rows, hasBehind, isLoaded } = this.#list;
+    const what = filterText === '' ? view : `/${filterText}`;
+    if (!isLoaded) return `${what} · loading …`;
+    return `${what} · ${rows.length}${hasBehind ? ' …' : ''}`;
+  }
+
+  draw({ columns, rows }: Size): string[] {
+    const { isLoaded, rows: threads } = this.#list;
+    if (threads.length === 0) {
+      const none = this.#list.filterText === '' ? 'There is no mail here.' : 'Nothing is found.';
+      return ['', isLoaded ? `  ${none}` : faint('  Loading …')];
+    }
+    if (this.#isWide) return this.#drawThread(columns - 2, rows).map((line) => ` ${line}`);
+    const left = Math.max(28, Math.min(64, Math.floor(columns * 0.38)));
+    const width = columns - left - 3;
+    return beside(this.#drawList(left, rows), this.#drawThread(width, rows), left, rows);
+  }
+
+  #drawList(width: number, rows: number): string[] {
+    const { at, rows: threads } = this.#list;
+    const shown = Math.max(1, Math.floor(rows / ROW_LINES));
+    const top = Math.max(0, Math.min(at - Math.floor(shown / 2), threads.length - shown));
+    return threads
+      .slice(top, top + shown)
+      .flatMap((row, index) => drawThreadRow(row, { isInHand: top + index === at, width }));
+  }
+
+  #drawThread(width: number, rows: number): string[] {
+    this.#page = rows;
+    const opened = this.#opened;
+    if (!opened) return [faint('Loading …')];
+    const drawn = drawThread(this.#host.terminal, opened, {
+      ...{ width: Math.min(width, READABLE), isQuoteShown: this.#isQuoteShown },
+    });
+    this.#length = drawn.lines.length;
+    // A short thread is seen from its beginning, a long one from its newest email on.
+    const begin = drawn.lines.length <= rows ? 0 : drawn.newestAt;
+    const at = Math.max(0, Math.min(this.#scroll ?? begin, this.#length - rows));
+    this.#scroll = at;
+    return drawn.lines.slice(at, at + rows);
+  }
+
+  key(key: string): boolean {
+    const own: Readonly<Record<string, () => void>> = {
+      ...{ r: () => this.#answer(false), R: () => this.#answer(true), e: () => this.#archive(), U: () => this.#undo() },
+      ...{ s: () => this.#snooze(), l: () => this.#label(), u: () => this.#unread(), D: () => this.#drafts() },
+      ...{ o: () => void (this.#isQuoteShown = !this.#isQuoteShown), S: () => this.#settings() },
+      ...{ enter: () => this.#widen(), right: () => this.#widen(), 'ctrl-r': () => this.refresh() },
+      ...{ tab: () => this.#turn(1), 'shift-tab': () => this.#turn(-1) },
+      ...{ ']': () => this.#step(1), '[': () => this.#step(-1) },
+    };
+    const found = own[key];
+    this.#isAnswering = undefined;
+    if (found) found();
+    else if (this.#isWide && ['esc', 'left', 'h'].includes(key)) this.#isWide = false;
+    else return this.#move(key);
+    this.#host.changed();
+    return true;
+  }
+
+  /** In the split view the arrows go through the list, and pages through the thread. */
+  #move(key: string): boolean {
+    const isList = !this.#isWide && ['up', 'down', 'k', 'j', 'home', 'end', 'g', 'G'].includes(key);
+    if (isList) {
+      const end = this.#list.rows.length - 1;
+      const to = { home: 0, g: 0, end, G: end }[key] ?? this.#list.at + (key === 'up' || key === 'k' ? -1 : 1);
+      this.#select(to);
+      return true;
+    }
+    const to = scrollOf(key, this.#scroll ?? 0, this.#page, this.#length);
+    if (to === undefined) return false;
+    this.#scroll = to;
+    this.#markRead();
+    return true;
+  }
+
+  #step(by: 1 | -1): void {
+    this.#select(this.#list.at + by);
+    this.#markRead();
+  }
+
+  #select(at: number): void {
+    this.#list.select(at);
+    this.#scroll = undefined;
+    this.#try(async (signal) => {
+      if (this.#list.hasBehind && this.#list.at >= this.#list.rows.length - 10) await this.#list.behind(signal);
+      await this.#loadThread(signal);
+    });
+  }
+
+  #turn(step: 1 | -1): void {
+    this.#list.turn(step);
+    this.#isWide = false;
+    this.refresh();
+  }
+
+  #widen(): void {
+    this.#isWide = this.#list.row !== undefined;
+    this.#markRead();
+  }
+
+  #markRead(): void {
+    const { row } = this.#list;
+    if (row && !row.read) this.#change(row, { read: true });
+  }
+
+  /** Seen at once; the server is asked behind it, and what it refuses is told. */
+  #change(row: ThreadRow, body: Change, done = ''): void {
+    const { read: isRead } = body;
+    if (isRead !== undefined) this.#list.amend(row.id, { read: isRead });
+    const path = { inbox: this.#inbox, thread_id: row.id };
+    void this.#host.client
+      .call('updateInboxThread', { path, body })
+      .then(() => (done === '' ? undefined : this.#host.say(done)))
+      .catch((error: unknown) => this.#host.sayFault(error))
+      .then(() => this.refresh());
+  }
+
+  /** Done with here: the next thread is in hand. */
+  #leaveTo(row: ThreadRow, body: Change, done: string): void {
+    this.#last = { id: row.id, folder: row.folder, subject: row.subject ?? '' };
+    this.#list.drop(row.id);
+    this.#scroll = undefined;
+    if (this.#list.rows.length === 0) this.#isWide = false;
+    this.#change(row, body, `${done}  ${clean(row.subject ?? '')}   (U takes it back)`);
+    this.#try((signal) => this.#loadThread(signal));
+  }
+
+  #archive(): void {
+    const { row, view } = this.#list;
+    if (!row) return;
+    if (view === 'archive') return this.#host.say('It is archived already; i moves it back into the inbox.');
+    this.#leaveTo(row, { folder: 'archive', read: true }, 'Archived');
+  }
+
+  #undo(): void {
+    const last = this.#last;
+    if (!last) return this.#host.say('There is nothing to take back.');
+    this.#last = undefined;
+    const folder = last.folder === 'sent' ? 'inbox' : last.folder;
+    const path = { inbox: this.#inbox, thread_id: last.id };
+    // Moving it wakes it too.
+    void this.#host.client
+      .call('updateInboxThread', { path, body: folder === 'inbox' ? { folder, snoozed_until: null } : { folder } })
+      .then(() => this.#host.say(`Back in ${folder}  ${clean(last.subject)}`))
+      .catch((error: unknown) => this.#host.sayFault(error))
+      .then(() => this.refresh());
+  }
+
+  #unread(): void {
+    const { row } = this.#list;
+    if (!row) return;
+    this.#isWide = false;
+    this.#change(row, { read: !row.read }, row.read ? 'Unread' : 'Read');
+  }
+
+  #snooze(): void {
+    const { row } = this.#list;
+    if (!row) return;
+    if (row.folder !== 'inbox') return this.#host.say('Only what is in the inbox can be snoozed.');
+    const choices = snoozeChoices(new Date()).map(({ label, until }) => ({
+      label,
+      choose: () => {
+        this.#host.dialog = undefined;
+        this.#leaveTo(row, { snoozed_until: until.toISOString() }, 'Snoozed');
+      },
+    }));
+    this.#host.dialog = new ChooseDialog(`Snooze until: ${clean(row.subject ?? '')}`, choices);
+  }
+
+  #label(): void {
+    const { row } = this.#list;
+    if (row) void chooseLabels(this.#host, this.#signal, { inbox: this.#inbox, row, done: () => this.refresh() });
+  }
+
+  #answer(isToAll: boolean): void {
+    const { row } = this.#list;
+    const email = this.#answered;
+    // Pressed before there is anything to answer: it is opened once there is.
+    this.#isAnswering = row && !email ? { isToAll } : undefined;
+    if (!row || !email) return;
+    const path = { inbox: this.#inbox, thread_id: row.id, inbox_email_id: email.id };
+    this.#answers.begin({ path, email, isToAll }, () => this.refresh());
+    this.#markRead();
+  }
+
+  #drafts(): void {
+    const { list } = inboxDrafts;
+    const path = { inbox: this.#inbox };
+    this.#host.open(new ListScreen(this.#host, { family: inboxDrafts, list, path, title: 'drafts' }));
+  }
+
+  #settings(): void {
+    const { get } = inboxes;
+    const path = { inbox: this.#inbox };
+    const none = (): never => {
+      throw new Error('the settings of an inbox have no lists');
+    };
+    const input = { family: inboxes, title: () => 'settings', path, fields: get.fields, get, lists: [], list: none };
+    this.#host.open(new ItemScreen(this.#host, input));
+  }
+
+  keys(): readonly (readonly [string, string])[] {
+    return [
+      ...([
+        ['r', 'reply'],
+        ['e', 'archive'],
+        ['s', 'snooze'],
+        ['l', 'label'],
+        ['u', 'unread'],
+      ] as const),
+      ...([
+        ['enter', 'read'],
+        ['space', 'scroll'],
+        ['tab', 'folders'],
+        ['R', 'reply to all'],
+        ['U', 'undo'],
+      ] as const),
+      ...([
+        ['D', 'drafts'],
+        ['S', 'settings'],
+      ] as const),
+      ['o', 'show what is quoted, or hide it'],
+      ['] [', 'the next and the previous thread'],
+      ['ctrl-r', 'ask the server again now'],
+    ];
+  }
+
+  offers(): readonly Offer[] {
+    return offersOn(this.#inbox, this.#list.row, this.#answered?.id);
+  }
+
+  copy(): string | undefined {
+    return this.#list.row?.id;
+  }
+
+  get filter(): ScreenFilter {
+    return {
+      label: 'search',
+      names: this.#list.names,
+      text: this.#list.filterText,
+      apply: (text) => {
+        this.#list.search(text);
+        this.#isWide = false;
+        this.refresh();
+      },
+    };
+  }
+
+  unmark(): boolean {
+    const wasWide = this.#isWide;
+    this.#isWide = false;
+    return wasWide;
+  }
+}

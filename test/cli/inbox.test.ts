@@ -1,0 +1,235 @@
+// Customers are answered at a terminal: list, read, answer in an editor, file away.
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { writingInbox, type WritingInbox } from '../rig/inbox.ts';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { scratchFolder } from '../rig/scratch.ts';
+import { runInProcess } from './in-process.ts';
+
+let scene: Scene;
+let team: Team;
+let inbox: WritingInbox;
+let home: string;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team('Example');
+  inbox = await writingInbox(scene, team, { name: 'Customer support' });
+});
+beforeEach(() => {
+  home = scratchFolder('rasket-inbox-');
+});
+afterEach(() => fs.rmSync(home, { recursive: true, force: true }));
+afterAll(() => scene.close());
+
+interface More {
+  columns?: number;
+  input?: string;
+  env?: Record<string, string>;
+  key?: string;
+}
+
+const rasket = (words: string[], { columns, input, env = {}, key = team.key }: More = {}) =>
+  runInProcess(['inbox', ...words], {
+    cwd: home,
+    ...(columns === undefined ? {} : { columns }),
+    ...(input === undefined ? {} : { input }),
+    env: { HOME: home, PATH: process.env['PATH'], TMPDIR: home, RASKET_URL: scene.url, RASKET_API_KEY: key, ...env },
+  });
+
+/** An editor that puts this above what it is handed, and keeps what that was. */
+function editor(text: string, { status = 0 } = {}): { EDITOR: string; handed: () => string } {
+  const file = path.join(home, 'editor');
+  fs.writeFileSync(path.join(home, 'typed'), text);
+  fs.writeFileSync(file, `cp "$1" ${home}/handed\ncat ${home}/typed ${home}/handed > "$1"\nexit ${status}\n`);
+  return { EDITOR: `sh ${file}`, handed: () => fs.readFileSync(path.join(home, 'handed'), 'utf8') };
+}
+
+const sentFrom = async (): Promise<{ id: string; to: string[]; subject: string }[]> =>
+  (await scene.api('GET', '/emails?limit=100', { key: team.key })).body.data;
+const textOf = async (id: string): Promise<string> =>
+  (await scene.api('GET', `/emails/${id}`, { key: team.key })).body.text;
+/** What an answer was written in, and was not removed. */
+const leftBehind = (): string[] => fs.readdirSync(home).filter((name) => name.startsWith('rasket-answer-'));
+
+describe('threads at the command line', () => {
+  it('are listed, found and read as text, the newest last', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'A refund', messageId: 'one@example.org', text: 'First.' });
+    await inbox.arrive({
+      ...{ subject: 'Re: A refund', headers: ['In-Reply-To: <one@example.org>'] },
+      content: ['Content-Type: text/html', '', '<p>Second &amp; <a href="https://example.org/x">last</a></p>'],
+    });
+    const listed = await rasket(['threads', inbox.address, '--json']);
+    expect(JSON.parse(listed.stdout).data).toMatchObject([{ id: threadId, email_count: 2 }]);
+    const found = await rasket(['search', inbox.address, '--query', 'refund'], { columns: 120 });
+    expect(found.stdout).toContain('A refund');
+    const read = await rasket(['read', inbox.address, threadId], { columns: 100 });
+    expect(read.code).toBe(0);
+    expect(read.stdout).toMatch(/A refund[^]*First\.[^]*Second & last <https:\/\/example\.org\/x>/);
+    expect(read.shown).toMatch(new RegExp(`rasket inbox reply .*${inbox.address} ${threadId}`));
+    const lines = (await rasket(['read', inbox.address, threadId, '--json'])).stdout.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).subject)).toEqual(['A refund', 'Re: A refund']);
+  });
+
+  it('show nothing that steers the terminal', async () => {
+    const { threadId } = await inbox.arrive({
+      ...{ from: '"\u202Egpj\u001B[2J" <eve@example.org>', subject: 'Hi', text: 'a\u001B]0;title\u0007b\u009B31mc' },
+    });
+    for (const words of [
+      ['read', inbox.address, threadId],
+      ['threads', inbox.address],
+      ['emails', inbox.address, threadId],
+    ]) {
+      const { stdout } = await rasket(words);
+      expect(stdout).not.toMatch(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u202E]/);
+    }
+  });
+
+  it('are archived, snoozed, assigned, noted and labelled by name', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Filed' });
+    const ask = async () => (await inbox.call('GET', `/threads/${threadId}`)).body;
+    await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });
+    expect((await rasket(['label', inbox.address, threadId, 'billing'])).stdout).toContain('Billing');
+    expect((await rasket(['label', inbox.address, threadId, 'nothing'])).stderr).toContain('there is no label nothing');
+    expect((await ask()).labels).toMatchObject([{ name: 'Billing' }]);
+    await rasket(['unlabel', inbox.address, threadId, 'Billing']);
+    expect((await ask()).labels).toEqual([]);
+    await rasket(['note', inbox.address, threadId, 'Asked accounting.']);
+    const until = new Date(scene.clock.now() + 86_400_000).toISOString();
+    expect((await rasket(['snooze', inbox.address, threadId, until])).code).toBe(0);
+    expect(await ask()).toMatchObject({ snoozed_until: until, notes: 'Asked accounting.' });
+    await rasket(['wake', inbox.address, threadId]);
+    expect((await ask()).snoozed_until).toBeNull();
+    expect((await rasket(['snooze', inbox.address, threadId, 'soon'])).stderr).toContain('such as 2h or 3d');
+    for (const [verb, folder] of [
+      ['archive', 'archive'],
+      ['spam', 'spam'],
+      ['trash', 'trash'],
+      ['reopen', 'inbox'],
+    ] as const) {
+      expect((await rasket([verb, inbox.address, threadId])).code).toBe(0);
+      expect((await ask()).folder).toBe(folder);
+    }
+    await rasket(['mark-read', inbox.address, threadId]);
+    expect((await ask()).read).toBe(true);
+    await rasket(['unread', inbox.address, threadId]);
+    expect((await ask()).read).toBe(false);
+  });
+
+  it('a team without an inbox is told how to make the first', async () => {
+    const { key } = await scene.team('New');
+    const { code, stderr } = await rasket(['channels'], { key });
+    expect({ code, stderr }).toMatchObject({
+      code: 65,
+      stderr: expect.stringMatching(/rasket inbox create .*ADDRESS/),
+    });
+  });
+});
+
+describe('an answer', () => {
+  it('is what was typed above the scissors in the editor, with the email below them to be read', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Where is it?', text: 'Order 1041.' });
+    const before = (await sentFrom()).length;
+    const { handed, ...env } = editor('It is on its way.\n');
+    const { code, shown } = await rasket(['reply', inbox.address, threadId], { columns: 100, env });
+    expect({ code, shown }).toMatchObject({ code: 0, shown: expect.stringContaining('Answered') });
+    expect(handed()).toMatch(/>8 -+\n[^]*# From: Ada Lovelace <ada@example\.org>[^]*> Order 1041\./);
+    const [sent, ...others] = await sentFrom();
+    expect(others).toHaveLength(before);
+    expect(sent).toMatchObject({ subject: 'Re: Where is it?' });
+    const text = await textOf(sent?.id ?? '');
+    expect(text).toMatch(/^It is on its way\./);
+    expect(text).not.toMatch(/>8|# From|Write above/);
+    expect(leftBehind()).toEqual([]);
+  });
+
+  it('is not sent where nothing was typed, or where the editor fails, which leaves what was typed', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Nothing to say' });
+    const before = await sentFrom();
+    const { handed: _, ...nothing } = editor('  \n\n');
+    const empty = await rasket(['reply', inbox.address, threadId], { columns: 100, env: nothing });
+    expect(empty).toMatchObject({ code: 1, stderr: expect.stringContaining('the text is empty; nothing was sent') });
+    expect(leftBehind()).toEqual([]);
+    const { handed: __, ...failing } = editor('Half a thought', { status: 3 });
+    const failed = await rasket(['reply', inbox.address, threadId], { columns: 300, env: failing });
+    const [, file = ''] = /What you wrote is in (\S+)/.exec(failed.stderr) ?? [];
+    expect(fs.readFileSync(file, 'utf8')).toBe('Half a thought\n');
+    expect(fs.statSync(file).mode & 0o077).toBe(0);
+    expect(await rasket(['reply', inbox.address, threadId, '--text', ' '])).toMatchObject({ code: 64 });
+    expect(await rasket(['reply', inbox.address, threadId])).toMatchObject({ code: 64 });
+    expect((await sentFrom()).map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+
+  it('is read from standard input, and is sent once however often the same command is run', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Twice' });
+    const run = () => rasket(['reply', inbox.address, threadId, '--text-file', '-'], { input: 'Once.\n' });
+    const [first, second] = [await run(), await run()];
+    expect(first).toMatchObject({ code: 0 });
+    expect(second.stdout).toBe(first.stdout);
+    expect((await sentFrom()).filter(({ subject }) => subject === 'Re: Twice')).toHaveLength(1);
+  });
+
+  it('that was refused is kept as a draft, which can be edited and sent', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Refused' });
+    const { handed: _, ...env } = editor('Kept.\n');
+    const refused = await rasket(['reply', inbox.address, threadId, '--cc', 'no address'], { columns: 300, env });
+    expect(refused.code).not.toBe(0);
+    const [, draft = ''] = /kept as the draft (\S+):/.exec(refused.stderr) ?? [];
+    expect(leftBehind()).toEqual([]);
+    expect((await inbox.call('GET', `/drafts/${draft}`)).body).toMatchObject({ text: 'Kept.', thread_id: threadId });
+    const listed = await rasket(['drafts', inbox.address], { columns: 120 });
+    expect(listed.stdout).toContain(draft);
+    const { handed: __, ...again } = editor('Better. ');
+    expect(await rasket(['edit', inbox.address, draft], { columns: 100, env: again })).toMatchObject({ code: 0 });
+    expect((await inbox.call('GET', `/drafts/${draft}`)).body.text).toBe('Better. Kept.');
+    expect(await rasket(['send', inbox.address, draft])).toMatchObject({ code: 0 });
+    expect((await sentFrom())[0]).toMatchObject({ subject: 'Re: Refused' });
+  });
+
+  it('whose fate is unknown is kept in its file, and is sent once when it is sent again from there', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'In doubt' });
+    await using line = await losingLine(scene.url);
+    const { handed: _, ...env } = editor('Not lost.\n');
+    const words = ['reply', inbox.address, threadId];
+    const lost = await rasket(words, { columns: 300, env: { ...env, RASKET_URL: line.url } });
+    expect(lost.code).not.toBe(0);
+    const [, file = ''] = /What you wrote is kept in (\S+)\. /.exec(lost.stderr) ?? [];
+    expect(fs.readFileSync(file, 'utf8')).toBe('Not lost.\n');
+    const answers = async () => (await sentFrom()).filter(({ subject }) => subject === 'Re: In doubt');
+    expect(await answers()).toHaveLength(1);
+    expect(await rasket([...words, '--text-file', file])).toMatchObject({ code: 0 });
+    expect(await answers()).toHaveLength(1);
+  });
+
+  it('is forwarded with its email', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Pass it on' });
+    const words = ['forward', inbox.address, threadId, '--to', 'accounts@example.com', '--text', 'Please refund.'];
+    expect(await rasket(words)).toMatchObject({ code: 0 });
+    expect((await sentFrom())[0]).toMatchObject({ to: ['accounts@example.com'], subject: 'Fwd: Pass it on' });
+  });
+});
+
+/** A way to the server on which every answer to an answer is lost. */
+async function losingLine(url: string): Promise<{ url: string } & AsyncDisposable> {
+  const server = net.createServer((near) => {
+    const far = net.connect(Number(new URL(url).port), '127.0.0.1');
+    let isLosing = false;
+    near.on('data', (chunk) => {
+      isLosing ||= /^POST \S+\/reply /.test(chunk.toString('latin1'));
+      far.write(chunk);
+    });
+    far.on('data', (chunk) => (isLosing ? near.destroy() : near.write(chunk)));
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on('error', () => undefined).on('close', () => other.destroy());
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as net.AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: () => new Promise((resolve) => void server.close(() => resolve())),
+  };
+}

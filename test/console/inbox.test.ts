@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { writingInbox, type WritingInbox } from '../rig/inbox.ts';
+import { keepFrame } from './keep-frame.ts';
+import { Screen } from './screen.ts';
+
+const SIZES = [
+  [200, 50],
+  [120, 40],
+  [80, 24],
+] as const;
+
+/** A mail as people write them, with what was said before under it. */
+const QUOTED = [
+  'Hello,',
+  '',
+  'order 1041 has not arrived. The tracking page says that it was handed over on Monday, and nobody here has seen it.',
+  'Could you look where it is, or send the money back?',
+  '',
+  'Ada',
+  '',
+  'On 20 November you wrote:',
+  ...Array.from({ length: 8 }, (_, at) => `> what was said before, line ${at + 1}`),
+].join('\r\n');
+
+describe('an inbox in the console', () => {
+  let scene: Scene;
+  let team: Team;
+  let inbox: WritingInbox;
+  let seat: Screen;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await scene.team('Example');
+    inbox = await writingInbox(scene, team, { name: 'Customer support', signature: 'Grace\nExample' });
+    await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });
+    await inbox.arrive({
+      from: 'Grace Hopper <grace@example.net>',
+      subject: 'An invoice for November',
+      text: 'Please send it.',
+    });
+    await inbox.arrive({
+      ...{ from: 'Shop <no-html@example.net>', subject: 'Only HTML' },
+      content: [
+        'Content-Type: text/html; charset=utf-8',
+        '',
+        '<style>p{color:red}</style><p>Is it <b>blue</b>?</p><img src="http://tracker.example/p.gif" alt="a picture"><a href="https://example.net/order">the order</a>',
+      ],
+    });
+    await inbox.arrive({
+      from: '週報 <weekly@example.net>',
+      subject: '請求書について \u202Egnp.exe',
+      text: 'よろしくお願いします\u001B[31m',
+    });
+    await inbox.arrive({ subject: 'Where is order 1041?', text: QUOTED });
+    seat = await Screen.take({ url: scene.url, key: team.key, env: { TZ: 'UTC' } });
+    await seat.sees('received mail');
+    await seat.type(':inbox');
+    await seat.sees(':inbox');
+    await seat.press('Enter');
+    await seat.sees('Customer support', inbox.address);
+    await seat.press('Enter');
+    await seat.sees('Where is order 1041?', 'order 1041 has not arrived');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const inFolder = async (folders: string): Promise<string[]> =>
+    ((await inbox.call('GET', `/threads?folders=${folders}`)).body.data as { subject: string }[]).map(
+      ({ subject }) => subject,
+    );
+  const sent = async (): Promise<{ to: string[]; subject: string; last_event: string }[]> =>
+    (await scene.api('GET', '/emails', { key: team.key })).body.data;
+
+  it('has the list on the left and the thread on the right, its quotes folded, at each size', async () => {
+    await keepFrame(seat, 'inbox-threads', 'Where is order 1041?', SIZES);
+    const frame = await seat.sees('r reply', 'e archive', 's snooze', 'l label', '/ search');
+    expect(frame).not.toContain('line 8');
+    await seat.press('o');
+    await seat.resize(120, 40);
+    await seat.sees('what was said before, line 8');
+    await seat.press('o');
+  });
+
+  it('shows HTML as text, never where a picture is, and nothing that steers the terminal', async () => {
+    await seat.resize(120, 40);
+    await seat.press('Down');
+    const steered = await seat.sees('請求書について', 'よろしくお願いします');
+    expect(steered).not.toMatch(/\u202E|\u001B\[31m/);
+    await seat.press('Down');
+    const html = await seat.sees('Is it blue?', '[a picture]', 'the order <https://example.net/order>');
+    expect(html).not.toMatch(/tracker\.example|color:red/);
+    await seat.press('g');
+    await seat.sees(/›● Ada|› {2}Ada/);
+  });
+
+  it('answers in place; an empty text sends nothing, and what is put aside is there again', async () => {
+    await seat.press('r');
+    await seat.sees('Answer', 'To: Ada Lovelace <ada@example.org>', 'ctrl-s send it');
+    await seat.press('C-s');
+    await seat.sees('The text is empty');
+    await seat.type('Dear Ada,');
+    await seat.press('Enter', 'Enter');
+    await seat.type('it is on its way.');
+    await seat.press('Escape');
+    await seat.sees('is here again with r');
+    expect(await sent()).toEqual([]);
+    await seat.press('r');
+    await seat.sees('Dear Ada,', 'it is on its way.');
+    await keepFrame(seat, 'inbox-answer', 'it is on its way.', SIZES);
+    await seat.press('C-s');
+    await seat.sees('Answered', '(e archives the thread)');
+    expect(await sent()).toMatchObject([
+      { to: ['Ada Lovelace <ada@example.org>'], subject: 'Re: Where is order 1041?' },
+    ]);
+    await seat.sees('Dear Ada,', /\(2\)/);
+    await keepFrame(seat, 'inbox-answered', 'Dear Ada,', SIZES);
+  });
+
+  it('archives and goes on with the next thread, and takes it back', async () => {
+    await seat.press('e');
+    await seat.sees('Archived  Where is order 1041?', /よろしくお願いします/);
+    await vi.waitFor(async () => expect(await inFolder('archive')).toEqual(['Where is order 1041?']));
+    await seat.press('U');
+    await seat.sees('Back in inbox', 'Where is order 1041?');
+    expect(await inFolder('archive')).toEqual([]);
+    await seat.press('g', 'e');
+    await vi.waitFor(async () => expect(await inFolder('archive')).toEqual(['Where is order 1041?']));
+  });
+
+  it('snoozes, labels and marks as unread', async () => {
+    await seat.press('g', 'l');
+    await seat.sees('Labels:', '[ ] Billing');
+    await keepFrame(seat, 'inbox-labels', '[ ] Billing', SIZES);
+    await seat.press('1');
+    await seat.sees('Labelled  Billing', '[Billing]');
+    await seat.press('s');
+    await seat.sees('Snooze until', 'in 3 hours');
+    await seat.press('2');
+    await seat.sees('Snoozed  請求書について');
+    await vi.waitFor(async () => expect((await inbox.call('GET', '/threads?snoozed=true')).body.data).toHaveLength(1));
+    await seat.press('U');
+    await seat.sees('Back in inbox');
+    expect((await inbox.call('GET', '/threads?snoozed=true')).body.data).toEqual([]);
+    await seat.press('g', 'Enter');
+    await seat.press('Escape');
+    await vi.waitFor(async () =>
+      expect((await inbox.call('GET', '/threads?folders=inbox&read=true')).body.data).toHaveLength(1),
+    );
+    await seat.press('u');
+    await vi.waitFor(async () =>
+      expect((await inbox.call('GET', '/threads?folders=inbox&read=true')).body.data).toEqual([]),
+    );
+  });
+
+  it('searches, and goes through the folders', async () => {
+    await seat.press('/');
+    await seat.type('invoice');
+    await seat.press('Enter');
+    await seat.sees('/invoice · 1', 'An invoice for November');
+    await seat.press('Escape');
+    await seat.sees('inbox · 3');
+    await seat.press('Tab', 'Tab');
+    await seat.sees('archive · 1', 'Where is order 1041?');
+    await seat.press('BTab', 'BTab');
+    await seat.sees('inbox · 3');
+  });
+
+  it('a text that the server refuses stays where it was written', async () => {
+    await seat.press('G', 'r');
+    await seat.sees('To: Grace Hopper');
+    await seat.type('Here it is.');
+    await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'grace@example.net' } });
+    await scene.api('DELETE', `/domains/${inbox.domain.id}`, { key: team.key });
+    await seat.press('C-s');
+    await seat.sees('It was not sent:', 'Here it is.');
+    await seat.press('Escape');
+    await seat.press('r');
+    await seat.sees('Here it is.');
+    await seat.press('Escape');
+  });
+});
