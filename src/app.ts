@@ -7,54 +7,23 @@ import path from 'node:path';
 import { loadContract } from './contract/index.ts';
 import { startCron, type CronJob } from './cron/index.ts';
 import { createModelHealth } from './flow/ai/index.ts';
-import {
-  closeMonths,
-  forgetPaymentEvents,
-  noPayments,
-  recheckSubscriptions,
-  type PaymentProvider,
-} from './flow/billing/index.ts';
+import { noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
-import {
-  createConfirmations,
-  createImportLoop,
-  forgetConfirmationMails,
-  removeImportFiles,
-  type Imports,
-} from './flow/audience/index.ts';
+import { createConfirmations, createImportLoop, type Imports } from './flow/audience/index.ts';
 import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
 import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
 import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
-import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
 import { captureMessage } from './flow/mail/capture/index.ts';
-import {
-  createQueue,
-  openHandOffLog,
-  recoverDeliveries,
-  releaseDeferred,
-  type Queue,
-  isMarketing,
-} from './flow/mail/queue/index.ts';
-import { createReceive, forgetGreylisted, type Receive } from './flow/mail/receive/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
+import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
-import { releaseEndedHolds } from './flow/mail/queue-admin/index.ts';
-import {
-  createLogRemoval,
-  createRemoval,
-  createNode,
-  createWebhookRemoval,
-  forgetIdempotencyKeys,
-  keepInboxes,
-  removeOrphanBlobs,
-  removeOldAudit,
-  type Node,
-} from './flow/upkeep/index.ts';
+import { createNode, type Node } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
-import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
-import { createListeners, createWebhookSender, forgetListeners, type WebhookSender } from './flow/webhooks/index.ts';
+import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
 import { createUnknownProxy, startHttp, type HttpParts, type HttpPort } from './http/index.ts';
+import { cronTable } from './cron-table.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
 import { closeWorld, openWorld, type WorldOptions } from './open-world.ts';
@@ -64,18 +33,8 @@ import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
-import { removeOldApprovals } from './resources/approvals/index.ts';
 import { keepPlanTerms } from './resources/billing/index.ts';
-import { clearDeleted } from './resources/contacts/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
-import { indexEmails } from './resources/emails/index.ts';
-import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
-import { removeExpiredSessions } from './resources/sessions/index.ts';
-import { forgetAccountRequests } from './resources/accounts/index.ts';
-import { indexInboxes } from './resources/inbox-threads/index.ts';
-import { forgetInvitations } from './resources/invitations/index.ts';
-import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
-import { forgetExpiredShares } from './resources/shares/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
@@ -366,40 +325,3 @@ async function startDelivery(
 /** In the development profile mail is caught instead of sent. */
 const captureOf = (world: World): Deliver | undefined =>
   world.config.delivery.capture ? createCapture((job, message) => captureMessage(world, job, message)) : undefined;
-
-function cronTable(world: World, payments = noPayments): readonly CronJob[] {
-  return [
-    { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
-    { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
-    { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
-    { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
-    { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
-    { name: 'recheck-sso-domains', schedule: '11 3 * * *', run: () => recheckSsoDomains(world) },
-    { name: 'recheck-sso-providers', schedule: '*/10 * * * *', run: () => recheckSsoProviders(world) },
-    { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
-    { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
-    { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
-    { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
-    { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
-    { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },
-    { name: 'remove-unused-oauth', schedule: '17 5 * * *', run: () => removeUnusedOauth(world) },
-    { name: 'remove-old-approvals', schedule: '43 4 * * *', run: () => removeOldApprovals(world) },
-    { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
-    { name: 'remove-device-logins', schedule: '35 * * * *', run: () => removeExpiredDeviceLogins(world) },
-    { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
-    { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
-    { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
-    { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
-    { name: 'close-billing-months', schedule: '11 * * * *', run: () => closeMonths(world) },
-    { name: 'recheck-subscriptions', schedule: '23 * * * *', run: () => recheckSubscriptions(world, payments) },
-    { name: 'forget-payment-events', schedule: '57 4 * * *', run: () => forgetPaymentEvents(world) },
-    { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
-    { name: 'index-inboxes', schedule: '* * * * *', run: () => indexInboxes(world) },
-    { name: 'keep-inboxes', schedule: '* * * * *', run: () => keepInboxes(world) },
-    { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
-    { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
-    { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },
-    { name: 'clear-deleted-audience', schedule: '* * * * *', run: () => clearDeleted(world) },
-    { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
-  ];
-}

@@ -1,3 +1,4 @@
+// Over 400 lines because each audited operation has its call here, in one table that a test holds complete.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,0 +1,67 @@
+import { type CronJob } from './cron/index.ts';
+import { closeMonths, forgetPaymentEvents, noPayments, recheckSubscriptions } from './flow/billing/index.ts';
+import { forgetConfirmationMails, removeImportFiles } from './flow/audience/index.ts';
+import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
+import { releaseDeferred } from './flow/mail/queue/index.ts';
+import { forgetGreylisted } from './flow/mail/receive/index.ts';
+import { releaseEndedHolds } from './flow/mail/queue-admin/index.ts';
+import {
+  createLogRemoval,
+  createRemoval,
+  createWebhookRemoval,
+  forgetIdempotencyKeys,
+  keepInboxes,
+  removeOrphanBlobs,
+  removeOldAudit,
+} from './flow/upkeep/index.ts';
+import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
+import { forgetListeners } from './flow/webhooks/index.ts';
+import type { World } from './platform/world/index.ts';
+import { removeOldApprovals } from './resources/approvals/index.ts';
+import { clearDeleted } from './resources/contacts/index.ts';
+import { indexEmails } from './resources/emails/index.ts';
+import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
+import { removeExpiredSessions } from './resources/sessions/index.ts';
+import { forgetAccountRequests } from './resources/accounts/index.ts';
+import { indexInboxes } from './resources/inbox-threads/index.ts';
+import { forgetInvitations } from './resources/invitations/index.ts';
+import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
+import { forgetExpiredShares } from './resources/shares/index.ts';
+
+/** What happens by the clock, on one node of all at a time. */
+export function cronTable(world: World, payments = noPayments): readonly CronJob[] {
+  return [
+    { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
+    { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
+    { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
+    { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
+    { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
+    { name: 'recheck-sso-domains', schedule: '11 3 * * *', run: () => recheckSsoDomains(world) },
+    { name: 'recheck-sso-providers', schedule: '*/10 * * * *', run: () => recheckSsoProviders(world) },
+    { name: 'forget-idempotency-keys', schedule: '7 * * * *', run: () => forgetIdempotencyKeys(world) },
+    { name: 'forget-greylisted', schedule: '13 * * * *', run: () => forgetGreylisted(world) },
+    { name: 'forget-confirmation-mails', schedule: '37 * * * *', run: () => forgetConfirmationMails(world) },
+    { name: 'forget-expired-shares', schedule: '19 * * * *', run: () => forgetExpiredShares(world) },
+    { name: 'remove-expired-sessions', schedule: '29 * * * *', run: () => removeExpiredSessions(world) },
+    { name: 'remove-expired-oauth', schedule: '47 * * * *', run: () => removeExpiredOauth(world) },
+    { name: 'remove-unused-oauth', schedule: '17 5 * * *', run: () => removeUnusedOauth(world) },
+    { name: 'remove-old-approvals', schedule: '43 4 * * *', run: () => removeOldApprovals(world) },
+    { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
+    { name: 'remove-device-logins', schedule: '35 * * * *', run: () => removeExpiredDeviceLogins(world) },
+    { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
+    { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
+    { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },
+    { name: 'remove-old-webhook-events', schedule: '* * * * *', run: createWebhookRemoval(world) },
+    { name: 'close-billing-months', schedule: '11 * * * *', run: () => closeMonths(world) },
+    { name: 'recheck-subscriptions', schedule: '23 * * * *', run: () => recheckSubscriptions(world, payments) },
+    { name: 'forget-payment-events', schedule: '57 4 * * *', run: () => forgetPaymentEvents(world) },
+    { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
+    { name: 'index-inboxes', schedule: '* * * * *', run: () => indexInboxes(world) },
+    { name: 'keep-inboxes', schedule: '* * * * *', run: () => keepInboxes(world) },
+    { name: 'remove-expired', schedule: '* * * * *', run: createRemoval(world) },
+    { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
+    { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },
+    { name: 'clear-deleted-audience', schedule: '* * * * *', run: () => clearDeleted(world) },
+    { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
+  ];
+}
