@@ -123,11 +123,7 @@ export function openBlobs(root: string): Blobs {
     put: (key, content) => putAll([{ key, content }]),
     putStream,
     putAll,
-    linkAll: (links) =>
-      linkFiles(
-        root,
-        links.map(({ from, to }) => ({ from: fileOf(from).file, ...fileOf(to), number: ++puts })),
-      ),
+    linkAll: (links) => linkFiles(root, links, { fileOf, nextNumber: () => ++puts }),
     check: () => probe(root),
     get: async (key) => readFile(fileOf(key).file),
     size: async (key) => (await stat(fileOf(key).file)).size,
@@ -152,17 +148,17 @@ export function openBlobs(root: string): Blobs {
 /** Where a file system knows no links, or this file has as many as it may have. */
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
 
-interface FileLink {
-  from: string;
-  folder: string;
-  file: string;
-  number: number;
-}
-
-async function linkFiles(root: string, links: readonly FileLink[]): Promise<void> {
-  const folders = new Set(links.map(({ folder }) => folder));
+async function linkFiles(
+  root: string,
+  links: readonly BlobLink[],
+  { fileOf, nextNumber }: { fileOf: (key: string) => { folder: string; file: string }; nextNumber: () => number },
+): Promise<void> {
+  const folders = new Set(links.map(({ to }) => fileOf(to).folder));
   await eachAtOnce(folders, (folder) => makeFolder(root, folder));
-  await eachAtOnce(links, ({ from, file, number }) => linkFile(from, `${file}.${process.pid}-${number}${PART}`, file));
+  await eachAtOnce(links, ({ from, to }) => {
+    const { file } = fileOf(to);
+    return linkFile(fileOf(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
+  });
   await eachAtOnce(folders, syncFolder);
 }
 
