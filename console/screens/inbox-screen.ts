@@ -33,7 +33,9 @@ export class InboxScreen implements Screen {
   /** The thread has the whole width, and the arrows scroll it. */
   #isWide = false;
   #isQuoteShown = false;
+  /** Where it was scrolled to; unset, its newest email is seen. */
   #scroll: number | undefined;
+  #shownAt = 0;
   #page = 10;
   #length = 0;
   #isAnswering: { isToAll: boolean } | undefined;
@@ -75,7 +77,8 @@ export class InboxScreen implements Screen {
     const { row } = this.#list;
     if (!row) return;
     const version = JSON.stringify(row);
-    if (this.#open?.id === row.id && this.#open.version === version) return;
+    const isKnown = this.#open?.id === row.id && this.#open.version === version;
+    if (isKnown && !this.#open?.opened.emails.some(isOnItsWay)) return;
     const path = { inbox: this.#inbox, thread_id: row.id };
     const [thread, page] = await Promise.all([
       this.#host.client.call('getInboxThread', { path }, signal),
@@ -141,7 +144,7 @@ export class InboxScreen implements Screen {
     // A short thread is seen from its beginning, a long one from its newest email on.
     const begin = drawn.lines.length <= rows ? 0 : drawn.newestAt;
     const at = Math.max(0, Math.min(this.#scroll ?? begin, this.#length - rows));
-    this.#scroll = at;
+    this.#shownAt = at;
     return drawn.lines.slice(at, at + rows);
   }
 
@@ -172,7 +175,7 @@ export class InboxScreen implements Screen {
       this.#select(to);
       return true;
     }
-    const to = scrollOf(key, this.#scroll ?? 0, this.#page, this.#length);
+    const to = scrollOf(key, this.#shownAt, this.#page, this.#length);
     if (to === undefined) return false;
     this.#scroll = to;
     this.#markRead();
@@ -358,3 +361,9 @@ export class InboxScreen implements Screen {
     return wasWide;
   }
 }
+
+const ON_ITS_WAY: readonly (string | null)[] = ['queued', 'scheduled', 'sent', 'delivery_delayed'];
+
+/** What becomes of an answer is seen in its thread. */
+const isOnItsWay = ({ direction, last_event: state }: OpenThread['emails'][number]): boolean =>
+  direction === 'outbound' && ON_ITS_WAY.includes(state);
