@@ -1,5 +1,5 @@
 import type { BodyOf } from '../../cli/client/index.ts';
-import { inboxDrafts, inboxes } from '../../cli/families/index.ts';
+import { inboxes } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { ChooseDialog } from '../dialogs/choose-dialog.ts';
 import { scrollOf } from '../draw/scroll.ts';
@@ -9,7 +9,6 @@ import { offersOn } from './inbox-actions.ts';
 import { Answers } from './inbox-answers.ts';
 import { chooseLabels } from './inbox-labels.ts';
 import { ItemScreen } from './item-screen.ts';
-import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { snoozeChoices } from './snooze-choices.ts';
 import { ThreadList } from './thread-list.ts';
@@ -20,12 +19,21 @@ const EMAILS = 100;
 /** Longer lines are hard to read. */
 const READABLE = 100;
 
+interface InboxInput {
+  /** Its id. */
+  inbox: string;
+  title: string;
+  /** The screen of its drafts. */
+  drafts: () => Screen;
+}
+
 /** An inbox to answer mail in: its threads on the left, what is written in the one in hand on the right. */
 export class InboxScreen implements Screen {
   readonly title: string;
   readonly own: ReadonlySet<string> = new Set(['r']);
   readonly #host: Host;
   readonly #inbox: string;
+  readonly #drafts: () => Screen;
   readonly #list: ThreadList;
   #open: { id: string; version: string; opened: OpenThread } | undefined;
   #signal = AbortSignal.abort();
@@ -42,7 +50,8 @@ export class InboxScreen implements Screen {
   readonly #answers: Answers;
   #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
 
-  constructor(host: Host, inbox: string, title: string) {
+  constructor(host: Host, { inbox, title, drafts }: InboxInput) {
+    this.#drafts = drafts;
     this.#host = host;
     this.#inbox = inbox;
     this.title = title;
@@ -141,8 +150,8 @@ export class InboxScreen implements Screen {
       ...{ width: Math.min(width, READABLE), isQuoteShown: this.#isQuoteShown },
     });
     this.#length = drawn.lines.length;
-    // A short thread is seen from its beginning, a long one from its newest email on.
-    const begin = drawn.lines.length <= rows ? 0 : drawn.newestAt;
+    // Of several emails the newest is seen first.
+    const begin = opened.emails.length === 1 ? 0 : drawn.newestAt;
     const at = Math.max(0, Math.min(this.#scroll ?? begin, this.#length - rows));
     this.#shownAt = at;
     return drawn.lines.slice(at, at + rows);
@@ -151,7 +160,7 @@ export class InboxScreen implements Screen {
   key(key: string): boolean {
     const own: Readonly<Record<string, () => void>> = {
       ...{ r: () => this.#answer(false), R: () => this.#answer(true), e: () => this.#archive(), U: () => this.#undo() },
-      ...{ s: () => this.#snooze(), l: () => this.#label(), u: () => this.#unread(), D: () => this.#drafts() },
+      ...{ s: () => this.#snooze(), l: () => this.#label(), u: () => this.#unread(), D: () => this.#openDrafts() },
       ...{ o: () => void (this.#isQuoteShown = !this.#isQuoteShown), S: () => this.#settings() },
       ...{ enter: () => this.#widen(), right: () => this.#widen(), 'ctrl-r': () => this.refresh() },
       ...{ tab: () => this.#turn(1), 'shift-tab': () => this.#turn(-1) },
@@ -292,10 +301,8 @@ export class InboxScreen implements Screen {
     this.#markRead();
   }
 
-  #drafts(): void {
-    const { list } = inboxDrafts;
-    const path = { inbox: this.#inbox };
-    this.#host.open(new ListScreen(this.#host, { family: inboxDrafts, list, path, title: 'drafts' }));
+  #openDrafts(): void {
+    this.#host.open(this.#drafts());
   }
 
   #settings(): void {
