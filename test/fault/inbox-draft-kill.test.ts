@@ -35,6 +35,27 @@ async function makeInbox(program: Program): Promise<string> {
   return `/inboxes/${made.body.id as string}`;
 }
 
+async function makeDrafts(program: Program, inbox: string): Promise<{ id: string; to: string }[]> {
+  const drafts: { id: string; to: string }[] = [];
+  for (let n = 0; n < DRAFTS; n++) {
+    const to = `customer${n}@d${n % 5}.example`;
+    const attachments = n % 3 === 0 ? [{ ...FILE, content_type: 'application/octet-stream' }] : [];
+    const made = await ask(program, 'POST', `${inbox}/drafts`, { to, subject: `Number ${n}`, text: 'x', attachments });
+    drafts.push({ id: made.body.id as string, to });
+  }
+  return drafts;
+}
+
+async function threadsOf(program: Program, inbox: string): Promise<{ email_count: number }[]> {
+  const threads: { email_count: number }[] = [];
+  for (let after = ''; ;) {
+    const { body: page } = await ask(program, 'GET', `${inbox}/threads?folders=sent&limit=100${after}`);
+    threads.push(...page.data);
+    if (!page.has_more) return threads;
+    after = `&after=${page.data.at(-1).id as string}`;
+  }
+}
+
 it(
   `kill -9 ${KILLS} times while ${DRAFTS} drafts are sent by two clients each: each is one mail in one thread`,
   { timeout: 300_000 },
@@ -57,19 +78,7 @@ it(
       if (line.msg === 'delivery outcome unknown') for (const address of line.to as string[]) inDoubt.add(address);
     });
     const inbox = await makeInbox(program);
-    const drafts: { id: string; to: string }[] = [];
-    for (let n = 0; n < DRAFTS; n++) {
-      const to = `customer${n}@d${n % 5}.example`;
-      const attachments = n % 3 === 0 ? [{ ...FILE, content_type: 'application/octet-stream' }] : [];
-      const made = await ask(program, 'POST', `${inbox}/drafts`, {
-        to,
-        subject: `Number ${n}`,
-        text: 'x',
-        attachments,
-      });
-      drafts.push({ id: made.body.id as string, to });
-    }
-
+    const drafts = await makeDrafts(program, inbox);
     const sent = new Map<string, Set<string>>();
     let answered = 0;
     let kills = 0;
@@ -107,13 +116,7 @@ it(
       expect([...(arrivals.get(to) ?? [emailId])], `the mails to ${to}`).toEqual([emailId]);
       expect((await ask(program, 'GET', `${inbox}/drafts/${id}`)).body.email_id).toBe(emailId);
     }
-    const threads: { email_count: number }[] = [];
-    for (let after = ''; ;) {
-      const { body: page } = await ask(program, 'GET', `${inbox}/threads?folders=sent&limit=100${after}`);
-      threads.push(...page.data);
-      if (!page.has_more) break;
-      after = `&after=${page.data.at(-1).id as string}`;
-    }
+    const threads = await threadsOf(program, inbox);
     expect([threads.length, threads.every(({ email_count: count }) => count === 1)]).toEqual([DRAFTS, true]);
     const { body: emails } = await ask(program, 'GET', `/emails?limit=100`);
     expect(emails.data).toHaveLength(Math.min(100, DRAFTS));

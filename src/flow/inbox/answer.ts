@@ -4,7 +4,8 @@ import type { Ctx } from '../../resources/access/index.ts';
 import { readAttachments } from '../../resources/emails/index.ts';
 import { inboxNamed } from '../../resources/inboxes/index.ts';
 import type { Accept, Idempotency } from '../mail/accept/index.ts';
-import { composeAnswer, composeForward, type WrittenMail } from './compose.ts';
+import { composeAnswer, composeForward } from './compose.ts';
+import type { WrittenMail } from './composed-mail.ts';
 import { mustFindOriginal, writtenFiles } from './original.ts';
 
 type Reply = BodyOf<'replyToInboxEmail'>;

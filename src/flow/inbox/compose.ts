@@ -1,5 +1,3 @@
-import type { InboxEmailData } from '../../events/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
 import { invalidField, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
@@ -16,31 +14,14 @@ import {
   type QuotedMessage,
 } from '../../protocol/reply-message/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { readEmail, type DraftAttachment, type EmailDraft, type EmailRow } from '../../resources/emails/index.ts';
+import { readEmail, type DraftAttachment } from '../../resources/emails/index.ts';
 import type { InboxRow, ThreadRow } from '../../resources/inbox-rows/index.ts';
 import { idsToKeepOfSent, subjectToKeep } from '../../resources/threads/index.ts';
+import type { ComposedMail, WrittenMail } from './composed-mail.ts';
 import { filesOf, type Original } from './original.ts';
 import { answeredByMachine, isAutomatic } from './robots.ts';
 import { putSent } from './put-sent.ts';
 import { senderOf, type InboxSender } from './sender.ts';
-
-/** What somebody wrote; the rest is made. */
-export interface WrittenMail {
-  to: string[] | undefined;
-  cc: string[];
-  bcc: string[];
-  subject: string | null;
-  html: string | null;
-  text: string | null;
-  headers: Record<string, string> | null;
-  files: DraftAttachment[];
-}
-
-export interface ComposedMail {
-  id: string;
-  draft: EmailDraft;
-  beside(tx: Executor, email: EmailRow): Promise<InboxEmailData>;
-}
 
 /** Everything that one mail is made of, with what it quotes in its texts. */
 interface Parts {

@@ -15,7 +15,7 @@ import {
 } from '../../resources/inbox-rows/index.ts';
 import { inboxKeysOf } from '../../resources/inboxes/index.ts';
 import { senderProofOf, whyNoAutomaticAnswer, type NoAutomaticAnswer } from '../../resources/threads/index.ts';
-import type { ComposedMail } from './compose.ts';
+import type { ComposedMail } from './composed-mail.ts';
 import type { Original } from './original.ts';
 import type { InboxSender } from './sender.ts';
 

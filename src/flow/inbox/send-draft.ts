@@ -15,7 +15,8 @@ import {
   type InboxRow,
 } from '../../resources/inbox-rows/index.ts';
 import { Superseded, type Accept, type Composing, type Idempotency } from '../mail/accept/index.ts';
-import { composeAnswer, composeNew, type WrittenMail } from './compose.ts';
+import { composeAnswer, composeNew } from './compose.ts';
+import type { WrittenMail } from './composed-mail.ts';
 import { filesOf, mustFindOriginal } from './original.ts';
 
 /** Sends a draft once: whoever asks again, or at the same time, is answered the id of the one email. */

@@ -47,6 +47,7 @@ export async function createDraft(
     const inbox = await inboxNamed(ctx, named);
     const { thread_id: threadId, reply_to_email_id: emailId, attachments, ...written } = body;
     if (attachments === undefined && Object.keys(written).length === 0) throw nothingInIt();
+    if ((threadId === undefined) !== (emailId === undefined)) throw halfAnAnswer();
     const content = readDraftContent(EMPTY_DRAFT, written);
     const target = threadId === undefined ? undefined : await mustFindTarget(ctx, inbox, threadId, emailId ?? '');
     const files = await readyFiles(ctx, attachments ?? []);
@@ -106,6 +107,9 @@ const nothingInIt = () =>
   refuse('missing_required_field', {
     say: 'A draft needs at least one of to, cc, bcc, subject, text, html and attachments.',
   });
+
+const halfAnAnswer = () =>
+  invalidField('thread_id', 'thread_id and reply_to_email_id name what is answered together; give both or neither.');
 
 const alreadySent = () => invalidField('draft_id', 'The draft was sent, so that it cannot be changed.');
 

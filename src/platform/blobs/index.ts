@@ -100,14 +100,6 @@ export function openBlobs(root: string): Blobs {
     await eachAtOnce(folders, syncFolder);
   }
 
-  async function linkAll(links: readonly BlobLink[]): Promise<void> {
-    const files = links.map(({ from, to }) => ({ from: fileOf(from).file, ...fileOf(to) }));
-    const folders = new Set(files.map(({ folder }) => folder));
-    await eachAtOnce(folders, (folder) => makeFolder(root, folder));
-    await eachAtOnce(files, ({ from, file }) => linkFile(from, `${file}.${process.pid}-${++puts}${PART}`, file));
-    await eachAtOnce(folders, syncFolder);
-  }
-
   async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const { folder, file } = fileOf(key);
     await makeFolder(root, folder);
@@ -131,7 +123,7 @@ export function openBlobs(root: string): Blobs {
     put: (key, content) => putAll([{ key, content }]),
     putStream,
     putAll,
-    linkAll,
+    linkAll: (links) => linkFiles(root, links, { fileOf, nextNumber: () => ++puts }),
     check: () => probe(root),
     get: async (key) => readFile(fileOf(key).file),
     size: async (key) => (await stat(fileOf(key).file)).size,
@@ -155,6 +147,20 @@ export function openBlobs(root: string): Blobs {
 
 /** Where a file system knows no links, or this file has as many as it may have. */
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
+
+async function linkFiles(
+  root: string,
+  links: readonly BlobLink[],
+  { fileOf, nextNumber }: { fileOf: (key: string) => { folder: string; file: string }; nextNumber: () => number },
+): Promise<void> {
+  const folders = new Set(links.map(({ to }) => fileOf(to).folder));
+  await eachAtOnce(folders, (folder) => makeFolder(root, folder));
+  await eachAtOnce(links, ({ from, to }) => {
+    const { file } = fileOf(to);
+    return linkFile(fileOf(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
+  });
+  await eachAtOnce(folders, syncFolder);
+}
 
 /** By a name of its own first: a link never replaces what has the name. */
 async function linkFile(from: string, temporary: string, file: string): Promise<void> {

@@ -90,13 +90,13 @@ export async function updateInboxRow(tx: Executor, id: string, change: InboxChan
   await tx.run(`update inboxes set ${set} where id = ?`, [...values, at, id]);
 }
 
-export async function noteReceived(tx: Executor, inboxId: string, at: number): Promise<void> {
-  await tx.run('update inboxes set last_received_at = ? where id = ? and coalesce(last_received_at, 0) < ?', [
-    at,
-    inboxId,
-    at,
-  ]);
-}
+/** Answers whether the inbox is there; it stays so to the end of the transaction. */
+export const noteReceived = async (tx: Executor, inboxId: string, at: number): Promise<boolean> =>
+  (await tx.run(
+    `update inboxes set last_received_at = case when coalesce(last_received_at, 0) < ? then ? else last_received_at end
+      where id = ? and deleted_at is null`,
+    [at, at, inboxId],
+  )) === 1;
 
 /** Answers whether this call deleted it. */
 export const markInboxDeleted = async (tx: Executor, teamId: string, id: string, at: number): Promise<boolean> =>

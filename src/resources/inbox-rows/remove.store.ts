@@ -3,8 +3,6 @@ import { removeContents } from '../contents/index.ts';
 import { deleteDraftsSentAs } from './drafts.store.ts';
 import type { ThreadRow } from './rows.ts';
 
-const OF_THREADS = ['inbox_emails', 'inbox_message_ids', 'inbox_participants', 'inbox_thread_labels'] as const;
-
 /**
  * Takes threads away with all that is theirs; the emails themselves stay. Answers the drafts that had files in the blob store:
  * those are removed after the commit.
@@ -12,7 +10,10 @@ const OF_THREADS = ['inbox_emails', 'inbox_message_ids', 'inbox_participants', '
 export async function removeThreadRows(tx: Executor, threadIds: readonly string[]): Promise<string[]> {
   if (threadIds.length === 0) return [];
   const among = uuidsIn(tx.dialect, 'thread_id', threadIds);
-  for (const table of OF_THREADS) await tx.run(`delete from ${table} where ${among.sql}`, [among.value]);
+  await tx.run(`delete from inbox_emails where ${among.sql}`, [among.value]);
+  await tx.run(`delete from inbox_message_ids where ${among.sql}`, [among.value]);
+  await tx.run(`delete from inbox_participants where ${among.sql}`, [among.value]);
+  await tx.run(`delete from inbox_thread_labels where ${among.sql}`, [among.value]);
   const drafts = await tx.all<{ id: string }>(
     `delete from inbox_drafts where thread_id is not null and ${among.sql} returning id`,
     [among.value],

@@ -36,7 +36,7 @@ export async function updateInboxAgent(ctx: Ctx, named: string, input: UpdateInb
   const id = await changeInbox(ctx, named, {
     ...(input.instructions === undefined ? {} : { agent_instructions: input.instructions }),
     ...(input.tone === undefined ? {} : { agent_tone: input.tone }),
-    ...(input.actions === undefined ? {} : { agent_actions: JSON.stringify(input.actions) }),
+    ...(input.actions === undefined ? {} : { agent_actions: JSON.stringify([...new Set(input.actions)]) }),
   });
   return { object: 'inbox_agent' as const, id };
 }

@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sweepBlobs } from '../../../src/flow/upkeep/index.ts';
 import { ALLOWED, startFileServer } from '../../rig/file-server.ts';
 import { writingInbox, type WritingInbox } from '../../rig/inbox.ts';
+import { runJob } from '../../rig/inboxes.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -215,6 +217,35 @@ describe('drafts', () => {
       const read = await scene.api('GET', `${inbox.path}${path}`, { key: other.key });
       expect(read.body).toMatchObject({ statusCode: 404, name: 'not_found', message: 'Inbox not found.' });
     }
+  });
+
+  it('that was sent goes with its email, and its files with it; one that was not stays', async () => {
+    await using own = await startScene({ config: { plans: { standard: { retention_days: 1 } } as never } });
+    const box = await writingInbox(own, await own.team());
+    const content = Buffer.alloc(400_000, 'x').toString('base64');
+    const attachments = [{ filename: 'a.bin', content, content_type: 'application/octet-stream' }];
+    const made: string[] = [];
+    for (const subject of ['Sent', 'Kept']) {
+      const body = { to: 'ada@example.org', subject, text: 'x', attachments };
+      made.push((await box.call('POST', '/drafts', { body })).body.id as string);
+    }
+    const [sent = '', kept = ''] = made;
+    await box.call('POST', `/drafts/${sent}/send`);
+    await own.settled();
+    own.clock.advance(3 * 86_400_000);
+    await runJob(own, 'remove-expired');
+    expect((await box.call('GET', `/drafts/${sent}`)).status).toBe(404);
+    expect(await box.threads('?folders=sent')).toEqual([]);
+    const { body: draft } = await box.call('GET', `/drafts/${kept}`);
+    expect(draft.attachments).toHaveLength(1);
+    const { db } = own.app.world;
+    expect(await db.all('select draft_id from inbox_draft_files')).toEqual([{ draft_id: kept }]);
+    // What it had in the blob store is swept; what the other has is not.
+    await sweepBlobs(own.app.world, { remove: true });
+    const emailId = (await box.call('POST', `/drafts/${kept}/send`)).body.id as string;
+    await own.settled();
+    const arrived = own.sink.messages.find(({ data }) => data.includes(emailId));
+    expect(arrived?.data.length).toBeGreaterThan(500_000);
   });
 
   it('files that it names by a URL are fetched when it is written', async () => {

@@ -3,7 +3,7 @@ import { driver } from '../../rig/database.ts';
 import { inboxOf, plantThreads, type Inbox } from '../../rig/inboxes.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
-const THREADS = 3000;
+const THREADS = 20_000;
 let scene: Scene;
 let inbox: Inbox;
 let label = '';

@@ -3,7 +3,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
-import { createAcceptPrepared, type AcceptPrepared } from './accept-prepared.ts';
+import { createAcceptPrepared, type AcceptBeside, type AcceptPrepared } from './accept-prepared.ts';
 import { fetchAttachments } from './fetch-attachments.ts';
 import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
@@ -97,22 +97,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return acceptPrepared(ctx, [prepared], { as, once: idempotency, answerOf: idOf });
         }),
       ),
-    writeOnce: (ctx, { idempotency, isGrowing }, work) =>
-      isGrowing
-        ? limited(ctx.teamId, () => writeOnce(ctx, idempotency, work), ctx.whenGone?.())
-        : writeOnce(ctx, idempotency, work),
-    acceptBeside: (ctx, make, { idempotency, isGrowing }) =>
-      once(ctx, idempotency, async () => {
-        await mustBeOn();
-        const accept = async (): Promise<SentEmail> => {
-          const { id, draft, beside } = await make();
-          const domain = await sendingDomainOf(ctx)(draft);
-          if (draft.attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
-          await fetchAttachments(world, [draft], ctx.whenGone);
-          return acceptBeside(ctx, { id, draft, domain, templateId: null }, { once: idempotency, beside });
-        };
-        return isGrowing ? limited(ctx.teamId, accept, ctx.whenGone?.()) : accept();
-      }),
+    ...acceptWritten(world, { sendingDomainOf, mustBeOn, once, writeOnce, acceptBeside, limited }),
     async acceptDrafts(ctx, drafts) {
       await mustBeOn();
       const domainOf = sendingDomainOf(ctx);
@@ -140,6 +125,35 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
           return acceptPrepared(ctx, good, { ...TRANSACTIONAL, once: idempotency, answerOf });
         }),
       ),
+  };
+}
+
+interface WritingSteps extends Pick<Steps, 'sendingDomainOf' | 'mustBeOn' | 'once'> {
+  writeOnce: ReturnType<typeof createOnce>['writeOnce'];
+  acceptBeside: AcceptBeside;
+  limited: ReturnType<typeof createKeyedLimiter>;
+}
+
+/** Accepts what somebody writes in an inbox, and drafts of it. */
+function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeOnce' | 'acceptBeside'> {
+  const { sendingDomainOf, mustBeOn, once, writeOnce, acceptBeside, limited } = steps;
+  return {
+    writeOnce: (ctx, { idempotency, isGrowing }, work) =>
+      isGrowing
+        ? limited(ctx.teamId, () => writeOnce(ctx, idempotency, work), ctx.whenGone?.())
+        : writeOnce(ctx, idempotency, work),
+    acceptBeside: (ctx, make, { idempotency, isGrowing }) =>
+      once(ctx, idempotency, async () => {
+        await mustBeOn();
+        const accept = async (): Promise<SentEmail> => {
+          const { id, draft, beside } = await make();
+          const domain = await sendingDomainOf(ctx)(draft);
+          if (draft.attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
+          await fetchAttachments(world, [draft], ctx.whenGone);
+          return acceptBeside(ctx, { id, draft, domain, templateId: null }, { once: idempotency, beside });
+        };
+        return isGrowing ? limited(ctx.teamId, accept, ctx.whenGone?.()) : accept();
+      }),
   };
 }
 

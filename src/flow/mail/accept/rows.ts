@@ -81,19 +81,7 @@ function rowsOf(
 ): AcceptedRows {
   const { written } = draft;
   const body = shared ? sharedBodyRow(id, shared) : bodyRow(world, id, draft);
-  const sentAlong = draft.attachments.map((attachment, position): AttachmentRow => ({
-    id: world.ids.prefixed('att_'),
-    email_id: id,
-    position,
-    message_start: null,
-    message_end: null,
-    message_encoding: null,
-    filename: attachment.filename,
-    content_type: attachment.contentType,
-    content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
-    content_id: attachment.contentId,
-    size: sizeOfFile(attachment),
-  }));
+  const sentAlong = rowsSentAlong(world, id, draft);
   const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
   // Taken from the id, so that ranges of dates and ranges of ids are the same thing.
   const createdAt = timeOfId(id);
@@ -182,6 +170,22 @@ function deliveriesOf(
     contact_id: as.run?.contact_id ?? null,
   }));
 }
+
+/** Attachment rows of files that were sent beside the texts. */
+const rowsSentAlong = (world: World, emailId: string, { attachments }: Prepared['draft']): AttachmentRow[] =>
+  attachments.map((attachment, position) => ({
+    id: world.ids.prefixed('att_'),
+    email_id: emailId,
+    position,
+    message_start: null,
+    message_end: null,
+    message_encoding: null,
+    filename: attachment.filename,
+    content_type: attachment.contentType,
+    content_disposition: attachment.contentId === null ? 'attachment' : 'inline',
+    content_id: attachment.contentId,
+    size: sizeOfFile(attachment),
+  }));
 
 /** Attachment rows of files that stay within a client's message, to be read out of it. */
 const rowsInMessage = (world: World, emailId: string, files: readonly SubmittedFile[]): AttachmentRow[] =>

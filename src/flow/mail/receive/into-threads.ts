@@ -2,6 +2,8 @@ import { recordEvents, type InboxEmailData, type NewEvent } from '../../../event
 import { isoTime } from '../../../platform/clock/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
+import { normalizeAddress } from '../../../protocol/address/index.ts';
+import { isWrittenByMachine, machineSigns } from '../../../protocol/automatic-mail/index.ts';
 import { textOfHtml, type MessageReading } from '../../../protocol/read-message/index.ts';
 import {
   addToThread,
@@ -94,14 +96,18 @@ async function putIntoThread(
   { rows, about }: StoredForInboxes,
 ): Promise<void> {
   const { email } = rows;
+  // It may be deleted at this moment.
+  if (!(await noteReceived(tx, inbox.id, email.created_at))) return;
   const authentication = email.authentication === null ? null : (JSON.parse(email.authentication) as Authentication);
   const isSpam = authentication?.verdict === 'suspicious';
+  const addresses = [inbox.address, ...(inbox.receiving_address === null ? [] : [inbox.receiving_address])];
+  const ownAddresses = new Set(addresses.map(normalizeAddress));
+  const signs = machineSigns(about.reading, { mailFrom: about.mailFrom, ownAddresses });
   const incoming = readIncomingMail(about.reading, {
-    id: inbox.id,
-    addresses: [inbox.address, ...(inbox.receiving_address === null ? [] : [inbox.receiving_address])],
+    ...{ id: inbox.id, addresses },
     receivedFor: readList(email.received_for),
     authentication,
-    isAutomatic: isAutomatic(about),
+    isAutomatic: isWrittenByMachine(signs),
     now: email.created_at,
     macs: [(bytes: Uint8Array) => world.secrets.mac(REPLY_ADDRESS, bytes), ...world.secrets.otherMacs(REPLY_ADDRESS)],
   });
@@ -113,21 +119,11 @@ async function putIntoThread(
   const now = thread
     ? await addToThread(tx, thread, mail, folder)
     : await insertThread(tx, { id: world.ids.uuid(), folder }, mail);
-  await noteReceived(tx, inbox.id, email.created_at);
   await recordEvents(tx, world.ids, await eventsOf(tx, { before: thread, now }, rows));
 }
 
 /** For what the key is that signs reply addresses. */
 const REPLY_ADDRESS = 'inbox reply address';
-
-/** RFC 3834 §2, and what programs said before it: a machine names its answer as it likes. */
-function isAutomatic({ reading, mailFrom }: ForInboxes): boolean {
-  const headers = reading.isRead ? reading.headers : {};
-  const submitted = (headers['auto-submitted'] ?? 'no').trim().toLowerCase();
-  return (
-    mailFrom === '' || submitted !== 'no' || /^(?:auto_reply|bulk|junk)$/i.test((headers['precedence'] ?? '').trim())
-  );
-}
 
 async function threadFor(
   tx: Executor,
