@@ -45,7 +45,7 @@ export const MORE_OF_MAIL = {
   attachments: {
     flag: 'attach',
     value: '<file>',
-    says: 'a file of this machine, or an https URL; FILE;filename=NAME;content_type=TYPE says more of it',
+    says: 'a file or an https URL; its type behind ;content_type=',
     ...{ isRepeatable: true, isFile: true, syntax: 'attachment', isMore: true },
   },
 } as const satisfies Readonly<Record<string, Flag>>;

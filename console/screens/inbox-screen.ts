@@ -1,5 +1,5 @@
 import type { BodyOf } from '../../cli/client/index.ts';
-import { inboxDrafts, inboxes } from '../../cli/families/index.ts';
+import { inboxes } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { ChooseDialog } from '../dialogs/choose-dialog.ts';
 import { scrollOf } from '../draw/scroll.ts';
@@ -9,7 +9,6 @@ import { offersOn } from './inbox-actions.ts';
 import { Answers } from './inbox-answers.ts';
 import { chooseLabels } from './inbox-labels.ts';
 import { ItemScreen } from './item-screen.ts';
-import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { snoozeChoices } from './snooze-choices.ts';
 import { ThreadList } from './thread-list.ts';
@@ -20,12 +19,21 @@ const EMAILS = 100;
 /** Longer lines are hard to read. */
 const READABLE = 100;
 
+interface InboxInput {
+  /** Its id. */
+  inbox: string;
+  title: string;
+  /** The screen of its drafts. */
+  drafts: () => Screen;
+}
+
 /** An inbox to answer mail in: its threads on the left, what is written in the one in hand on the right. */
 export class InboxScreen implements Screen {
   readonly title: string;
   readonly own: ReadonlySet<string> = new Set(['r']);
   readonly #host: Host;
   readonly #inbox: string;
+  readonly #drafts: () => Screen;
   readonly #list: ThreadList;
   #open: { id: string; version: string; opened: OpenThread } | undefined;
   #signal = AbortSignal.abort();
@@ -33,14 +41,17 @@ export class InboxScreen implements Screen {
   /** The thread has the whole width, and the arrows scroll it. */
   #isWide = false;
   #isQuoteShown = false;
+  /** Where it was scrolled to; unset, its newest email is seen. */
   #scroll: number | undefined;
+  #shownAt = 0;
   #page = 10;
   #length = 0;
   #isAnswering: { isToAll: boolean } | undefined;
   readonly #answers: Answers;
   #last: { id: string; folder: ThreadRow['folder']; subject: string } | undefined;
 
-  constructor(host: Host, inbox: string, title: string) {
+  constructor(host: Host, { inbox, title, drafts }: InboxInput) {
+    this.#drafts = drafts;
     this.#host = host;
     this.#inbox = inbox;
     this.title = title;
@@ -75,7 +86,8 @@ export class InboxScreen implements Screen {
     const { row } = this.#list;
     if (!row) return;
     const version = JSON.stringify(row);
-    if (this.#open?.id === row.id && this.#open.version === version) return;
+    const isKnown = this.#open?.id === row.id && this.#open.version === version;
+    if (isKnown && !this.#open?.opened.emails.some(isOnItsWay)) return;
     const path = { inbox: this.#inbox, thread_id: row.id };
     const [thread, page] = await Promise.all([
       this.#host.client.call('getInboxThread', { path }, signal),
@@ -138,17 +150,17 @@ export class InboxScreen implements Screen {
       ...{ width: Math.min(width, READABLE), isQuoteShown: this.#isQuoteShown },
     });
     this.#length = drawn.lines.length;
-    // A short thread is seen from its beginning, a long one from its newest email on.
-    const begin = drawn.lines.length <= rows ? 0 : drawn.newestAt;
+    // Of several emails the newest is seen first.
+    const begin = opened.emails.length === 1 ? 0 : drawn.newestAt;
     const at = Math.max(0, Math.min(this.#scroll ?? begin, this.#length - rows));
-    this.#scroll = at;
+    this.#shownAt = at;
     return drawn.lines.slice(at, at + rows);
   }
 
   key(key: string): boolean {
     const own: Readonly<Record<string, () => void>> = {
       ...{ r: () => this.#answer(false), R: () => this.#answer(true), e: () => this.#archive(), U: () => this.#undo() },
-      ...{ s: () => this.#snooze(), l: () => this.#label(), u: () => this.#unread(), D: () => this.#drafts() },
+      ...{ s: () => this.#snooze(), l: () => this.#label(), u: () => this.#unread(), D: () => this.#openDrafts() },
       ...{ o: () => void (this.#isQuoteShown = !this.#isQuoteShown), S: () => this.#settings() },
       ...{ enter: () => this.#widen(), right: () => this.#widen(), 'ctrl-r': () => this.refresh() },
       ...{ tab: () => this.#turn(1), 'shift-tab': () => this.#turn(-1) },
@@ -172,7 +184,7 @@ export class InboxScreen implements Screen {
       this.#select(to);
       return true;
     }
-    const to = scrollOf(key, this.#scroll ?? 0, this.#page, this.#length);
+    const to = scrollOf(key, this.#shownAt, this.#page, this.#length);
     if (to === undefined) return false;
     this.#scroll = to;
     this.#markRead();
@@ -289,10 +301,8 @@ export class InboxScreen implements Screen {
     this.#markRead();
   }
 
-  #drafts(): void {
-    const { list } = inboxDrafts;
-    const path = { inbox: this.#inbox };
-    this.#host.open(new ListScreen(this.#host, { family: inboxDrafts, list, path, title: 'drafts' }));
+  #openDrafts(): void {
+    this.#host.open(this.#drafts());
   }
 
   #settings(): void {
@@ -358,3 +368,9 @@ export class InboxScreen implements Screen {
     return wasWide;
   }
 }
+
+const ON_ITS_WAY: readonly (string | null)[] = ['queued', 'scheduled', 'sent', 'delivery_delayed'];
+
+/** What becomes of an answer is seen in its thread. */
+const isOnItsWay = ({ direction, last_event: state }: OpenThread['emails'][number]): boolean =>
+  direction === 'outbound' && ON_ITS_WAY.includes(state);

@@ -1,5 +1,5 @@
 import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import { readWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
+import { inboxDrafts, readWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
 import { actionsOf, applicable, detailOfRow, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
@@ -235,9 +235,14 @@ export class ListScreen implements Screen {
   }
 
   openItem(row: Row): void {
-    const name = clean(titleOf(row));
-    if (this.#list.operation === 'listInboxes') return this.#host.open(new InboxScreen(this.#host, row.id, name));
+    if (this.#list.operation === 'listInboxes') return this.#host.open(this.#inboxAt(row));
     this.#host.open(this.#itemAt(row.id, row));
+  }
+
+  #inboxAt(row: Row): Screen {
+    const input = { family: inboxDrafts, list: inboxDrafts.list, path: { inbox: row.id }, title: 'drafts' };
+    const drafts = (): Screen => new ListScreen(this.#host, input);
+    return new InboxScreen(this.#host, { inbox: row.id, title: clean(titleOf(row)), drafts });
   }
 
   /** One that is in no page yet. */

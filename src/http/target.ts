@@ -47,7 +47,10 @@ export function parseQuery(text: string): Record<string, unknown> {
 export interface KnownPaths {
   /** The methods of the path that the target stands for; empty for an unknown path. */
   methodsOf(target: string): string[];
-  /** The same for paths without a parameter: /emails/batch is never an email with the id "batch". */
+  /**
+   * The same for paths that have a word where others have a parameter: /emails/batch is never an email with the id "batch", and
+   * /inboxes/{inbox}/threads/search no thread.
+   */
   methodsOfFixed(target: string): string[] | undefined;
 }
 
@@ -60,9 +63,13 @@ export function knownPathsOf(operationList: OperationValidators[]): KnownPaths {
     methods: ofPath.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])),
   }));
   const fixed = new Map(matchers.map(({ path, methods }) => [path, methods]));
+  const wordsFirst = matchers.filter(
+    ({ path }) => path.includes('{') && matchers.some((other) => other.path !== path && other.form.test(path)),
+  );
   const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
   return {
     methodsOf: (target) => matchers.find(({ form }) => form.test(pathOf(target)))?.methods ?? [],
-    methodsOfFixed: (target) => fixed.get(pathOf(target)),
+    methodsOfFixed: (target) =>
+      fixed.get(pathOf(target)) ?? wordsFirst.find(({ form }) => form.test(pathOf(target)))?.methods,
   };
 }

@@ -175,7 +175,7 @@ describe('an answer', () => {
     const { handed: _, ...env } = editor('Kept.\n');
     const refused = await rasket(['reply', inbox.address, threadId, '--cc', 'no address'], { columns: 300, env });
     expect(refused.code).not.toBe(0);
-    const [, draft = ''] = /kept as the draft (\S+):/.exec(refused.stderr) ?? [];
+    const [, draft = ''] = /kept as a draft[^]*rasket inbox send .*?(\S+)\n/.exec(refused.stderr) ?? [];
     expect(leftBehind()).toEqual([]);
     expect((await inbox.call('GET', `/drafts/${draft}`)).body).toMatchObject({ text: 'Kept.', thread_id: threadId });
     const listed = await rasket(['drafts', inbox.address], { columns: 120 });
@@ -194,7 +194,8 @@ describe('an answer', () => {
     const words = ['reply', inbox.address, threadId];
     const lost = await rasket(words, { columns: 300, env: { ...env, RASKET_URL: line.url } });
     expect(lost.code).not.toBe(0);
-    const [, file = ''] = /What you wrote is kept in (\S+)\. /.exec(lost.stderr) ?? [];
+    const [, file = ''] =
+      /What you wrote is kept in (\S+)\. However[^]*rasket inbox reply .*--text-file/.exec(lost.stderr) ?? [];
     expect(fs.readFileSync(file, 'utf8')).toBe('Not lost.\n');
     const answers = async () => (await sentFrom()).filter(({ subject }) => subject === 'Re: In doubt');
     expect(await answers()).toHaveLength(1);

@@ -12,7 +12,7 @@ export async function makeBelievableTeam(scene: Scene): Promise<Team> {
     scene.clock.advance(1000);
     return answer.body.id as string;
   };
-  await team.domain('mail.example.com');
+  const { id: domainId } = await team.domain('mail.example.com');
   await post('/domains', { name: 'news.example.com' });
   const send = (to: string, subject: string): Promise<string> =>
     post('/emails', {
@@ -46,5 +46,8 @@ export async function makeBelievableTeam(scene: Scene): Promise<Team> {
     );
     scene.clock.advance(1000);
   }
+  const receiving = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
+  await scene.api('PATCH', `/domains/${domainId}`, { key: team.key, body: receiving });
+  await post('/inboxes', { email_address: 'support@mail.example.com', name: 'Customer support' });
   return team;
 }

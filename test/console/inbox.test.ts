@@ -114,7 +114,8 @@ describe('an inbox in the console', () => {
     expect(await sent()).toMatchObject([
       { to: ['Ada Lovelace <ada@example.org>'], subject: 'Re: Where is order 1041?' },
     ]);
-    await seat.sees('Dear Ada,', /\(2\)/);
+    await scene.settled();
+    await seat.sees('Dear Ada,', /\(2\)/, '(delivered)');
     await keepFrame(seat, 'inbox-answered', 'Dear Ada,', SIZES);
   });
 

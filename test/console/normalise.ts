@@ -8,6 +8,8 @@ export function normalise(frame: string): string {
     .replaceAll(/\b(?:sup|wh|msg|att|atmpt)_[0-9a-f]{32}\b/g, (id) => id.replace(/(?<=_).*/, same))
     .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d/g, '2030-01-01 10:00')
     .replaceAll(/(?<=2030-01-01 10:00):\d\d/g, ':00')
+    // In what an answer quotes.
+    .replaceAll(/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000/g, 'Tue, 01 Jan 2030 10:00:00 +0000')
     // In a list that has no room for the year.
     .replaceAll(/(?<![\d-])\d\d-\d\d \d\d:\d\d\b/g, '01-01 10:00')
     .replaceAll(/\brk_[\w-]{7}/g, 'rk_*******')

@@ -113,11 +113,13 @@ function mustKeepContract(
   );
 }
 
-/** A fixed path goes before one with a parameter: /emails/metrics is no email. */
+/** A word goes before a parameter: /emails/metrics is no email, and /inboxes/{inbox}/threads/search no thread. */
 export function operationAt(method: string, path: string): OperationValidators | undefined {
   const plain = path.split('?', 1)[0] ?? '';
-  const fixed = operations.filter(({ operation }) => operation.path === plain);
-  const candidates = fixed.length > 0 ? fixed : operations.filter(({ form }) => form.test(plain));
+  const parametersIn = ({ operation }: (typeof operations)[number]): number => operation.path.split('{').length;
+  const fitting = operations.filter(({ operation, form }) => operation.path === plain || form.test(plain));
+  const fewest = Math.min(...fitting.map(parametersIn));
+  const candidates = fitting.filter((one) => parametersIn(one) === fewest);
   return candidates.find(({ operation }) => operation.method === method.toLowerCase())?.operation;
 }
 

@@ -1,4 +1,4 @@
-import { ApiFault, quoted, type Client } from '../../client/index.ts';
+import { ApiFault, type Advice, type Client } from '../../client/index.ts';
 import type { Body } from '../../families/index.ts';
 import { callOf } from '../../input/index.ts';
 import { bodyOf, CliFault, headOf, quote, type ThreadEmail } from '../../output/index.ts';
@@ -25,7 +25,11 @@ export async function answer(session: Session, call: Call): Promise<void> {
     ? editText(process, { begin: '', below: await below(session, inbox, thread, id, newest) })
     : undefined;
   const words = [inbox, thread, id];
-  const kept = { path: { inbox, thread_id: thread, inbox_email_id: id }, verb: action.verb, written };
+  const kept = {
+    path: { inbox, thread_id: thread, inbox_email_id: id },
+    operation: isForward ? 'forwardInboxEmail' : 'replyToInboxEmail',
+    written,
+  } as const;
   await keeping(session, kept, async () => {
     const [path, prepared] = await prepare(session, { ...call, words }, (typed) =>
       written ? { ...typed, fields: { ...typed.fields, text: written.text } } : typed,
@@ -76,37 +80,39 @@ async function below(
 }
 
 /** A text that could not be sent is kept as a draft or, where there is no server to keep it, in its file. */
-async function keeping<T>(session: Session, { path, verb, written }: Kept, send: () => Promise<T>): Promise<T> {
+async function keeping<T>(session: Session, { path, operation, written }: Kept, send: () => Promise<T>): Promise<T> {
   try {
     const sent = await send();
     written?.remove();
     return sent;
   } catch (error) {
-    if (written) session.terminal.warn(await keep(session, { path, verb, written }, error));
+    if (written) session.terminal.warn(session.say(await keep(session.client, { path, operation, written }, error)));
     throw error;
   }
 }
 
 interface Kept<W = Written | undefined> {
   path: Path;
-  verb: string;
+  operation: 'replyToInboxEmail' | 'forwardInboxEmail';
   written: W;
 }
 
-async function keep({ client }: Session, { path, verb, written }: Kept<Written>, error: unknown): Promise<string> {
+async function keep(client: Client, { path, operation, written }: Kept<Written>, error: unknown): Promise<Advice> {
   const { inbox, thread_id, inbox_email_id } = path;
   const { text, file, remove } = written;
   // A draft goes to whoever wrote the email: what was to be forwarded is for others.
-  if (error instanceof ApiFault && verb === 'reply') {
+  if (error instanceof ApiFault && operation === 'replyToInboxEmail') {
     try {
       const body = { text, thread_id, reply_to_email_id: inbox_email_id };
       const { id } = await client.call('createInboxDraft', { path: { inbox }, body });
       remove();
-      return `What you wrote is kept as the draft ${id}: rasket inbox send ${quoted(inbox)} ${id} sends it.`;
+      return { words: 'What you wrote is kept as a draft. Send it with', command: ['sendInboxDraft', inbox, id] };
     } catch {
       // The file is there all the same.
     }
   }
-  const again = [inbox, thread_id, inbox_email_id, '--text-file', file].map(quoted).join(' ');
-  return `What you wrote is kept in ${file}. However often it is sent from there, it goes out once: rasket inbox ${verb} ${again}`;
+  return {
+    words: `What you wrote is kept in ${file}. However often it is sent from there, it goes out once; send it with`,
+    command: [operation, inbox, thread_id, inbox_email_id, '--text-file', file],
+  };
 }

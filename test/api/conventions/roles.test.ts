@@ -107,6 +107,12 @@ const EXCEPTIONS: Record<string, [role: string, why: string]> = {
       ['owner', 'spends the team’s money'],
     ]),
   ),
+  ...Object.fromEntries(
+    ['createInbox', 'updateInbox', 'deleteInbox', 'updateInboxAgent'].map((id) => [
+      id,
+      ['admin', 'decides where the mail of an address goes, and who sees it; answering it is for members'],
+    ]),
+  ),
   listAudit: ['admin', 'names people with the addresses that they came from'],
   previewBroadcast: ['viewer', 'reads, with more to say than fits a query'],
 };
