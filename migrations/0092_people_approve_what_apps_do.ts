@@ -14,6 +14,8 @@ export async function up(knex: Knex): Promise<void> {
     table.text('call_hash').notNullable();
     // Of what the call names and its text does not hold: the broadcast, the templates.
     table.text('seen_hash').notNullable();
+    // The ids of that, a JSON array: while the call waits, its app leaves them as they are.
+    table.text('subject_ids').notNullable();
     // 'pending', 'running', 'done', 'failed', 'rejected' or 'expired'; a pending one expires by its time too.
     table.text('status').notNullable();
     table.text('decided_by_kind');

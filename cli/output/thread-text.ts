@@ -14,7 +14,18 @@ export function bodyOf({ text, html }: Pick<ThreadEmail, 'text' | 'html'>): stri
 
 /** Who wrote it to whom, and when. */
 export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
-  const { direction, from, to, cc, bcc, received_at: at, attachments, verdict, last_event: state } = email;
+  const {
+    direction,
+    from,
+    reply_to: replyTo,
+    to,
+    cc,
+    bcc,
+    received_at: at,
+    attachments,
+    verdict,
+    last_event: state,
+  } = email;
   const people = [...to, ...cc.map((one) => `${one} (cc)`), ...bcc.map((one) => `${one} (bcc)`)];
   const way = direction === 'outbound' ? (state ?? 'sent') : trustOf(verdict);
   const files = attachments.map(
@@ -22,12 +33,19 @@ export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
   );
   const lines = [
     `From: ${from}${way === '' ? '' : `  (${way})`}`,
+    ...(isElsewhere(from, replyTo) ? [`Reply-To: ${replyTo.join(', ')}`] : []),
     `To: ${people.join(', ')}`,
     `Date: ${formatTime(terminal, at)}`,
     ...(files.length > 0 ? [`Files: ${files.join(', ')}`] : []),
   ];
   return lines.map(clean);
 }
+
+const bare = (mailbox: string): string => (/<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox).trim().toLowerCase();
+
+/** Where an answer goes to somebody else than who is shown as its writer. */
+const isElsewhere = (from: string, replyTo: readonly string[]): boolean =>
+  replyTo.some((one) => bare(one) !== bare(from));
 
 /** What is known of who says that they wrote it. */
 function trustOf(verdict: ThreadEmail['verdict']): string {

@@ -29,7 +29,8 @@ const ofMail = {
   // Whoever has the link reads the email.
   ...{ createShare: 'changes' },
   ...{ createTemplate: 'changes', updateTemplate: 'changes', deleteTemplate: 'changes' },
-  ...{ publishTemplate: 'changes', duplicateTemplate: 'changes' },
+  // Automations send what is published.
+  ...{ publishTemplate: 'starts_mail', duplicateTemplate: 'changes' },
 } as const satisfies Record<string, EffectOf>;
 
 const ofCampaigns = {

@@ -2,7 +2,7 @@ import { effectOf, type OperationValidators } from '../contract/index.ts';
 import type { OperationCtxFor } from '../operations/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import { admissionOf, type Actor, type Ctx } from '../resources/access/index.ts';
-import { proposeCall } from '../resources/approvals/index.ts';
+import { mustLeaveWhatWaits, proposeCall } from '../resources/approvals/index.ts';
 import type { CheckedRequest } from './checked-request.ts';
 import { pages } from './pages.ts';
 
@@ -18,14 +18,18 @@ export async function heldBack(
   if (caller?.actor.kind !== 'oauth_grant') return undefined;
   const { actor } = caller;
   const admission = admissionOf(actor.limits, effectOf(operation, body.value));
-  if (admission === 'may') return undefined;
   if (admission instanceof Refusal) throw admission;
   const { operationId } = operation;
+  const call = { operationId, path, query, header, body: body.value };
+  const ctx = { ...(ctxOf() as Ctx), actor: actor satisfies Actor };
+  if (admission === 'may') {
+    if (actor.limits.approval !== 'none' && operation.method !== 'get') await mustLeaveWhatWaits(ctx, call);
+    return undefined;
+  }
   if (Object.hasOwn(pages, operationId)) {
     throw refuse('invalid_permission', {
       say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
     });
   }
-  const call = { operationId, path, query, header, body: body.value };
-  return proposeCall({ ...(ctxOf() as Ctx), actor: actor satisfies Actor }, call);
+  return proposeCall(ctx, call);
 }

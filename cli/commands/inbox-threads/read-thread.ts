@@ -20,6 +20,9 @@ export async function* emailsOf(client: Client, path: ThreadPath): AsyncGenerato
   } while (after !== undefined);
 }
 
+/** So that no line that somebody wrote looks like the head of another email. */
+const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
+
 export async function readThread(
   session: Session,
   [inbox = '', thread = '']: readonly (string | undefined)[],
@@ -42,7 +45,7 @@ export async function readThread(
     terminal.print(clean(known.filter(Boolean).join('  ')));
     if (notes !== null) terminal.print(`Note: ${cleanLines(notes)}`);
     for (const email of emails)
-      terminal.print(['', '-'.repeat(60), ...headOf(terminal, email), '', bodyOf(email)].join('\n'));
+      terminal.print(['', '-'.repeat(60), ...headOf(terminal, email), '', indented(bodyOf(email))].join('\n'));
   }
   if (markRead) await client.call('updateInboxThread', { path, body: { read: true } });
   session.advise({ words: 'Answer it with', command: ['replyToInboxEmail', inbox, thread] });

@@ -134,6 +134,12 @@ export async function composeForward(
   inbox: InboxRow,
   { thread, original, written }: Answering,
 ): Promise<ComposedMail> {
+  if (isAutomatic(written.headers)) {
+    throw invalidField(
+      'headers.Auto-Submitted',
+      'A forward is written by a person: it takes no header Auto-Submitted.',
+    );
+  }
   const { store } = ctx;
   const sender = senderOf(store, inbox, { threadId: thread.id, original });
   const words = written.html === null && written.text === null ? { ...written, text: '' } : written;

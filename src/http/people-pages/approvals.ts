@@ -79,7 +79,8 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
       saidOf(one),
       `<p>An app that calls itself <strong>${bdi(one.grant.client_name)}</strong> asked for this ${timeInWords(Date.parse(one.created_at))}. It is done as the app has asked, or not at all.</p>`,
       await broadcastIn(ctx, one),
-      `<h2>The call</h2><pre>${escapeHtml(inWords(one))}</pre>`,
+      await draftIn(ctx, one),
+      `<h2>The call</h2><pre>${escapeHtml(visible(inWords(one)))}</pre>`,
       one.status === 'pending' ? form('Approve', 'approve', false) + form('Reject', 'reject', true) : '',
       renderLinks(renderLink(PATH, 'Back to what waits')),
     ].join('\n'),
@@ -114,14 +115,56 @@ async function broadcastIn(ctx: PersonCtx, { operation_id: operation, call }: On
   const rows = Object.entries({ Name: seen.name, From: seen.from, Subject: seen.subject })
     .map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value ?? '')}</dd></div>`)
     .join('');
-  const text = (seen.text ?? seen.html ?? '').slice(0, CALL_CHARS_MAX);
-  return `<h2>The broadcast</h2><dl>${rows}</dl><pre>${escapeHtml(text)}</pre>`;
+  return `<h2>The broadcast</h2><dl>${rows}</dl>${bodiesOf(seen)}`;
 }
 
+async function draftIn(ctx: PersonCtx, { operation_id: operation, call }: One): Promise<string> {
+  if (operation !== 'sendInboxDraft') return '';
+  const path = { inbox: String(call.path['inbox']), draft_id: String(call.path['draft_id']) };
+  const seen = await attempt(ctx.call('getInboxDraft', { path }));
+  if (seen instanceof Refusal) return '<p>The draft is not there any more.</p>';
+  const shown = {
+    ...{
+      To: (seen.to ?? []).join(', '),
+      Cc: seen.cc.join(', '),
+      Bcc: seen.bcc.join(', '),
+      Subject: seen.subject ?? '',
+    },
+    Files: seen.attachments.map(({ filename }) => filename).join(', '),
+  };
+  const rows = Object.entries(shown)
+    .filter(([, value]) => value !== '')
+    .map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value)}</dd></div>`)
+    .join('');
+  return `<h2>The draft</h2><dl>${rows}</dl>${bodiesOf(seen)}`;
+}
+
+/** Both are shown: a mail program shows one of them, and which one is not ours to say. */
+const bodiesOf = ({ text, html }: { text: string | null; html: string | null }): string =>
+  [text, html]
+    .filter((body) => body !== null && body !== '')
+    .map((body) => `<pre>${escapeHtml(visible((body ?? '').slice(0, CALL_CHARS_MAX)))}</pre>`)
+    .join('');
+
+/** Marks that turn the direction of a text around would show another text than the one that is sent. */
+const visible = (text: string): string =>
+  text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.codePointAt(0)?.toString(16)}`);
+
 function inWords({ operation_id: operation, call }: One): string {
-  const text = `${operation} ${JSON.stringify(call, null, 2)}`;
+  const text = `${operation} ${JSON.stringify({ ...call, body: headFirst(call.body) }, null, 2)}`;
   if (text.length <= CALL_CHARS_MAX) return text;
   return `${text.slice(0, CALL_CHARS_MAX)}… ${text.length - CALL_CHARS_MAX} more characters; rasket approvals get shows all of it.`;
+}
+
+const HEAD = ['from', 'to', 'cc', 'bcc', 'reply_to', 'subject'];
+
+/** To whom it goes is never what is cut off. */
+function headFirst(body: unknown): unknown {
+  if (Array.isArray(body)) return body.map(headFirst);
+  if (typeof body !== 'object' || body === null) return body;
+  const known = Object.entries(body);
+  const isHead = ([name]: [string, unknown]) => HEAD.includes(name);
+  return Object.fromEntries([...known.filter(isHead), ...known.filter((one) => !isHead(one))]);
 }
 
 const withoutTeam = (): Shown => ({

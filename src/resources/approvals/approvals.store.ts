@@ -11,6 +11,7 @@ export interface ApprovalRow {
   call: string;
   call_hash: string;
   seen_hash: string;
+  subject_ids: string;
   status: StoredStatus;
   decided_by_kind: 'user' | 'api_key' | null;
   decided_by_name: string | null;
@@ -23,7 +24,17 @@ export interface ApprovalRow {
 }
 
 const NEW = [
-  ...(['id', 'team_id', 'grant_id', 'client_name', 'operation_id', 'call', 'call_hash', 'seen_hash'] as const),
+  ...([
+    'id',
+    'team_id',
+    'grant_id',
+    'client_name',
+    'operation_id',
+    'call',
+    'call_hash',
+    'seen_hash',
+    'subject_ids',
+  ] as const),
   ...(['status', 'created_at', 'expires_at'] as const),
 ];
 
@@ -57,6 +68,19 @@ export async function countPending(tx: Executor, grantId: string, now: number): 
   const sql = `select count(*) as n from approvals where grant_id = ? and status = 'pending' and expires_at > ?`;
   return Number((await tx.get<{ n: number }>(sql, [grantId, now]))?.n ?? 0);
 }
+
+/** What the calls name that wait for a decision, or are made at this moment. */
+export const subjectsThatWait = async (
+  db: Executor,
+  { grantId, now, brokenOff }: { grantId: string; now: number; brokenOff: number },
+): Promise<Set<string>> => {
+  const rows = await db.all<{ subject_ids: string }>(
+    `select subject_ids from approvals where grant_id = ? and subject_ids <> '[]'
+      and ((status = 'pending' and expires_at > ?) or (status = 'running' and decided_at > ?))`,
+    [grantId, now, brokenOff],
+  );
+  return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
+};
 
 export interface ApprovalFilter {
   teamId: string;

@@ -5,7 +5,7 @@ import { actorOfGrant } from '../oauth/index.ts';
 import { findApproval, keyName, lockApproval, noteDecision, noteEnd, type ApprovalRow } from './approvals.store.ts';
 import { presentApproval } from './present.ts';
 import { keyOf, readCall, type ProposedCall } from './proposed-call.ts';
-import { seenBy } from './seen.ts';
+import { lookAt } from './seen.ts';
 
 /** Makes a call for an app, without asking for approval again. */
 export interface Maker {
@@ -25,7 +25,7 @@ export async function approveCall(ctx: Ctx, id: string, maker: Maker) {
   if (!actor) throw ended();
   mustReach(actor, access);
   const call = readCall(row.operation_id, row.call);
-  if ((await seenBy(ctx, call)) !== row.seen_hash) throw changed();
+  if ((await lookAt(ctx, call)).hash !== row.seen_hash) throw changed();
   await claim(ctx, id, { status: 'running', reason: null });
   const key = keyOf(call) ?? `approval ${id}`;
   const end = await endOf(() => maker.make(actor, { ...call, header: { ...call.header, 'idempotency-key': key } }));
@@ -92,5 +92,5 @@ const ended = (): Refusal =>
 const changed = (): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: 'The broadcast or a template that this names was changed since the app has asked. Reject it, and let the app ask again.',
+    say: 'What this names (a broadcast, a draft, an inbox or a template) was changed since the app has asked. Reject it, and let the app ask again.',
   });

@@ -7,7 +7,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
 
 export { approveCall, rejectCall, type Maker } from './decide.ts';
-export { proposeCall } from './propose-call.ts';
+export { mustLeaveWhatWaits, proposeCall } from './propose-call.ts';
 export type { ProposedCall } from './proposed-call.ts';
 export { getApproval, listApprovals } from './read-approvals.ts';
 

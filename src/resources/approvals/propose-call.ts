@@ -4,9 +4,10 @@ import type { Store } from '../../platform/store/index.ts';
 import type { Actor, Ctx } from '../access/index.ts';
 import { tell } from '../accounts/index.ts';
 import { nameOfGrant } from '../oauth/index.ts';
-import { countPending, insertApproval, newestOfCall, type ApprovalRow } from './approvals.store.ts';
+import { countPending, insertApproval, newestOfCall, subjectsThatWait, type ApprovalRow } from './approvals.store.ts';
 import { callText, hashCall, keyOf, type ProposedCall } from './proposed-call.ts';
-import { seenBy } from './seen.ts';
+import { brokenOffBefore } from './present.ts';
+import { changedBy, lookAt } from './seen.ts';
 
 const WAITS_MS = 7 * 24 * 3_600_000;
 const CALL_BYTES_MAX = 1024 * 1024;
@@ -27,7 +28,7 @@ export async function proposeCall(ctx: AppCtx, call: ProposedCall): Promise<{ an
     });
   }
   const callHash = hashCall(call.operationId, text);
-  const seenHash = await seenBy(ctx, call);
+  const { hash: seenHash, ids } = await lookAt(ctx, call);
   const now = store.clock.now();
   const held = await store.db.tx(async (tx): Promise<ApprovalRow | NewOne> => {
     // Locks the grant: of two calls at once, the second finds what the first has asked for.
@@ -39,6 +40,7 @@ export async function proposeCall(ctx: AppCtx, call: ProposedCall): Promise<{ an
     const row: NewOne = {
       ...{ id: store.ids.uuid(), team_id: teamId, grant_id: actor.grantId, client_name: clientName },
       ...{ operation_id: call.operationId, call: text, call_hash: callHash, seen_hash: seenHash },
+      subject_ids: JSON.stringify(ids),
       ...{ status: 'pending', created_at: now, expires_at: now + WAITS_MS },
     };
     await insertApproval(tx, row);
@@ -48,6 +50,25 @@ export async function proposeCall(ctx: AppCtx, call: ProposedCall): Promise<{ an
   });
   if (held.status === 'done') return { answered: JSON.parse(held.result ?? 'null') as unknown };
   throw waits(store, held);
+}
+
+/**
+ * Throws where an app would change what one of its calls that wait names: a person approves what they see, at whatever moment,
+ * so it stands still until they have decided. Changes by others are found by the hash.
+ */
+export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promise<void> {
+  const id = await changedBy(ctx, call);
+  if (id === undefined) return;
+  const now = ctx.store.clock.now();
+  const ids = await subjectsThatWait(ctx.store.db, {
+    grantId: ctx.actor.grantId,
+    now,
+    brokenOff: brokenOffBefore(now),
+  });
+  if (!ids.has(id)) return;
+  throw refuse('invalid_permission', {
+    say: 'A call of this app that waits for approval (GET /approvals) names this, so the app cannot change it until a person has decided.',
+  });
 }
 
 type NewOne = Parameters<typeof insertApproval>[1] & { status: 'pending'; result?: undefined };

@@ -30,17 +30,18 @@ export async function listThreadRows(
   ];
   const parts = filter.folders.flatMap((folder) =>
     filter.labels === undefined
-      ? [{ from: 'inbox_threads', id: 'id', by: 'inbox_id', values: [filter.inboxId, folder, ...rest] }]
+      ? [{ from: 'inbox_threads', id: 'id', by: 'inbox_id', ofInbox: '', values: [filter.inboxId, folder, ...rest] }]
       : filter.labels.map((label) => ({
           ...{ from: 'inbox_thread_labels', id: 'thread_id', by: 'label_id' },
-          values: [label, folder, ...rest],
+          ofInbox: 'and exists (select 1 from inbox_labels where id = label_id and inbox_id = ?)',
+          values: [label, folder, filter.inboxId, ...rest],
         })),
   );
   if (parts.length === 0) return { rows: [], hasMore: false };
   const sql = parts
     .map(
-      ({ from, id, by }) => `select * from (select ${id} as thread_id, sort_id from ${from}
-        where ${by} = ? and folder = ? ${read} ${beyond} order by sort_id ${order} limit ?) as part`,
+      ({ from, id, by, ofInbox }) => `select * from (select ${id} as thread_id, sort_id from ${from}
+        where ${by} = ? and folder = ? ${ofInbox} ${read} ${beyond} order by sort_id ${order} limit ?) as part`,
     )
     .join(' union ');
   const rows = await db.all<ThreadRow>(

@@ -4,6 +4,7 @@ import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { expireAllApprovals, removeOldApprovals } from '../../../src/resources/approvals/index.ts';
 import { CLIENTS } from '../../rig/mcp.ts';
 import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { inboxOf } from '../../rig/inboxes.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { scaled } from '../../rig/scale.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -44,6 +45,8 @@ async function propose(token: string, body: object = email(), headers: Record<st
   return refusal.details.approval_id;
 }
 const get = async (id: string, key = desk.team.key) => (await call(key, 'GET', `/approvals/${id}`)).body;
+const refusalOf = ({ status, body }: { status: number; body: { message?: string } }): string =>
+  status < 300 ? `${status}` : `${status} ${body.message}`;
 const approve = (id: string, person: Person = owner) => person.call('POST', `/approvals/${id}/approve`, {});
 
 describe('a call that needs approval', () => {
@@ -185,13 +188,45 @@ describe('what needs approval', () => {
     const token = await tokenFor('broadcasts');
     const id = await desk.make();
     const { approval_id: waits } = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details;
-    expect((await call(token, 'PATCH', `/broadcasts/${id}`, { html: '<p>Something else</p>' })).status).toBe(200);
+    const other = { html: '<p>Something else</p>' };
+    expect(refusalOf(await call(token, 'PATCH', `/broadcasts/${id}`, other))).toMatch(
+      /^403 .*until a person has decided/,
+    );
+    expect((await desk.call('PATCH', `/broadcasts/${id}`, other)).status).toBe(200);
     const refused = await approve(waits);
     expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('changed')]);
     expect((await desk.get(id)).status).toBe('draft');
     const { approval_id: again } = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details;
     expect(again).not.toBe(waits);
     expect((await approve(again)).body.status).toBe('done');
+  });
+
+  it('leaves its app no way to change the draft, the inbox or the template that it names', async () => {
+    const token = await tokenFor('sends');
+    const inbox = await inboxOf(scene, desk.team);
+    const at = `/inboxes/${inbox.id}`;
+    const draft = { to: [`good@${desk.domain.name}`], subject: 'Harmless', text: 'As it was seen' };
+    const { id: draftId } = (await call(token, 'POST', `${at}/drafts`, draft)).body;
+    const waits = refusalOf(await call(token, 'POST', `${at}/drafts/${draftId}/send`, {}));
+    expect(waits).toMatch(/^403 Nothing was done yet/);
+    const changes: [string, string, object?][] = [
+      ['PATCH', `${at}/drafts/${draftId}`, { subject: 'Something else' }],
+      ['DELETE', `${at}/drafts/${draftId}`],
+      ['PATCH', at, { signature: 'Something else', from_name: 'Somebody else' }],
+      ['PATCH', `/inboxes/${inbox.address}`, { signature: 'Something else' }],
+    ];
+    for (const [method, path, body] of changes) {
+      expect(refusalOf(await call(token, method, path, body)), `${method} ${path}`).toMatch(
+        /until a person has decided/,
+      );
+    }
+    const { data } = (await call(token, 'GET', '/approvals?status=pending')).body;
+    const id = data.find((one: { operation_id: string }) => one.operation_id === 'sendInboxDraft').id as string;
+    expect((await desk.call('PATCH', at, { signature: 'Changed by the team' })).status).toBe(200);
+    expect(refusalOf(await approve(id))).toMatch(/^422 .*was changed/);
+    expect((await desk.call('PATCH', at, { signature: '' })).status).toBe(200);
+    expect(refusalOf(await owner.call('POST', `/approvals/${id}/reject`, {}))).toBe('200');
+    expect((await call(token, 'PATCH', `${at}/drafts/${draftId}`, { subject: 'Changed' })).status).toBe(200);
   });
 
   it('is too large to wait above a megabyte, and at most 100 calls of an app wait', async () => {

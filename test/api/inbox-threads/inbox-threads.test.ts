@@ -191,6 +191,8 @@ it('labels are put on, replaced and taken off, and threads are listed by them', 
   await call('PATCH', `/threads/${one}`, { folder: 'archive', read: true });
   expect(idsOf(await threads(`?labels=${b}&folders=inbox`))).toEqual([two]);
   expect(idsOf(await threads(`?labels=${b}&read=true`))).toEqual([one]);
+  const elsewhere = await inboxOf(scene, await scene.team());
+  expect(await elsewhere.threads(`?labels=${b}`)).toEqual([]);
   expect((await call('PUT', `/threads/${one}/labels`, { labels: [] })).body.data).toEqual([]);
   const unknown = await call('POST', `/threads/${one}/labels`, { labels: [inbox.id] });
   expect([unknown.status, unknown.body.message]).toEqual([422, expect.stringContaining('no label of this inbox')]);
