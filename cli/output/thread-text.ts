@@ -33,7 +33,7 @@ export function headOf(terminal: Terminal, email: ThreadEmail): string[] {
   );
   const lines = [
     `From: ${from}${way === '' ? '' : `  (${way})`}`,
-    ...(isElsewhere(from, replyTo) ? [`Reply-To: ${replyTo.join(', ')}`] : []),
+    ...(direction === 'inbound' && isElsewhere(from, replyTo) ? [`Reply-To: ${replyTo.join(', ')}`] : []),
     `To: ${people.join(', ')}`,
     `Date: ${formatTime(terminal, at)}`,
     ...(files.length > 0 ? [`Files: ${files.join(', ')}`] : []),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { receivingDomainOf } from '../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { writingInbox, type WritingInbox } from '../rig/inbox.ts';
 import { keepFrame } from './keep-frame.ts';
@@ -31,7 +32,9 @@ describe('an inbox in the console', () => {
   beforeAll(async () => {
     scene = await startScene();
     team = await scene.team('Example');
-    inbox = await writingInbox(scene, team, { name: 'Customer support', signature: 'Grace\nExample' });
+    // Of a name that is the same in every run, for the frames.
+    const domain = await receivingDomainOf(scene, team, 'd1.example.com');
+    inbox = await writingInbox(scene, team, { domain, name: 'Customer support', signature: 'Grace\nExample' });
     await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });
     await inbox.arrive({
       from: 'Grace Hopper <grace@example.net>',

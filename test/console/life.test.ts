@@ -208,7 +208,9 @@ String.prototype.padEnd = function (...given) {
     await using seat = await Seat.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);
     await seat.resize(200, 50);
-    await seat.sees(/0 contacts {2}audit {2}automations {2}billing {2}plans {2}broadcasts {2}imports /);
+    await seat.sees(
+      /0 contacts {2}ai {2}approvals {2}audit {2}automations {2}billing {2}plans {2}broadcasts {2}imports /,
+    );
     await seat.resize(30, 8);
     await seat.sees('The console needs');
     await seat.resize(80, 24);

@@ -55,8 +55,12 @@ export async function bringMail(
 }
 
 /** A domain of the team that receives. */
-export async function receivingDomainOf(scene: Scene, team: Team): Promise<{ id: string; name: string }> {
-  const domain = await team.domain();
+export async function receivingDomainOf(
+  scene: Scene,
+  team: Team,
+  name?: string,
+): Promise<{ id: string; name: string }> {
+  const domain = await team.domain(name);
   const body = { capabilities: { receiving: 'enabled' }, confirm_replace_mx: true };
   await scene.api('PATCH', `/domains/${domain.id}`, { key: team.key, body });
   return domain;

@@ -92,6 +92,17 @@ describe('a call that needs approval', () => {
     }
   });
 
+  it('are listed newest first, page by page', async () => {
+    const token = await tokenFor('sends');
+    const ids: string[] = [];
+    for (const subject of ['First', 'Second', 'Third'])
+      ids.unshift(await propose(token, email(`${subject} of the list`)));
+    const first = (await call(token, 'GET', '/approvals?limit=2')).body;
+    expect([first.has_more, first.data.map((one: { id: string }) => one.id)]).toEqual([true, ids.slice(0, 2)]);
+    const rest = (await call(token, 'GET', `/approvals?limit=2&after=${ids[1]}`)).body;
+    expect([rest.has_more, rest.data.map((one: { id: string }) => one.id)]).toEqual([false, ids.slice(2)]);
+  });
+
   it('is approved or rejected, never both', async () => {
     const token = await tokenFor('sends');
     for (let round = 0; round < scaled(3); round++) {

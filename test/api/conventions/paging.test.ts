@@ -346,6 +346,7 @@ describe('lists', () => {
       'GET /billing/invoices',
       // No key makes what is in it: people let apps in.
       'GET /oauth/grants',
+      'GET /approvals',
       'GET /inboxes',
       'GET /inboxes/{inbox}/drafts',
       'GET /inboxes/{inbox}/threads',

@@ -87,6 +87,7 @@ describe.each([...ROLES, null])('a person whose role is %s', (role) => {
 const EXCEPTIONS: Record<string, [role: string, why: string]> = {
   removeTeamMember: ['viewer', 'everybody may leave; whom else one removes stands in a table of its own'],
   revokeOauthGrant: ['viewer', 'everybody may take back what they allowed; the rest is for admins'],
+  limitOauthGrant: ['viewer', 'everybody may limit what they allowed; the rest is for admins'],
   listInvitations: ['admin', 'names addresses of people who are not in the team'],
   getSso: ['admin', 'names the provider, and the client that the team is there'],
   ...Object.fromEntries(

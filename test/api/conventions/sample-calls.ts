@@ -184,6 +184,13 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     await oauth.letIn(owner, await oauth.register());
     return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
   },
+  approval_id: async (scene, team) => {
+    const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
+    const scope = { scope: 'emails:send' };
+    const { access_token: key } = await oauth.letIn(owner, await oauth.register(), scope, { approval: 'sends' });
+    const body = { from: 'a@example.com', to: 'b@example.org', subject: 'Hello', text: 'x' };
+    return (await scene.api('POST', '/emails', { key, body })).body.details.approval_id;
+  },
   suppression: async (scene, team) =>
     (await scene.api('POST', '/suppressions', { key: team.key, body: { email: 'gone@example.org' } })).body.id,
 };

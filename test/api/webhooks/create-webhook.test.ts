@@ -72,7 +72,7 @@ describe('POST /webhooks', () => {
 
     it('every type of event can be subscribed to, and one named twice counts once', async () => {
       const own = await scene.team();
-      expect(TYPES).toHaveLength(23);
+      expect(TYPES).toHaveLength(37);
       const { body } = await create({ endpoint: at(), events: [...TYPES, ...TYPES] }, own);
       expect(body.events).toEqual(TYPES);
     });
