@@ -119,7 +119,7 @@ previous=$program.previous
 if [ $in_place = no ]; then
   rm -rf "$fresh"
   mkdir -p "$fresh"
-  for item in package.json package-lock.json .npmrc bin src cli console migrations config LICENSE README.md CHANGELOG.md; do
+  for item in package.json package-lock.json .npmrc bin src cli console migrations config docs LICENSE README.md CHANGELOG.md; do
     [ ! -e "$source/$item" ] || cp -R "$source/$item" "$fresh/"
   done
   find "$fresh" \( -name '*.test.ts' -o -name '*.test.tsx' \) -exec rm -f {} +

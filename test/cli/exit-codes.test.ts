@@ -106,7 +106,7 @@ describe('the number a command ends with', () => {
     expect((await speak(['status'], answer)).code).toBe(EXIT.auth);
   });
 
-  it('is the one that scripts count on and README names', () => {
+  it('is the one that scripts count on and docs/command-line.md names', () => {
     const numbers = {
       done: 0,
       failed: 1,
@@ -118,8 +118,8 @@ describe('the number a command ends with', () => {
       limit: 75,
     };
     expect(EXIT).toEqual({ ...numbers, auth: 77 });
-    const told = [...readFileSync(path.join(root, 'README.md'), 'utf8').matchAll(/^\| (\d+) \|/gm)].map(([, text]) =>
-      Number(text),
+    const told = [...readFileSync(path.join(root, 'docs/command-line.md'), 'utf8').matchAll(/^\| (\d+) \|/gm)].map(
+      ([, text]) => Number(text),
     );
     expect(told).toEqual(Object.values(EXIT));
   });

@@ -175,7 +175,7 @@ describe('rasket dev', () => {
 
 const npmMajor = Number(execFileSync('npm', ['--version'], { encoding: 'utf8' }).split('.')[0]);
 
-// skipped because npm passes signals on from its version 10; what to supervise where it does not, README says.
+// skipped because npm passes signals on from its version 10; docs/operating.md says what to supervise where it does not.
 describe.skipIf(npmMajor < 10)('npm start', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('ends with %s to npm, and lets what is in hand end', async (signal) => {
     const at = { RASKET_DATA: desk.at('dev'), RASKET_HTTP_PORT: '0' };

@@ -3,7 +3,17 @@ import path from 'node:path';
 import { listFiles, type Problem } from './tree.ts';
 
 /** The pages that readers navigate by; a page that does not exist yet is nobody's broken promise. */
-export const pages = ['README.md', 'src/README.md', 'src/flows.md', 'test/README.md', 'migrations/README.md'];
+export const pages = [
+  ...['README.md', 'src/README.md', 'src/flows.md', 'test/README.md', 'migrations/README.md'],
+  ...['api', 'audience', 'automations', 'benchmarks', 'command-line', 'console', 'domains', 'inbox', 'operating'].map(
+    inDocs,
+  ),
+  ...['people', 'receiving', 'smtp', 'webhooks'].map(inDocs),
+];
+
+function inDocs(name: string): string {
+  return `docs/${name}.md`;
+}
 
 export function findDeadCitations(root: string): Problem[] {
   const files = listFiles(root);
@@ -48,8 +58,10 @@ function cited(markdown: string): string[] {
 
 function isThere(root: string, files: string[], folder: string, target: string): boolean {
   const starts = [...new Set(['.', folder])].map((start) => path.posix.normalize(path.posix.join(start, target)));
+  // Pages for users name zones and programs with a slash: there, what begins with a folder of the first level is a path.
+  const known = folder === 'docs' ? starts.slice(0, 1) : starts;
   const isOurs =
-    extension.test(target) || starts.some((start) => fs.existsSync(path.join(root, start.split('/')[0] ?? start)));
+    extension.test(target) || known.some((start) => fs.existsSync(path.join(root, start.split('/')[0] ?? start)));
   // `text/html`, `mail/queue` and the like are words with a slash, not paths of this tree.
   if (!isOurs) return true;
   const made = starts.some((start) => /^(node_modules|data|coverage|\.cache)(\/|$)/.test(start));

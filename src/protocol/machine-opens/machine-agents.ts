@@ -1,10 +1,10 @@
 interface Agent {
-  /** As the table of README.md calls it. */
+  /** As the table of docs/audience.md calls it. */
   name: string;
   pattern: RegExp;
 }
 
-/** Programs that fetch pictures and links without anybody reading the mail. The table of README.md has an example of each. */
+/** Programs that fetch pictures and links without anybody reading the mail. The table of docs/audience.md has an example of each. */
 export const MACHINE_AGENTS: readonly Agent[] = [
   // Nothing else: browsers go on after it.
   { name: 'Apple Mail Privacy Protection', pattern: /^mozilla\/5\.0$/i },

@@ -9,8 +9,8 @@ interface Row {
   countsAs: string;
 }
 
-/** The table of README.md: a row for each name that it gives as an instance. */
-const ROWS: Row[] = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+/** The table of docs/audience.md: a row for each name that it gives as an instance. */
+const ROWS: Row[] = readFileSync(new URL('../../../docs/audience.md', import.meta.url), 'utf8')
   .split('\n')
   .map((line) => /^\| ([^|]+) \| (`[^|]*`) \| (machine|person) \| [^|]+ \|$/.exec(line))
   .filter((match) => match !== null)
@@ -21,7 +21,7 @@ const ROWS: Row[] = readFileSync(new URL('../../../README.md', import.meta.url),
 const ofAgent = (agent: string, more: Record<string, string> = {}): boolean =>
   isMachineFetch({ method: 'GET', headers: { 'user-agent': agent, ...more } });
 
-describe('the table of README.md', () => {
+describe('the table of docs/audience.md', () => {
   it('has a row for each rule and no other of machines', () => {
     const machines = ROWS.filter(({ countsAs }) => countsAs === 'machine').map(({ who }) => who);
     expect(new Set(machines)).toEqual(new Set(MACHINE_AGENTS.map(({ name }) => name)));

@@ -9,7 +9,7 @@ export type BounceSubType =
   | 'AttachmentRejected'
   | 'Undetermined';
 
-/** The class of a rule's reasons, as the table in README.md names it. */
+/** The class of a rule's reasons, as the table in docs/receiving.md names it. */
 export type BounceReason =
   | 'no such mailbox'
   | 'mailbox moved'

@@ -15,8 +15,8 @@ interface Row {
   suppresses: boolean;
 }
 
-/** The table of README.md: a row for each reply that it gives as an instance. */
-const ROWS: Row[] = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8')
+/** The table of docs/receiving.md: a row for each reply that it gives as an instance. */
+const ROWS: Row[] = readFileSync(new URL('../../../docs/receiving.md', import.meta.url), 'utf8')
   .split('\n')
   .map((line) => /^\| ([a-z ,]+) \| (`[45]\d\d .*`) \| (\w+), (\w+) \| (yes|no) \|$/.exec(line))
   .filter((match) => match !== null)
