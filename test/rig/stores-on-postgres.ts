@@ -18,6 +18,7 @@ const ON_SQLITE_ALONE: Record<string, string> = {
   'src/resources/contacts/audience.store.ts endOf':
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
   'src/resources/emails/search-blocks.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
+  'src/resources/inbox-rows/search.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
 };
 
 /**
