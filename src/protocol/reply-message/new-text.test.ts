@@ -243,11 +243,11 @@ describe('what is new in an answer', () => {
     '_',
     '<blockquote type=',
     ' ',
-  ])('a megabyte of %j ends soon', (piece) => {
-    const began = performance.now();
-    newTextOf({ text: piece.repeat(1_000_000 / piece.length), html: null });
-    newTextOf({ text: null, html: piece.repeat(1_000_000 / piece.length) });
-    // Seconds would be minutes if it grew with the square.
-    expect(performance.now() - began).toBeLessThan(10_000);
+  ])('a megabyte of %j is read to its end', (piece) => {
+    // Minutes, and so past every limit of a test, if it grew with the square.
+    const long = piece.repeat(1_000_000 / piece.length);
+    for (const one of [newTextOf({ text: long, html: null }), newTextOf({ text: null, html: long })]) {
+      expect((one ?? '').length).toBeLessThanOrEqual(long.length);
+    }
   });
 });

@@ -193,12 +193,11 @@ it('ids of a field that is no list of them', () => {
 });
 
 it.each(['<', '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(
-  'a field of a megabyte of %j costs little',
+  // Minutes, and so past every limit of a test, if it grew with the square.
+  'a field of a megabyte of %j is read to its end',
   (piece) => {
-    const began = performance.now();
-    messageIdsIn(piece.repeat(1_000_000 / piece.length), { first: 5, last: 30 });
-    readSubject(piece.repeat(1_000_000 / piece.length));
-    // Seconds would be minutes if it grew with the square.
-    expect(performance.now() - began).toBeLessThan(5000);
+    const field = piece.repeat(1_000_000 / piece.length);
+    expect(messageIdsIn(field, { first: 5, last: 30 }).length).toBeLessThanOrEqual(35);
+    expect(readSubject(field).base.length).toBeLessThanOrEqual(field.length);
   },
 );
