@@ -5,7 +5,6 @@ import type { components } from './types.gen.ts';
 
 export { loadContract, formatContractYaml } from './load.ts';
 export { accessOf, ANY_SCOPE, callerKindOf, reachOf, ROLES, type CallerKind, type Requirement } from './access.ts';
-export { effectOf, EFFECTS, type Effect } from './effects.ts';
 export { isScope, READING_SCOPES, SCOPE_NAMES, SCOPES, type Scope } from './scopes.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {

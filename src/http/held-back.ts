@@ -1,7 +1,7 @@
-import { effectOf, type OperationValidators } from '../contract/index.ts';
+import type { OperationValidators } from '../contract/index.ts';
 import type { OperationCtxFor } from '../operations/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
-import { admissionOf, type Actor, type Ctx } from '../resources/access/index.ts';
+import { admissionOf, effectOf, type Actor, type Ctx } from '../resources/access/index.ts';
 import { mustLeaveWhatWaits, proposeCall } from '../resources/approvals/index.ts';
 import type { CheckedRequest } from './checked-request.ts';
 import { pages } from './pages.ts';
@@ -19,11 +19,13 @@ export async function heldBack(
   const { actor } = caller;
   const admission = admissionOf(actor.limits, effectOf(operation, body.value));
   if (admission instanceof Refusal) throw admission;
-  const { operationId } = operation;
+  const { operationId, method } = operation;
+  // Nothing of such an app waits, or it changes nothing.
+  if (admission === 'may' && (actor.limits.approval === 'none' || method === 'get')) return undefined;
   const call = { operationId, path, query, header, body: body.value };
   const ctx = { ...(ctxOf() as Ctx), actor: actor satisfies Actor };
   if (admission === 'may') {
-    if (actor.limits.approval !== 'none' && operation.method !== 'get') await mustLeaveWhatWaits(ctx, call);
+    await mustLeaveWhatWaits(ctx, call);
     return undefined;
   }
   if (Object.hasOwn(pages, operationId)) {

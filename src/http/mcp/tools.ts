@@ -1,7 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import {
   accessOf,
-  effectOf,
   reachOf,
   type OpenApiDocument,
   type OperationValidators,
@@ -9,7 +8,7 @@ import {
 } from '../../contract/index.ts';
 import { operations as verbs } from '../../operations/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
-import { admissionOf, mustReach } from '../../resources/access/index.ts';
+import { admissionOf, effectOf, mustReach } from '../../resources/access/index.ts';
 import { answerText, isOfOthers } from './answer-text.ts';
 import { CURATED } from './curated.ts';
 import type { Assistant, CallOperation } from './call-operation.ts';

@@ -1,4 +1,4 @@
-import type { Effect } from '../../contract/index.ts';
+import type { Effect } from './effects.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 
 /** What an app is kept to beside its scopes. */

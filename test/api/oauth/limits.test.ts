@@ -1,6 +1,7 @@
 // What a person keeps an app to beside its scopes: set at consent, changed later, enforced by HTTP and /mcp alike.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EFFECTS, SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { EFFECTS } from '../../../src/resources/access/index.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { CLIENTS } from '../../rig/mcp.ts';
 import { answerIn, newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
