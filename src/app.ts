@@ -18,11 +18,11 @@ import { captureMessage } from './flow/mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
-import { createNode, type Node } from './flow/upkeep/index.ts';
+import { createNode, type Node, watchInstallation } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
-import { createUnknownProxy, startHttp, type HttpParts, type HttpPort } from './http/index.ts';
+import { createUnknownProxy, startHttp, startMetricsPort, type HttpParts, type HttpPort } from './http/index.ts';
 import { cronTable } from './cron-table.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
@@ -132,6 +132,10 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (http) bound.url = http.url;
     const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
     await startNode(node, world, { smtp, tls });
+    watchInstallation(world, { node, version: options.version });
+    world.meter.watch('rasket_deliveries_in_flight', () => (mail ? [{ value: mail.queue.inFlight() }] : []));
+    const metrics = await startMetricsPort(world);
+    if (metrics) toStop.push(metrics.close);
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
@@ -245,7 +249,7 @@ function startHttpPort(
 /** The node begins to report, also what is known here and nowhere else: whether the ports are open, and how it stands with their certificate. */
 async function startNode(
   node: Node,
-  { clock, config }: World,
+  { clock, config, meter }: World,
   { smtp, tls }: { smtp: SmtpPorts | undefined; tls: ServerTls | undefined },
 ): Promise<void> {
   const since = clock.now();
@@ -261,6 +265,10 @@ async function startNode(
     ),
   );
   const isCapturing = config.delivery.capture;
+  meter.watch('rasket_certificate_expiry_seconds', () => {
+    const endsAt = tls?.standing().endsAt;
+    return endsAt === undefined ? [] : [{ value: endsAt / 1000 }];
+  });
   node.watch(() => (tls ? certificateFindings(tls.standing(), { now: clock.now(), isCapturing }) : []));
   await node.start();
 }

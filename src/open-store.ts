@@ -10,6 +10,7 @@ import type { Config } from './platform/config/index.ts';
 import { createGroupCommit, migrate, openDb } from './platform/db/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
+import { createMeter } from './platform/meter/index.ts';
 import {
   createPasswords,
   makeRsaKey,
@@ -68,6 +69,8 @@ async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blo
   const clock = options.clock ?? systemClock;
   const log = options.log ?? createLog(config.log);
   const secrets = openSecrets(dataDir);
+  const fault = (err: unknown, gauge: string): void => log.error({ err, gauge }, 'a gauge cannot be read');
+  const meter = createMeter({ domains: config.metrics.domains, now: clock.now, fault });
   const { driver, url, pool_max: poolMax } = config.database;
   const db = await openDb({ driver, url, file, poolMax });
   const { public_url: publicUrl, host, port } = config.http;
@@ -83,7 +86,8 @@ async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blo
     secrets,
     blobs,
     log,
-    mailLog: createMailLog(log),
+    mailLog: createMailLog(log, meter),
+    meter,
     dataDir,
     origin: () => boundUrl?.() ?? (publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
   };

@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The setting behind the route's limit of bytes, where its caller is told. */
     limitedBy?: string;
+    /** The operation that the route answers. */
+    operation?: string;
     /** Whether it is a step of OAuth, which is refused in words of its own, or by a page. */
     oauthFlow?: 'json' | 'page';
     /** The path of the route, where its tokens are a resource of their own. */

@@ -3,5 +3,6 @@
  * verb call and the result or refusal into an answer. It holds no rule of its own beyond the conventions of all routes.
  */
 export { createAuthenticators, type Authenticator } from './authenticators.ts';
+export { startMetricsPort } from './metrics.ts';
 export { startHttp, type HttpParts, type HttpPort } from './server.ts';
 export { createUnknownProxy, type UnknownProxy } from './unknown-proxy.ts';

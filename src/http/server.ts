@@ -40,6 +40,7 @@ import { createPreferencePages } from './preference-pages/index.ts';
 import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createImageRoutes } from './images.ts';
+import { createMetricsRoute } from './metrics.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
 import type { UnknownProxy } from './unknown-proxy.ts';
@@ -119,6 +120,10 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.addHook('onSend', (_request, reply, payload, done) => {
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     if (isWhole) unread.admit(reply.raw, payload.length);
+    done();
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    measureAnswer(world, request, reply);
     done();
   });
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
@@ -205,8 +210,16 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   }
 }
 
+/** What is no operation of the contract, an unknown path for one, is counted together. */
+function measureAnswer({ meter }: World, { routeOptions }: FastifyRequest, reply: FastifyReply): void {
+  const { operation = 'none' } = routeOptions.config;
+  meter.count('rasket_http_requests_total', { operation, status: String(reply.statusCode) });
+  meter.observe('rasket_http_request_seconds', reply.elapsedTime / 1000, { operation });
+}
+
 function routeConfigOf(operation: OperationValidators): FastifyContextConfig {
   return {
+    operation: operation.operationId,
     ...(takesPicture(operation) && { limitedBy: 'images.max_bytes' }),
     ...(isOfOauth(operation) && { oauthFlow: operation.operationId === 'authorizeClient' ? 'page' : 'json' }),
   };
@@ -224,6 +237,7 @@ type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>
 function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): Answers {
   const all = [
     createTrackingRoutes(world, tracking),
+    createMetricsRoute(world),
     createImageRoutes(world),
     createPreferencePages(world),
     createPlaygroundPages(world),

@@ -31,6 +31,8 @@ export interface ConnectionLimits {
   enter(occupant: Occupant, from: { address: string | undefined; kind: PortKind }): Slot;
   /** Whether so few connections are free that those held without need should be ended. */
   isShort(kind: PortKind): boolean;
+  /** How many are open. */
+  open(kind: PortKind): number;
 }
 
 /** The part that each kind may use: strangers leave connections to our own programs, and those some to the world. */
@@ -94,6 +96,7 @@ export function createConnectionLimits(limits: { total: number; perAddress: numb
   }
 
   return {
+    open: (kind) => totals[kind],
     isShort: (kind) =>
       staying(kind) > kindMax * PART_WITHOUT_NEED ||
       staying('world') + staying('submission') > limits.total * PART_WITHOUT_NEED,

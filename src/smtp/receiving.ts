@@ -16,7 +16,7 @@ type Taken = Exclude<Route, { kind: 'none' }>;
  * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
-  const { clock, config } = world;
+  const { clock, config, meter } = world;
   const { receiving } = config;
   const intake = createIntake(world);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
@@ -77,6 +77,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
           client: clientOf(session),
           isOwnNotice: mailFrom === '' && isOwn(session),
         });
+        meter.count('rasket_received_total', { result: result.kind });
         return textOf(result);
       });
     },

@@ -92,13 +92,17 @@ async function openPort(
 type Shared = Omit<ListenerOptions, 'isImplicit' | 'doors'>;
 
 function sharedOptions({ world, doors, tls, waitClock = systemClock }: SmtpOptions): Shared {
-  const { clock, config, log, ownConnections } = world;
+  const { clock, config, log, meter, ownConnections } = world;
   const { smtp, submission } = config;
+  const limits = createConnectionLimits({ total: smtp.max_connections, perAddress: smtp.max_connections_per_address });
+  meter.watch('rasket_smtp_connections', () =>
+    (['world', 'submission'] as const).map((kind) => ({ value: limits.open(kind), labels: { kind } })),
+  );
   return {
     name: config.instance.host,
     keys: tls.current(),
     perAddressMax: smtp.max_connections_per_address,
-    limits: createConnectionLimits({ total: smtp.max_connections, perAddress: smtp.max_connections_per_address }),
+    limits,
     connectionsMax: smtp.max_connections,
     idleMs: smtp.idle_seconds * 1000,
     waitClock,

@@ -19,7 +19,8 @@ export type Peer =
   | 'dig'
   | 'named-checkzone'
   | 'python3'
-  | 'swaks';
+  | 'swaks'
+  | 'promtool';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the

@@ -7,6 +7,7 @@ export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
 export { keepInboxes, type KeptInboxes } from './keep-inboxes.ts';
 export { createRemoval, type Removed } from './remove-expired.ts';
 export { removeOldAudit } from './remove-old-audit.ts';
+export { watchInstallation } from './gauges.ts';
 export { createLogRemoval } from './remove-old-logs.ts';
 export { createWebhookRemoval, type WebhooksRemoved } from './remove-old-webhook-events.ts';
 export { removeOrphanBlobs, sweepBlobs, type BlobSweep } from './remove-orphan-blobs.ts';

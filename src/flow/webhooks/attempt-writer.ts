@@ -12,7 +12,7 @@ const TRY_AGAIN_MS = 1000;
  * Records the attempts of all endpoints together. An attempt is not repeated because the database is away for a while:
  * it is recorded when the database is back.
  */
-export function createAttemptWriter({ clock, log }: World, commits: GroupCommit): WriteAttempt {
+export function createAttemptWriter({ clock, log, meter }: World, commits: GroupCommit): WriteAttempt {
   const write = commits.lane<Attempt, void>(async (tx, attempts) => {
     await recordAttempts(tx, attempts);
     await recordHealth(tx, attempts);
@@ -32,6 +32,7 @@ export function createAttemptWriter({ clock, log }: World, commits: GroupCommit)
       const isLastTry = signal.aborted;
       try {
         await write(attempt);
+        meter.count('rasket_webhook_attempts_total', { result: attempt.isSuccess ? 'success' : 'failure' });
         return true;
       } catch (error) {
         say(error, attempt);

@@ -216,6 +216,12 @@ export const sections = {
     sign_up: oneOf(['invitation', 'open', 'closed']),
     mail_from: textOrEmpty('a bare address, such as accounts@example.com', isBareAddress),
   },
+  metrics: {
+    token_file: filePathOrEmpty,
+    domains: integer({ min: 0, max: 1000, unit: 'domains' }),
+    host: network.listenAddress,
+    port: integer({ min: 0, max: 65_535, unit: 'TCP port; 0 opens none' }),
+  },
   ai: {
     kind: oneOf(['openai', 'anthropic']),
     url: network.modelUrlOrEmpty,

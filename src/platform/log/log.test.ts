@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createMeter } from '../meter/index.ts';
 import { createLog, createMailLog } from './index.ts';
 
 function logTo(format: 'json' | 'pretty', level = 'info') {
@@ -55,7 +56,7 @@ describe('a line', () => {
 
 it('every line about mail has a phrase of its own', () => {
   const { log, lines } = logTo('json');
-  const mail = createMailLog(log);
+  const mail = createMailLog(log, createMeter({ domains: 0, now: () => 0, fault: () => undefined }));
   const common = { emailId: 'e', to: ['a@example.org'], detail: 'd', reason: 'r' };
   mail.accepted({ emailId: 'e', teamId: 't', recipients: 1 });
   mail.delivered({ ...common, mx: 'mx', reply: '250 ok', tls: null });

@@ -1,3 +1,4 @@
+import type { Meter } from '../meter/index.ts';
 import type { Log } from './log.ts';
 
 /** Every line about mail that an operator can meet. */
@@ -18,19 +19,67 @@ export interface MailLog {
   submissionRefused(mail: { address: string; teamId: string; reason: string }): void;
 }
 
-export function createMailLog(log: Log): MailLog {
-  return {
-    accepted: (mail) => log.info(mail, 'email accepted'),
-    delivered: (mail) => log.info(mail, 'email delivered'),
-    deferred: (mail) => log.info(mail, 'delivery deferred'),
-    bounced: (mail) => log.info(mail, 'email bounced'),
-    expanded: (mail) => log.info(mail, 'email expanded to a list'),
-    gaveUp: (mail) => log.warn(mail, 'gave up delivery'),
-    suppressed: (mail) => log.info(mail, 'recipient suppressed'),
-    ambiguous: (mail) => log.warn(mail, 'delivery outcome unknown'),
-    failed: (mail) => log.warn(mail, 'email failed'),
-    notForwarded: (mail) => log.warn(mail, 'mail not forwarded'),
-    loginRefused: (login) => log.info(login, 'smtp login refused'),
-    submissionRefused: (mail) => log.info(mail, 'submission refused'),
+/** Each line is counted as well. */
+export function createMailLog(log: Log, meter: Meter): MailLog {
+  const ended = (outcome: string, to: readonly string[]): void => {
+    for (const [domain, recipients] of byDomain(to))
+      meter.count('rasket_deliveries_total', { outcome, domain: meter.domainLabel(domain, recipients) }, recipients);
   };
+  return {
+    accepted(mail) {
+      meter.count('rasket_emails_accepted_total');
+      meter.count('rasket_recipients_accepted_total', {}, mail.recipients);
+      log.info(mail, 'email accepted');
+    },
+    delivered(mail) {
+      ended('delivered', mail.to);
+      log.info(mail, 'email delivered');
+    },
+    deferred(mail) {
+      ended('deferred', mail.to);
+      log.info(mail, 'delivery deferred');
+    },
+    bounced(mail) {
+      ended('bounced', mail.to);
+      log.info(mail, 'email bounced');
+    },
+    expanded(mail) {
+      ended('expanded', mail.to);
+      log.info(mail, 'email expanded to a list');
+    },
+    gaveUp(mail) {
+      ended('expired', mail.to);
+      log.warn(mail, 'gave up delivery');
+    },
+    suppressed(mail) {
+      ended('suppressed', mail.to);
+      log.info(mail, 'recipient suppressed');
+    },
+    ambiguous(mail) {
+      ended('ambiguous', mail.to);
+      log.warn(mail, 'delivery outcome unknown');
+    },
+    failed(mail) {
+      ended('failed', mail.to);
+      log.warn(mail, 'email failed');
+    },
+    notForwarded: (mail) => log.warn(mail, 'mail not forwarded'),
+    loginRefused(login) {
+      meter.count('rasket_smtp_logins_refused_total');
+      log.info(login, 'smtp login refused');
+    },
+    submissionRefused(mail) {
+      meter.count('rasket_submissions_refused_total');
+      log.info(mail, 'submission refused');
+    },
+  };
+}
+
+function byDomain(addresses: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const address of addresses) {
+    const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+    counts.set(domain, (counts.get(domain) ?? 0) + 1);
+  }
+  return counts;
 }

@@ -10,6 +10,7 @@ import type { Config } from '../config/index.ts';
 import type { Db, GroupCommit } from '../db/index.ts';
 import type { Ids } from '../ids/index.ts';
 import type { Log, MailLog } from '../log/index.ts';
+import type { Meter } from '../meter/index.ts';
 import type { Passwords, Secrets } from '../secrets/index.ts';
 
 export interface Store {
@@ -27,6 +28,8 @@ export interface Store {
   blobs: Blobs;
   log: Log;
   mailLog: MailLog;
+  /** Counts what happens in this process, for a Prometheus. */
+  meter: Meter;
   dataDir: string;
   /** The address under which links of ours are reached, without a trailing slash. */
   readonly origin: () => string;

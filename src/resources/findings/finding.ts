@@ -205,3 +205,5 @@ export function findingOf(
 
 export const gravestFirst = (findings: readonly Finding[]): Finding[] =>
   findings.toSorted((a, b) => ORDER.indexOf(a.code) - ORDER.indexOf(b.code));
+
+export const severityOf = (code: FindingCode): Known['severity'] => KNOWN[code].severity;

@@ -4,7 +4,7 @@
  * however much mail, and however many webhooks and domains, there are beside those in trouble.
  */
 export { certificateFindings } from './certificate-findings.ts';
-export { findingOf, type Finding } from './finding.ts';
+export { findingOf, severityOf, type Finding } from './finding.ts';
 export {
   lookAtInstallation,
   lookAtTeam,

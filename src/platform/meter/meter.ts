@@ -1,0 +1,93 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { createShared } from './shared.ts';
+import { createLabelSlots } from './label-slots.ts';
+import {
+  COUNTERS,
+  GAUGES,
+  HISTOGRAMS,
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  type LabelsOf,
+} from './metrics.ts';
+
+export interface Reading<Name extends GaugeName> {
+  value: number;
+  labels?: LabelsOf<(typeof GAUGES)[Name]>;
+}
+
+export interface Meter {
+  count<Name extends CounterName>(name: Name, labels?: LabelsOf<(typeof COUNTERS)[Name]>, by?: number): void;
+  observe<Name extends HistogramName>(name: Name, seconds: number, labels: LabelsOf<(typeof HISTOGRAMS)[Name]>): void;
+  /** Asked at every look. The latest to watch a name is the one that is asked; one that fails leaves its gauge out. */
+  watch<Name extends GaugeName>(name: Name, read: () => Reading<Name>[] | Promise<Reading<Name>[]>): void;
+  /** The domain where it has a label of its own, else "other"; `recipients` were just met there. */
+  domainLabel(domain: string, recipients: number): string;
+  /** Everything in the text format of Prometheus. Looks within a second share one. */
+  text(): Promise<string>;
+}
+
+type Watch = () => Promise<{ value: number; labels?: Record<string, string> }[]>;
+
+export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** A domain that a team writes to now and then needs no time series. */
+const RECIPIENTS_FOR_A_LABEL = 50;
+
+/** Of one process. */
+export function createMeter(options: {
+  domains: number;
+  now(): number;
+  fault(error: unknown, gauge: GaugeName): void;
+}): Meter {
+  const registry = new Registry();
+  const counters = new Map(
+    Object.entries(COUNTERS).map(([name, { help, labels }]) => [
+      name,
+      new Counter({ name, help, labelNames: [...labels], registers: [registry] }),
+    ]),
+  );
+  const histograms = new Map(
+    Object.entries(HISTOGRAMS).map(([name, { help, labels, buckets }]) => [
+      name,
+      new Histogram({ name, help, labelNames: [...labels], buckets: [...buckets], registers: [registry] }),
+    ]),
+  );
+  const gauges = new Map(
+    Object.entries(GAUGES).map(([name, { help, labels }]) => [
+      name,
+      new Gauge({ name, help, labelNames: [...labels], registers: [registry] }),
+    ]),
+  );
+  const watched = new Map<GaugeName, Watch>();
+  let isOfProcess = false;
+
+  async function read(name: GaugeName): Promise<void> {
+    const gauge = gauges.get(name);
+    if (!gauge) return;
+    // One without labels is 0 once it is reset, which would be a reading.
+    if (GAUGES[name].labels.length === 0) gauge.remove();
+    else gauge.reset();
+    try {
+      for (const { value, labels } of (await watched.get(name)?.()) ?? []) gauge.set(labels ?? {}, value);
+    } catch (error) {
+      options.fault(error, name);
+    }
+  }
+
+  async function look(): Promise<string> {
+    // Node's own are measured from the first look on: a process that nobody watches does not pay for them.
+    if (!isOfProcess) collectDefaultMetrics({ register: registry });
+    isOfProcess = true;
+    await Promise.all([...gauges.keys()].map((name) => read(name as GaugeName)));
+    return registry.metrics();
+  }
+
+  return {
+    count: (name, labels, by = 1) => counters.get(name)?.inc(labels ?? {}, by),
+    observe: (name, seconds, labels) => histograms.get(name)?.observe(labels, seconds),
+    watch: (name, reading) => void watched.set(name, reading as Watch),
+    domainLabel: createLabelSlots({ slots: options.domains, threshold: RECIPIENTS_FOR_A_LABEL }),
+    text: createShared(options.now, look),
+  };
+}
