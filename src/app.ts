@@ -132,10 +132,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (http) bound.url = http.url;
     const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
     await startNode(node, world, { smtp, tls });
-    watchInstallation(world, { node, version: options.version });
-    world.meter.watch('rasket_deliveries_in_flight', () => (mail ? [{ value: mail.queue.inFlight() }] : []));
-    const metrics = await startMetricsPort(world);
-    if (metrics) toStop.push(metrics.close);
+    toStop.push(await openToPrometheus(world, { node, version: options.version, queue: mail?.queue }));
     // When nothing can fail any more: a start that fails says why, in one line.
     await warnOfUnsafeSettings(world);
     mail?.queue.start();
@@ -143,8 +140,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await audience?.start();
     return {
       world,
-      http,
-      smtp,
+      ...{ http, smtp },
       queue: mail?.queue,
       webhooks,
       imports: audience?.imports,
@@ -213,6 +209,17 @@ function createAudience(world: World, accept: Accept, wakeQueue: () => void) {
       people.start();
     },
   };
+}
+
+/** Answers what is to be stopped. */
+async function openToPrometheus(
+  world: World,
+  { node, version, queue }: { node: Node; version: string; queue: Queue | undefined },
+): Promise<Stop> {
+  watchInstallation(world, { node, version });
+  world.meter.watch('rasket_deliveries_in_flight', () => (queue ? [{ value: queue.inFlight() }] : []));
+  const port = await startMetricsPort(world);
+  return () => port?.close();
 }
 
 async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {

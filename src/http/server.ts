@@ -3,6 +3,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type onResponseHookHandler,
   type onSendHookHandler,
 } from 'fastify';
 import { createServer } from 'node:http';
@@ -118,14 +119,10 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const unread = createUnreadAnswers(world, server.server);
   endSlowUploads(world, server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
-    const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
-    if (isWhole) unread.admit(reply.raw, payload.length);
+    if (typeof payload === 'string' || Buffer.isBuffer(payload)) unread.admit(reply.raw, payload.length);
     done();
   });
-  server.addHook('onResponse', (request, reply, done) => {
-    measureAnswer(world, request, reply);
-    done();
-  });
+  server.addHook('onResponse', measureAnswer(world));
   server.setErrorHandler((error, request, reply) => answerRefusal(request, reply, error));
   // RFC 9110 §10.1.1: an expectation may be ignored; Node would answer a bare 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
@@ -211,10 +208,13 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 }
 
 /** What is no operation of the contract, an unknown path for one, is counted together. */
-function measureAnswer({ meter }: World, { routeOptions }: FastifyRequest, reply: FastifyReply): void {
-  const { operation = 'none' } = routeOptions.config;
-  meter.count('rasket_http_requests_total', { operation, status: String(reply.statusCode) });
-  meter.observe('rasket_http_request_seconds', reply.elapsedTime / 1000, { operation });
+function measureAnswer({ meter }: World): onResponseHookHandler {
+  return ({ routeOptions }, reply, done) => {
+    const { operation = 'none' } = routeOptions.config;
+    meter.count('rasket_http_requests_total', { operation, status: String(reply.statusCode) });
+    meter.observe('rasket_http_request_seconds', reply.elapsedTime / 1000, { operation });
+    done();
+  };
 }
 
 function routeConfigOf(operation: OperationValidators): FastifyContextConfig {

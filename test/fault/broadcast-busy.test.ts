@@ -76,7 +76,7 @@ it('a page that the database refuses is sent later, once, and the broadcast is n
   }) as typeof all;
   const { push } = scene.log;
   scene.log.push = (...lines) => {
-    if (lines.some((line) => line.includes(id) && line.includes('"level":50'))) failed.resolve();
+    if (lines.some((line) => line.includes(id) && line.includes('"level":"error"'))) failed.resolve();
     return push.apply(scene.log, lines);
   };
   scene.clock.advance(HOUR);

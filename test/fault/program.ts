@@ -107,7 +107,7 @@ export async function installProgram(
         createInterface({ input: starting.stderr }).on('line', (text) => {
           if (!text.startsWith('{')) return void complaints.push(text);
           const line = JSON.parse(text) as LogLine;
-          if (line.level === 50) complaints.push(text);
+          if (line.level === 'error') complaints.push(text);
           onLog(line);
           if (line.msg === 'ready') done((line as unknown as Ready).listeners.http.url);
         });

@@ -58,7 +58,7 @@ export function findTestsNobodyRuns(root: string): Problem[] {
 const topLevel = new Set([
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts', 'oxlint.config.ts'],
   ...['README.md', 'CHANGELOG.md', 'LICENSE', 'install.sh'],
-  ...['bin', 'src', 'cli', 'console', 'migrations', 'config', 'systemd', 'test', 'docs'],
+  ...['bin', 'src', 'cli', 'console', 'migrations', 'config', 'systemd', 'monitoring', 'test', 'docs'],
   ...['node_modules', 'data', 'coverage'],
 ]);
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { createMeter } from '../meter/index.ts';
 import { createLog, createMailLog } from './index.ts';
@@ -14,7 +15,7 @@ describe('a line', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^[^\n]*\n$/);
     expect(JSON.parse(lines[0] ?? '')).toEqual({
-      level: 30,
+      level: 'info',
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       emailId: 'e1',
       text: 'two\nlines',
@@ -73,4 +74,28 @@ it('every line about mail has a phrase of its own', () => {
   const phrases = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
   expect(phrases).toHaveLength(Object.keys(mail).length);
   expect(new Set(phrases).size).toBe(phrases.length);
+});
+
+it('for the journal each line begins with its priority, as JSON and for people', () => {
+  const program = `import { createLog } from ${JSON.stringify(new URL('./index.ts', import.meta.url).href)};
+    for (const format of ['json', 'pretty']) {
+      const log = createLog({ level: 'info', format });
+      log.info('well');
+      log.warn('careful');
+      log.error('bad');
+    }`;
+  const said = (env: NodeJS.ProcessEnv): string[] =>
+    spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    })
+      .stderr.trim()
+      .split('\n');
+  expect(said({ JOURNAL_STREAM: '8:1' }).map((line) => line.slice(0, 4))).toEqual([
+    '<6>{',
+    '<4>{',
+    '<3>{',
+    ...['<6>', '<4>', '<3>'].map((priority) => expect.stringMatching(`^${priority}\\d`)),
+  ]);
+  expect(said({ JOURNAL_STREAM: undefined }).every((line) => !line.startsWith('<'))).toBe(true);
 });

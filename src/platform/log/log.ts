@@ -10,12 +10,21 @@ export interface LogOptions {
 }
 
 export function createLog(options: LogOptions): Log {
-  const write = options.write ?? oncePerTurn((text) => void process.stderr.write(text));
+  const write = options.write ?? prioritised(oncePerTurn((text) => void process.stderr.write(text)));
   const sink = { write: options.format === 'pretty' ? (line: string) => write(readable(line)) : write };
   const { stdTimeFunctions } = pino;
   const serializers = { err: errorFields };
+  // By name: a number says nothing to a reader, nor to what collects logs.
+  const formatters = { level: (level: string) => ({ level }) };
   return pino(
-    { level: options.level, base: null, timestamp: stdTimeFunctions.isoTime, redact: REDACTED, serializers },
+    {
+      level: options.level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      redact: REDACTED,
+      serializers,
+      formatters,
+    },
     sink,
   );
 }
@@ -49,15 +58,26 @@ function oncePerTurn(write: (text: string) => void): (line: string) => void {
   };
 }
 
+/** RFC 5424 §6.2.1; systemd takes a line's priority from `<N>` before it. */
+const PRIORITIES: Record<string, number> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 };
+const LEVEL = /^(?:\{"level":"|\S+ )(\w+)/;
+
+/** For the journal each line begins with its priority, so that `journalctl -p err` finds errors. */
+function prioritised(
+  write: (line: string) => void,
+  isJournal = 'JOURNAL_STREAM' in process.env,
+): (line: string) => void {
+  if (!isJournal) return write;
+  return (line) => write(`<${PRIORITIES[LEVEL.exec(line)?.[1] ?? ''] ?? 6}>${line}`);
+}
+
 /** Removing an entry here is the dangerous change. */
 const REDACTED = ['*.authorization', '*.token', '*.password', '*.private_key', 'authorization', 'token', 'password'];
-
-const LEVELS: Record<number, string> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
 
 function readable(line: string): string {
   const { level, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const rest = Object.entries(fields).map(
     ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
-  return `${String(time).slice(11, 19)} ${LEVELS[Number(level)] ?? level} ${String(msg)}${rest.join('')}\n`;
+  return `${String(time).slice(11, 19)} ${String(level)} ${String(msg)}${rest.join('')}\n`;
 }

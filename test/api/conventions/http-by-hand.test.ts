@@ -145,7 +145,7 @@ describe('what no client would send', () => {
     await scene.api('GET', '/emails', { key: team.key });
     // The tests' own PostgreSQL syncs nothing, and is told so at the start.
     const since = scene.log.filter((line) => !line.includes('PostgreSQL may lose accepted mail'));
-    expect(since.filter((line) => /"level":("error"|50|"warn"|40)/.test(line))).toEqual([]);
+    expect(since.filter((line) => /"level":"(?:error|warn)"/.test(line))).toEqual([]);
     expect(scene.log.join('\n')).not.toContain('storage is not available');
   });
 

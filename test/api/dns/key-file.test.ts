@@ -15,7 +15,7 @@ async function configureWith(file: string | undefined) {
   const domain = await office.create(office.host.replace('.com', '.edu'));
   const logged = office.scene.log.length;
   const answer = await office.configure(domain.id);
-  return { ...answer, errors: office.scene.log.slice(logged).filter((line) => line.includes('"level":50')) };
+  return { ...answer, errors: office.scene.log.slice(logged).filter((line) => line.includes('"level":"error"')) };
 }
 
 test.each([
