@@ -21,7 +21,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const config = readConfig(options, { isServing: true });
   becomeOwnerOf(dataDir);
   const roles = options.roles ?? ROLES;
-  const log = createLog(config.log);
+  const log = createLog({ ...config.log, isForJournal: process.env.JOURNAL_STREAM !== undefined });
   forgetDeadReady(dataDir);
   const app = await startApp({ config, dataDir, roles, version: options.version, log });
   const stop = listenForStop(log);

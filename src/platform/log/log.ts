@@ -7,10 +7,13 @@ export interface LogOptions {
   format: 'json' | 'pretty';
   /** Where lines go; standard error by default, because standard output belongs to answers and panels. */
   write?: (line: string) => void;
+  /** Whether standard error is the journal of systemd, which takes a line's priority from its beginning. */
+  isForJournal?: boolean;
 }
 
 export function createLog(options: LogOptions): Log {
-  const write = options.write ?? prioritised(oncePerTurn((text) => void process.stderr.write(text)));
+  const plain = options.write ?? oncePerTurn((text) => void process.stderr.write(text));
+  const write = options.isForJournal ? prioritised(plain) : plain;
   const sink = { write: options.format === 'pretty' ? (line: string) => write(readable(line)) : write };
   const { stdTimeFunctions } = pino;
   const serializers = { err: errorFields };
@@ -62,14 +65,11 @@ function oncePerTurn(write: (text: string) => void): (line: string) => void {
 const PRIORITIES: Record<string, number> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 };
 const LEVEL = /^(?:\{"level":"|\S+ )(\w+)/;
 
-/** For the journal each line begins with its priority, so that `journalctl -p err` finds errors. */
-function prioritised(
-  write: (line: string) => void,
-  isJournal = 'JOURNAL_STREAM' in process.env,
-): (line: string) => void {
-  if (!isJournal) return write;
-  return (line) => write(`<${PRIORITIES[LEVEL.exec(line)?.[1] ?? ''] ?? 6}>${line}`);
-}
+/** So that `journalctl -p err` finds errors. */
+const prioritised =
+  (write: (line: string) => void) =>
+  (line: string): void =>
+    write(`<${PRIORITIES[LEVEL.exec(line)?.[1] ?? ''] ?? 6}>${line}`);
 
 /** Removing an entry here is the dangerous change. */
 const REDACTED = ['*.authorization', '*.token', '*.password', '*.private_key', 'authorization', 'token', 'password'];
