@@ -1,4 +1,4 @@
-import { invalidField, refuse } from '../../platform/refusal/index.ts';
+import { invalidField, invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { textOfHtml } from '../../protocol/read-message/index.ts';
@@ -14,7 +14,7 @@ import {
   type QuotedMessage,
 } from '../../protocol/reply-message/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { readEmail, type DraftAttachment } from '../../resources/emails/index.ts';
+import { readEmail, RECIPIENTS_MAX, type DraftAttachment } from '../../resources/emails/index.ts';
 import type { InboxRow, ThreadRow } from '../../resources/inbox-rows/index.ts';
 import { idsToKeepOfSent, subjectToKeep } from '../../resources/threads/index.ts';
 import type { ComposedMail, WrittenMail } from './composed-mail.ts';
@@ -118,6 +118,7 @@ export async function composeAnswer(
   const recipients = replyRecipients(original, { own: sender.own, all: isToAll });
   const to = written.to ?? recipients.to;
   if (to.length === 0) throw nobodyToAnswer();
+  if (!written.to) mustBeFewEnough(recipients, written, isToAll);
   const mail = assemble(ctx, inbox, written, {
     ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender },
     ...{ to, cc: written.to ? written.cc : [...recipients.cc, ...written.cc], files: written.files },
@@ -159,6 +160,22 @@ const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMess
 function mustSaySomething({ html, text }: WrittenMail): void {
   if (html !== null || text !== null) return;
   throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
+}
+
+/** Whoever answers did not write these recipients: what is said names what they can change. */
+function mustBeFewEnough(
+  { to, cc }: { to: readonly string[]; cc: readonly string[] },
+  written: WrittenMail,
+  isToAll: boolean,
+): void {
+  const [theirs, own] = [to.length + cc.length, written.cc.length + written.bcc.length];
+  if (theirs + own <= RECIPIENTS_MAX) return;
+  const path = isToAll && cc.length > 0 ? 'reply_all' : 'cc';
+  const whom = path === 'reply_all' ? 'an answer to all goes to' : 'the email asks to be answered at';
+  const more = own === 0 ? '' : `, and cc and bcc name ${own} more`;
+  const instead = path === 'reply_all' ? 'leave reply_all out, or ' : '';
+  const message = `${path}: ${whom} ${theirs} addresses${more}; an email may have at most ${RECIPIENTS_MAX} recipients: ${instead}write a draft with to and cc.`;
+  throw invalidFields([{ path, message }]);
 }
 
 const nobodyToAnswer = () =>
