@@ -27,7 +27,7 @@ export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'
     });
   }
   const folders = query.snoozed === true ? (['snoozed'] as const) : (foldersIn(query.folders) ?? WITHOUT_FOLDERS);
-  const filter = { inboxId: inbox.id, folders, read: query.read, labels: listIn(query.labels) };
+  const filter = { inboxId: inbox.id, folders, read: query.read, labels: idsIn(query.labels) };
   const { rows, hasMore } = await listThreadRows(ctx.store.db, filter, page);
   return { object: 'list' as const, has_more: hasMore, data: await presentThreads(ctx, rows) };
 }
@@ -38,6 +38,8 @@ export const foldersIn = (text: string | undefined): StoredFolder[] | undefined 
 /** A list in one parameter, each once. */
 export const listIn = (text: string | undefined): string[] | undefined =>
   text === undefined ? undefined : [...new Set(text.split(','))];
+
+export const idsIn = (text: string | undefined): string[] | undefined => listIn(text?.toLowerCase());
 
 export async function presentThreads(ctx: Ctx, rows: readonly ThreadRow[]) {
   const around = await surroundingsOf(ctx.store.db, ctx.teamId, rows);
