@@ -52,6 +52,7 @@ const columns: readonly Field<Row>[] = [
     { name: 'read', label: 'Read' },
     { name: 'has_attachment', label: 'Files' },
     { name: 'has_draft', label: 'Draft' },
+    { name: 'direction', label: 'Last mail is' },
   ),
 ];
 

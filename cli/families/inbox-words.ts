@@ -23,6 +23,7 @@ export function stateOfThread(thread: Thread): string {
   return [
     isRead ? '' : 'unread',
     until === null ? folder : 'snoozed',
+    'direction' in thread && thread.direction === 'outbound' && folder !== 'sent' && 'sent last',
     'has_draft' in thread && thread.has_draft && 'draft',
   ]
     .filter(Boolean)

@@ -90,6 +90,7 @@ export {
   labelsOfThreads,
   listThreadEmailRows,
   listThreadRows,
+  sentLast,
   removeThreadLabels,
   withDrafts,
   type ThreadEmail,

@@ -9,6 +9,7 @@ import {
   listThreadRows,
   presentThread,
   presentThreadItem,
+  sentLast,
   withDrafts,
   type StoredFolder,
   type ThreadRow,
@@ -43,11 +44,13 @@ export const idsIn = (text: string | undefined): string[] | undefined => listIn(
 
 export async function presentThreads(ctx: Ctx, rows: readonly ThreadRow[]) {
   const around = await surroundingsOf(ctx.store.db, ctx.teamId, rows);
-  const drafts = await withDrafts(
-    ctx.store.db,
-    rows.map((row) => row.id),
-  );
-  return rows.map((row) => presentThreadItem(row, { ...around(row), hasDraft: drafts.has(row.id) }));
+  const ids = rows.map((row) => row.id);
+  const drafts = await withDrafts(ctx.store.db, ids);
+  const ours = await sentLast(ctx.store.db, ids);
+  return rows.map((row) => {
+    const direction = ours.has(row.id) ? 'outbound' : 'inbound';
+    return presentThreadItem(row, { ...around(row), hasDraft: drafts.has(row.id), direction });
+  });
 }
 
 export async function getInboxThread(ctx: Ctx, named: string, threadId: string) {
@@ -72,7 +75,7 @@ async function surroundingsOf(
   db: Executor,
   teamId: string,
   rows: readonly ThreadRow[],
-): Promise<(row: ThreadRow) => Omit<ThreadSurroundings, 'hasDraft'>> {
+): Promise<(row: ThreadRow) => Pick<ThreadSurroundings, 'labels' | 'assignee'>> {
   const labels = Map.groupBy(
     await labelsOfThreads(
       db,
