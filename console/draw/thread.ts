@@ -1,4 +1,5 @@
 import type { AnswerOf } from '../../cli/client/index.ts';
+import { pausedInWords } from '../../cli/families/index.ts';
 import { bodyOf, clean, cleanLines, headOf, type Terminal, type ThreadEmail } from '../../cli/output/index.ts';
 import { bold, faint, fit, inverse, shownWidth, wrap } from './text.ts';
 
@@ -68,6 +69,7 @@ export function drawThread(
   const lines = [
     ...wrap(bold(clean(thread.subject ?? '(no subject)')), width),
     ...(known === '' ? [] : wrap(known, width)),
+    ...(thread.answers_paused ? wrap(`Programs: ${clean(pausedInWords(thread))}`, width) : []),
     ...(notes === null ? [] : wrap(`Note: ${cleanLines(notes)}`, width)),
     ...(hasOlder ? [faint(fit('Older emails are not shown here.', width))] : []),
   ];

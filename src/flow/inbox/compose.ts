@@ -19,7 +19,7 @@ import type { InboxRow, ThreadRow } from '../../resources/inbox-rows/index.ts';
 import { idsToKeepOfSent, subjectToKeep } from '../../resources/threads/index.ts';
 import type { ComposedMail, WrittenMail } from './composed-mail.ts';
 import { filesOf, type Original } from './original.ts';
-import { answeredByMachine, isAutomatic } from './robots.ts';
+import { answeredByMachine, isAutomatic, unlessInLoop } from './robots.ts';
 import { putSent } from './put-sent.ts';
 import { senderOf, type InboxSender } from './sender.ts';
 
@@ -126,7 +126,10 @@ export async function composeAnswer(
     headers: replyFields(original, { now: store.clock.now(), random: Math.floor(store.random() * 256) }),
     ...quoteBelow(written, quoted(original), inbox.signature),
   });
-  return isAutomatic(written.headers) ? answeredByMachine(ctx, mail, { inbox, thread, original, sender }) : mail;
+  const answered = unlessInLoop(ctx, mail, thread);
+  return isAutomatic(written.headers)
+    ? answeredByMachine(ctx, answered, { inbox, thread, original, sender })
+    : answered;
 }
 
 /** An email of a thread with its files, for somebody else. */
@@ -144,12 +147,13 @@ export async function composeForward(
   const { store } = ctx;
   const sender = senderOf(store, inbox, { threadId: thread.id, original });
   const words = written.html === null && written.text === null ? { ...written, text: '' } : written;
-  return assemble(ctx, inbox, words, {
+  const mail = assemble(ctx, inbox, words, {
     ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [] },
     ...{ to: written.to ?? [], cc: written.cc, subject: written.subject ?? forwardSubject(original.subject) },
     files: [...written.files, ...(await filesOf(store, original.files))],
     ...forwardBelow(words, quoted(original), inbox.signature),
   });
+  return unlessInLoop(ctx, mail, thread);
 }
 
 const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMessage => ({

@@ -63,9 +63,15 @@ export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft, 
   snoozed_until: timeOrNull(row.snoozed_until),
 });
 
+/** An address that programs may not answer in the thread for now. */
+interface Paused {
+  address: string;
+  until: number;
+}
+
 export const presentThread = (
   row: ThreadRow,
-  { labels, assignee }: Pick<ThreadSurroundings, 'labels' | 'assignee'>,
+  { labels, assignee, loop }: Pick<ThreadSurroundings, 'labels' | 'assignee'> & { loop: Paused | undefined },
 ) => ({
   object: 'inbox_thread' as const,
   id: row.id,
@@ -76,4 +82,5 @@ export const presentThread = (
   assignee,
   snoozed_until: timeOrNull(row.snoozed_until),
   notes: row.notes,
+  answers_paused: loop === undefined ? null : { address: loop.address, until: isoTime(loop.until) },
 });

@@ -16,6 +16,7 @@ import {
   type ThreadSurroundings,
 } from '../inbox-rows/index.ts';
 import { inboxNamed } from '../inboxes/index.ts';
+import { answerLoopIn } from './answers-paused.ts';
 
 /** What nobody asked for is neither junk nor thrown away. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];
@@ -55,12 +56,13 @@ export async function presentThreads(ctx: Ctx, rows: readonly ThreadRow[]) {
 
 export async function getInboxThread(ctx: Ctx, named: string, threadId: string) {
   const row = await threadNamed(ctx, named, threadId);
-  return presentWhole(ctx.store.db, row);
+  return presentWhole(ctx.store.db, row, ctx.store.clock.now());
 }
 
-export async function presentWhole(db: Executor, row: ThreadRow) {
+export async function presentWhole(db: Executor, row: ThreadRow, now: number) {
   const around = await surroundingsOf(db, row.team_id, [row]);
-  return presentThread(row, around(row));
+  const loop = await answerLoopIn(db, row.id, now);
+  return presentThread(row, { ...around(row), loop });
 }
 
 /** Of an inbox by its id or its address; refused where there is none. */

@@ -109,7 +109,7 @@ it('threads are moved, read, snoozed, assigned and noted', async () => {
   const patch = (body: unknown) => call('PATCH', `/threads/${id}`, body);
   const thread = {
     ...{ object: 'inbox_thread', id, subject: 'Question', folder: 'archive', labels: [], read: true },
-    ...{ assignee: null, snoozed_until: null, notes: null },
+    ...{ assignee: null, snoozed_until: null, notes: null, answers_paused: null },
   };
   expect((await patch({ read: true, folder: 'archive' })).body).toEqual(thread);
   expect((await call('GET', `/threads/${id}`)).body).toEqual(thread);
