@@ -18,6 +18,7 @@ import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
 import { addEmailCommands } from './commands/emails/index.ts';
+import { addBillingCommands } from './commands/billing/index.ts';
 import { addInboxCommands } from './commands/inbox-threads/index.ts';
 import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
@@ -98,7 +99,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['oauth-grants apps', declare(oauthGrants)],
   ['ai', declare(ai)],
   ['usage', declare(usage)],
-  ['billing', declare(billing, billingPlans, invoices)],
+  ['billing', addBillingCommands],
   ['metrics', addMetricsCommands],
   ['logs', (program) => declareFamily(program, logs, { add: (parent) => void declareTail(parent, logs.list) })],
   ['audit', declare(audit, operatorAudit)],

@@ -35,7 +35,11 @@ export interface Client {
   /** Sends a form with a file, or a file as it is; answers what the API answered. */
   upload(operation: 'createContactImport' | 'createImage', body: FormData | Blob): Promise<unknown>;
   /** A file that the API makes for this caller. */
-  fetchFile(operation: 'exportContacts', query: Record<string, string | undefined>): Promise<AsyncIterable<Uint8Array>>;
+  fetchFile(
+    operation: 'exportContacts' | 'getInvoiceCsv' | 'getInvoicePage',
+    query: Record<string, string | undefined>,
+    path?: Readonly<Record<string, string>>,
+  ): Promise<AsyncIterable<Uint8Array>>;
   /** The frames of a stream of server-sent events, as they come; it ends when the server ends it or `signal` fires. */
   stream(operation: 'listenWebhooks', call: StreamCall): Promise<AsyncIterable<StreamFrame>>;
 }
@@ -131,14 +135,15 @@ export function createClient(options: ClientOptions): Client {
       const response = await send(options, path, { method, body });
       return readAnswer({ operation }, options.url, response, await response.text());
     },
-    async fetchFile(operation, query) {
-      const [method, path] = routeOf(operation);
+    async fetchFile(operation, query, named = {}) {
+      const [method, template] = routeOf(operation);
+      const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named[name] ?? ''));
       const asked = new URLSearchParams(Object.entries(query).filter((pair): pair is [string, string] => !!pair[1]));
-      const response = await send(options, `${path}?${asked}`, { method });
+      const response = await send(options, asked.size > 0 ? `${path}?${asked}` : path, { method });
       const lost = lostIn(options.url, FILE_MS);
       if (response.status !== 200 || !response.body) {
         const text = await response.text();
-        readAnswer({ operation }, options.url, response, response.ok ? '' : text);
+        readAnswer({ operation, path: named }, options.url, response, response.ok ? '' : text);
         throw lost(new Error(`the answer had the status ${response.status}`));
       }
       return orLost(response.body, lost);

@@ -59,6 +59,12 @@ export const approvals = {
       { name: 'reason', label: 'Reason' },
       { name: 'error', label: 'Error', value: ({ error }) => error?.message },
       { name: 'result', label: 'Result', value: ({ result }) => (result === null ? null : JSON.stringify(result)) },
+      {
+        name: 'files',
+        label: 'Files',
+        value: ({ files }) =>
+          files.map(({ url, bytes, sha256 }) => `${url} (${bytes} bytes, SHA-256 ${sha256})`).join(', '),
+      },
       { name: 'call', label: 'Call', kind: 'body', value: ({ call }) => JSON.stringify(call, null, 2) },
     ],
   }),

@@ -67,7 +67,7 @@ export const inboxEmails = {
       key: 'a',
       summary: 'answer an email from the inbox',
       description:
-        'Answers the newest email received in the thread, or the one that is named. Without a text $EDITOR is opened; what stands above the line with the scissors is sent, and an empty text sends nothing. The service quotes the email by itself. The same answer to the same email is sent once.',
+        'Answers the newest email received in the thread, or the one that is named. Without a text $EDITOR is opened; what stands above the line with the scissors is sent, and an empty text sends nothing. The service quotes the email by itself. A command that is repeated within 24 hours is not sent twice; to say the same again, give it an --idempotency-key of its own.',
       example: `inbox reply ${named} --text 'We have refunded it today.'`,
       path: ofEmail,
       isOnce: true,

@@ -19,6 +19,7 @@ import {
   LABEL,
   LABEL_ID,
   labelsInWords,
+  pausedInWords,
   stateOfThread,
   tellLabels,
   THREAD,
@@ -52,6 +53,7 @@ const columns: readonly Field<Row>[] = [
     { name: 'read', label: 'Read' },
     { name: 'has_attachment', label: 'Files' },
     { name: 'has_draft', label: 'Draft' },
+    { name: 'direction', label: 'Last mail is' },
   ),
 ];
 
@@ -104,6 +106,7 @@ export const inboxThreads = {
       { name: 'labels', label: 'Labels', value: labelsInWords },
       { name: 'assignee', label: 'Assignee', kind: 'name' },
       { name: 'snoozed_until', label: 'Snoozed until', kind: 'time' },
+      { name: 'answers_paused', label: 'Programs', value: pausedInWords },
       { name: 'notes', label: 'Notes', kind: 'body' },
       ...asked<AnswerOf<'getInboxThread'>>({ name: 'read', label: 'Read' }),
     ],

@@ -23,6 +23,7 @@ export function stateOfThread(thread: Thread): string {
   return [
     isRead ? '' : 'unread',
     until === null ? folder : 'snoozed',
+    'direction' in thread && thread.direction === 'outbound' && folder !== 'sent' && 'sent last',
     'has_draft' in thread && thread.has_draft && 'draft',
   ]
     .filter(Boolean)
@@ -33,6 +34,12 @@ export const toneOfThread = ({ read: isRead, folder }: Thread): Tone =>
   folder === 'spam' ? 'bad' : isRead ? 'plain' : 'attention';
 
 export const labelsInWords = ({ labels }: Pick<Thread, 'labels'>): string => labels.map(({ name }) => name).join(', ');
+
+/** Why a program cannot answer here. */
+export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInboxThread'>, 'answers_paused'>): string =>
+  paused === null
+    ? ''
+    : `paused until ${paused.until}: two of them may be answering each other (${paused.address}). Whoever is signed in can answer.`;
 
 export const tellLabels = ({ data }: { data: readonly { name: string }[] }): string =>
   data.length === 0 ? 'It has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;

@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto';
 import type { CallOf, OperationId } from '../client/index.ts';
 import type { Action, Body } from '../families/index.ts';
 
-/** The call that does an action: with its body where it has fields, and by its other operation where several are named. */
+/**
+ * The call that does an action: with its body where it has fields, and by its other operation where several are named. One that
+ * is done once has `key`, or a key of what it says and to what.
+ */
 export function callOf(
   { operation, flags, several, sets, isOnce }: Action,
   path: Readonly<Record<string, string>>,
   body: Body,
+  key?: string,
 ): [operation: OperationId, call: CallOf<OperationId>] {
   const named = several && (body[several.field] as readonly unknown[] | undefined);
   const [operationId, given] =
@@ -14,7 +18,7 @@ export function callOf(
       ? [several.operation, { body: { [several.as]: named } }]
       : [operation, { path, ...bodyOf(flags, several && named ? { ...body, [several.field]: named[0] } : body) }];
   const said = sets === undefined ? given : { ...given, body: { ...sets, ...(given as { body?: object }).body } };
-  const once = isOnce ? { header: { 'Idempotency-Key': keyOf(operationId, said) } } : {};
+  const once = isOnce ? { header: { 'Idempotency-Key': key ?? keyOf(operationId, said) } } : {};
   return [operationId as OperationId, { ...said, ...once } as CallOf<OperationId>];
 }
 

@@ -19,6 +19,7 @@ const idIn = (values: Path, name: string): string => String(values[name] ?? 'ID'
 /** Where things are listed, by the parameters and fields that name one of them. */
 const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   api_key_id: () => ['listApiKeys'],
+  assignee: () => ['listMembers'],
   attachment_id: attachmentsOf,
   broadcast_id: () => ['listBroadcasts'],
   confirmation_template_id: () => ['listTemplates'],
@@ -173,7 +174,7 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
     NOT_THERE[operation] ?? firstOf([...Object.keys(path).reverse(), ...namesGiven({ ...query, ...sent })], path),
   resource_locked: (fault) => takenBy(fault),
   validation_error: (fault) => fieldsOf(fault) ?? listenInstead(fault) ?? takenBy(fault),
-  invalid_parameter: (fault) => fieldsOf(fault) ?? parametersOf(fault) ?? takenBy(fault),
+  invalid_parameter: (fault) => fieldsOf(fault) ?? ownFieldOf(fault) ?? parametersOf(fault) ?? takenBy(fault),
   rate_limit_exceeded: ({ retryAfterSeconds: after }) =>
     after === undefined ? undefined : { words: `Try again in ${after} s.` },
   application_error: ({ requestId }) =>
@@ -230,6 +231,23 @@ const fieldsOf = ({ body: { errors = [] }, path }: ApiFault): Advice | undefined
     errors.map(({ path: field }) => field.replaceAll(/\.(?:\d+|id)\b/g, '').replace(/^properties\..*/, 'properties')),
     path,
   );
+
+/** What helps against a field that nothing lists. */
+const BY_FIELD: Readonly<Record<string, (fault: ApiFault) => Advice | undefined>> = {
+  snoozed_until: ({ path, body }) =>
+    body.message.includes('folder inbox')
+      ? {
+          words: 'Move it there first with',
+          command: ['updateInboxThread', idIn(path, 'inbox'), idIn(path, 'thread_id'), '--folder', 'inbox'],
+        }
+      : undefined,
+};
+
+/** Where a field of the body is at fault, the names in the path were found. */
+const ownFieldOf = (fault: ApiFault): Advices => {
+  const [first] = fault.body.errors ?? [];
+  return first && (BY_FIELD[first.path]?.(fault) ?? []);
+};
 
 const ID = /^(?:[a-z]+_[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 

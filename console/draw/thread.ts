@@ -1,4 +1,5 @@
 import type { AnswerOf } from '../../cli/client/index.ts';
+import { pausedInWords } from '../../cli/families/index.ts';
 import { bodyOf, clean, cleanLines, headOf, type Terminal, type ThreadEmail } from '../../cli/output/index.ts';
 import { bold, faint, fit, inverse, shownWidth, wrap } from './text.ts';
 
@@ -14,11 +15,15 @@ export interface OpenThread {
 /** A row of the list takes two lines: who and when, and what about. */
 export const ROW_LINES = 2;
 
-/** Who wrote last is as the email says: a row does not know whether that is proven, the thread beside it does. */
+/**
+ * Who wrote last, or behind an arrow whom the inbox has answered since. Who it was is as the email says: a row does not know
+ * whether that is proven, the thread beside it does.
+ */
 export function drawThreadRow(row: ThreadRow, { isInHand, width }: { isInHand: boolean; width: number }): string[] {
   const when = shortTime(row.received_at);
   const sign = row.read ? ' ' : '●';
-  const who = clean(nameIn(row.from ?? row.to.join(', ')));
+  const others = clean(nameIn(row.to[0] ?? row.cc[0] ?? row.bcc[0] ?? ''));
+  const who = row.direction === 'outbound' ? `→ ${others}` : clean(nameIn(row.from ?? row.to.join(', ')));
   const count = row.email_count > 1 ? ` (${row.email_count})` : '';
   const room = Math.max(4, width - when.length - 4);
   const named = fit(who, Math.min(shownWidth(who), Math.max(4, room - count.length))) + count;
@@ -64,6 +69,7 @@ export function drawThread(
   const lines = [
     ...wrap(bold(clean(thread.subject ?? '(no subject)')), width),
     ...(known === '' ? [] : wrap(known, width)),
+    ...(thread.answers_paused ? wrap(`Programs: ${clean(pausedInWords(thread))}`, width) : []),
     ...(notes === null ? [] : wrap(`Note: ${cleanLines(notes)}`, width)),
     ...(hasOlder ? [faint(fit('Older emails are not shown here.', width))] : []),
   ];

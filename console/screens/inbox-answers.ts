@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { CallOf } from '../../cli/client/index.ts';
 import { inboxEmails, type Action } from '../../cli/families/index.ts';
 import { callOf } from '../../cli/input/index.ts';
@@ -25,6 +26,8 @@ export class Answers {
   readonly #host: Host;
   /** By the email that they answer. */
   readonly #aside = new Map<string, string>();
+  /** Of answers that were not sent, as far as is known: the same again is the same answer. */
+  readonly #keys = new Map<string, string>();
 
   constructor(host: Host) {
     this.#host = host;
@@ -41,7 +44,10 @@ export class Answers {
       send: (typed) => {
         const text = typed.trimEnd();
         const body = { text, ...(isToAll ? { reply_all: true } : {}) };
-        const work = client.call(...callOf(replyAction, path, body));
+        const said = JSON.stringify([emailId, body]);
+        const key = this.#keys.get(said) ?? `console-${randomUUID()}`;
+        this.#keys.set(said, key);
+        const work = client.call(...callOf(replyAction, path, body, key)).then(() => this.#keys.delete(said));
         void this.#finish({ dialog, emailId, text, done: 'Answered', after }, work);
       },
       keep: (text) => {

@@ -1,6 +1,8 @@
 import type { OperationValidators } from '../contract/index.ts';
+import { fetchFilesOf } from '../flow/approvals/index.ts';
 import type { OperationCtxFor } from '../operations/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
+import type { World } from '../platform/world/index.ts';
 import { admissionOf, effectOf, type Actor, type Ctx } from '../resources/access/index.ts';
 import { mustLeaveWhatWaits, proposeCall } from '../resources/approvals/index.ts';
 import type { CheckedRequest } from './checked-request.ts';
@@ -33,5 +35,6 @@ export async function heldBack(
       say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
     });
   }
-  return proposeCall(ctx, call);
+  const { files } = await fetchFilesOf(ctx as Ctx<World>, call);
+  return proposeCall(ctx, call, files);
 }

@@ -76,9 +76,11 @@ export function createAnswerNote(
 const isOfPerson = ({ operation }: Operation, { actor }: Caller): boolean =>
   actor.kind === 'session' && callerKindOf(accessOf(operation)) === 'user';
 
-/** Whether it reads what a viewer may not, who may read the logs. */
-const isForAdmins = ({ operation }: Operation, { method }: FastifyRequest): boolean =>
-  method === 'GET' && ['admin', 'owner'].includes(operation['x-service-role'] ?? '');
+/** Whether it answers what a viewer may not read, who may read the logs: what is read, and what a change of billing shows. */
+const isForAdmins = ({ operation }: Operation, { method }: FastifyRequest): boolean => {
+  const role = operation['x-service-role'] ?? '';
+  return role === 'owner' || (method === 'GET' && role === 'admin');
+};
 
 /** Its answers hold what any operation answers, and whoever reads the logs may not read all of that. */
 const isOfAssistant = ({ operation }: Operation): boolean => operation['x-mcp'] === true;

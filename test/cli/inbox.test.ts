@@ -167,7 +167,43 @@ describe('an answer', () => {
     const [first, second] = [await run(), await run()];
     expect(first).toMatchObject({ code: 0 });
     expect(second.stdout).toBe(first.stdout);
-    expect((await sentFrom()).filter(({ subject }) => subject === 'Re: Twice')).toHaveLength(1);
+    expect([first.stderr, second.stderr]).toEqual(['', expect.stringContaining('was not sent again')]);
+    const sent = async () => (await sentFrom()).filter(({ subject }) => subject === 'Re: Twice').length;
+    expect(await sent()).toBe(1);
+    // With a key it is another answer, once as well.
+    const again = () => rasket(['reply', inbox.address, threadId, '--text', 'Once.', '--idempotency-key', 'second']);
+    const [third, fourth] = [await again(), await again()];
+    expect([third.stdout === first.stdout, fourth.stdout === third.stdout]).toEqual([false, true]);
+    expect(await sent()).toBe(2);
+  });
+
+  it('that is typed again in the editor is another answer', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Thank you' });
+    const { handed: _, ...env } = editor('Thanks.\n');
+    const words = ['reply', inbox.address, threadId];
+    const [one, two] = [await rasket(words, { columns: 100, env }), await rasket(words, { columns: 100, env })];
+    expect([one.code, two.code]).toEqual([0, 0]);
+    expect((await sentFrom()).filter(({ subject }) => subject === 'Re: Thank you')).toHaveLength(2);
+  });
+
+  it.each([
+    ['assign', ['nobody@example.net'], 'is nobody in this team', 'rasket members list'],
+    ['snooze', ['2019-01-01T00:00:00Z'], 'in the future', ''],
+  ])('%s names what helps', async (verb, words, says, helps) => {
+    const { threadId } = await inbox.arrive({ subject: 'Hints' });
+    const refused = await rasket([verb, inbox.address, threadId, ...words], { columns: 120 });
+    expect(refused.stderr).toContain(says);
+    expect(refused.stderr).toContain(helps);
+    expect(refused.stderr).not.toContain('inbox list');
+  });
+
+  it('snooze of what is no longer in the inbox says how it comes back there', async () => {
+    const { threadId } = await inbox.arrive({ subject: 'Archived' });
+    await rasket(['archive', inbox.address, threadId]);
+    const refused = await rasket(['snooze', inbox.address, threadId, '2d'], { columns: 300 });
+    const [, command = ''] = /Move it there first with[^]*?rasket inbox (.*)\n/.exec(refused.stderr) ?? [];
+    expect(await rasket(command.trim().split(' '))).toMatchObject({ code: 0 });
+    expect(await rasket(['snooze', inbox.address, threadId, '2d'])).toMatchObject({ code: 0 });
   });
 
   it('that was refused is kept as a draft, which can be edited and sent', async () => {
@@ -192,14 +228,16 @@ describe('an answer', () => {
     await using line = await losingLine(scene.url);
     const { handed: _, ...env } = editor('Not lost.\n');
     const words = ['reply', inbox.address, threadId];
-    const lost = await rasket(words, { columns: 300, env: { ...env, RASKET_URL: line.url } });
+    const more = ['--cc', 'grace@example.org'];
+    const lost = await rasket([...words, ...more], { columns: 300, env: { ...env, RASKET_URL: line.url } });
     expect(lost.code).not.toBe(0);
-    const [, file = ''] =
-      /What you wrote is kept in (\S+)\. However[^]*rasket inbox reply .*--text-file/.exec(lost.stderr) ?? [];
+    const [, file = '', again = ''] =
+      /What you wrote is kept in (\S+)\. However[^]*rasket inbox (reply .*--text-file.*)/.exec(lost.stderr) ?? [];
+    expect(again).toMatch(/--cc grace@example\.org --idempotency-key cli-[0-9a-f-]{36}$/);
     expect(fs.readFileSync(file, 'utf8')).toBe('Not lost.\n');
     const answers = async () => (await sentFrom()).filter(({ subject }) => subject === 'Re: In doubt');
     expect(await answers()).toHaveLength(1);
-    expect(await rasket([...words, '--text-file', file])).toMatchObject({ code: 0 });
+    expect(await rasket(again.replace(line.url, scene.url).trim().split(' '))).toMatchObject({ code: 0 });
     expect(await answers()).toHaveLength(1);
   });
 

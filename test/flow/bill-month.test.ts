@@ -53,7 +53,11 @@ function slowly({ month, held, terms, sent }: MonthOfTeam, zone: string): Record
     });
     priced.sort((a, b) => a.terms.monthly_price_cents - b.terms.monthly_price_cents || a.at - b.at);
     const plan = priced.at(-1);
-    const key = plan ? `${plan.code} ${JSON.stringify(plan.terms)}` : '';
+    // Where more emails cost nothing, how many are included is no part of the price.
+    const isFlat = plan?.terms.overage_per_1000_cents === null;
+    const key = plan
+      ? `${plan.code} ${JSON.stringify(isFlat ? { ...plan.terms, included_emails: 0 } : plan.terms)}`
+      : '';
     const part = plan && (parts.get(key) ?? { terms: plan.terms, days: 0n, emails: 0n });
     if (part) part.days += 1n;
     for (let email = 0; email < (sent.get(date) ?? 0); email++) {
@@ -194,4 +198,18 @@ it('emails are charged where more of the month were sent than the plan of their 
     'Small, 1 of 30 days: 10',
     'Small, 1001 emails beyond the included ones, by 1,000: 20',
   ]);
+});
+
+it('what costs nothing there is changed within a month without a second line for the same price', () => {
+  const zone = findTimeZone('UTC');
+  if (!zone) throw new Error('no zone');
+  const at = (day: number): number => Date.UTC(2026, 10, day);
+  const lines = billMonth({
+    ...{ month: '2026-11', zone, held: [{ code: 'big', since: at(1) }], sent: new Map() },
+    terms: [
+      { code: 'big', since: at(1), terms: big },
+      { code: 'big', since: at(5), terms: { ...big, included_emails: 1000 } },
+    ],
+  });
+  expect(lines).toMatchObject([{ quantity: 30, amount_cents: 3000 }]);
 });

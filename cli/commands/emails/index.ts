@@ -1,8 +1,9 @@
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { EMAIL_OR_LATEST, emailAttempts, emailEvents, emails } from '../../families/emails.ts';
 import { act, declareCommand, wholeNumber } from '../declare.ts';
 import { declareFamily, declareTail } from '../declare-family.ts';
 import { nameFields } from '../field-names.ts';
+import { addOnce } from '../once.ts';
 
 export function addEmailCommands(program: Command): void {
   declareFamily(program, emails, {
@@ -28,9 +29,6 @@ export function addEmailCommands(program: Command): void {
   declareExplain(program);
 }
 
-const addOnce = (command: Command): Command =>
-  command.option('--idempotency-key <key>', 'makes it safe to run the same command again within 24 hours', headerText);
-
 function declareExplain(program: Command): void {
   const explain = declareCommand(program, 'explain', {
     summary: 'say what became of an email, why, and what comes next',
@@ -42,9 +40,4 @@ function declareExplain(program: Command): void {
       act(async (session, [id = ''], options) => (await import('./explain.ts')).explainEmail(session, id, options)),
     );
   nameFields(explain, { email_id: '<id>' });
-}
-
-function headerText(value: string): string {
-  if (/^[\x20-\x7E]+$/.test(value)) return value;
-  throw new InvalidArgumentError('It takes ASCII letters, digits and signs, such as digest-2026-11-20.');
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { ApiFault, type Advice, type Client } from '../../client/index.ts';
 import type { Body } from '../../families/index.ts';
 import { callOf } from '../../input/index.ts';
@@ -19,16 +20,19 @@ export async function answer(session: Session, call: Call): Promise<void> {
   const isEdited = isForward ? options['edit'] === true && !isSaid : !isSaid;
   if (isEdited && !process.stdin.isTTY)
     throw new CliFault('the text is missing; give it with --text, or --text-file - for standard input', 'usage');
-  const newest = named === undefined ? await newestIn(client, { inbox, thread_id: thread }) : undefined;
-  const id = named ?? newest?.id ?? '';
+  const { found, sentBefore } = await lookIn(client, { inbox, thread_id: thread }, named);
+  const id = named ?? found?.id ?? '';
   const written = isEdited
-    ? editText(process, { begin: '', below: await below(session, inbox, thread, id, newest) })
+    ? editText(process, { begin: '', below: await below(session, inbox, thread, id, found) })
     : undefined;
+  // Whoever types a text means it, also one that they have sent before.
+  const key = keyIn(options) ?? (isEdited ? `cli-${randomUUID()}` : undefined);
   const words = [inbox, thread, id];
   const kept = {
     path: { inbox, thread_id: thread, inbox_email_id: id },
     operation: isForward ? 'forwardInboxEmail' : 'replyToInboxEmail',
     written,
+    again: [...wordsOf(options), ...(key === undefined ? [] : ['--idempotency-key', key])],
   } as const;
   await keeping(session, kept, async () => {
     const [path, prepared] = await prepare(session, { ...call, words }, (typed) =>
@@ -36,9 +40,29 @@ export async function answer(session: Session, call: Call): Promise<void> {
     );
     const body = ended(prepared);
     mustSay(body, isForward);
-    return { body, answered: await client.call(...callOf(action, path, body)) };
-  }).then(({ body, answered }) => tell(session, call, answered, body));
+    return { body, answered: await client.call(...callOf(action, path, body, key)) };
+  }).then(async ({ body, answered }) => {
+    await tell(session, call, answered, body);
+    if (key === undefined && sentBefore.has((answered as { id: string }).id)) session.terminal.warn(SENT_BEFORE);
+  });
 }
+
+const SENT_BEFORE =
+  'This was sent before, with the same words, and was not sent again. To send it once more, add --idempotency-key with a key of your own.';
+
+const keyIn = ({ idempotencyKey }: Call['options']): string | undefined =>
+  typeof idempotencyKey === 'string' ? idempotencyKey : undefined;
+
+/** What else was said beside the text, to be said again. */
+const BESIDE = ['to', 'cc', 'bcc', 'replyAll', 'subject', 'html', 'htmlFile', 'attach', 'header'] as const;
+
+const wordsOf = (options: Call['options']): string[] =>
+  BESIDE.flatMap((name) => {
+    const flag = `--${name.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
+    const value = options[name];
+    if (value === undefined || value === false) return [];
+    return value === true ? [flag] : [value].flat().flatMap((one) => [flag, String(one)]);
+  });
 
 /** A text from a file ends as the one from the editor: it is the same answer, and is sent once. */
 const ended = (body: Body): Body =>
@@ -49,13 +73,26 @@ function mustSay(body: Body, isForward: boolean): void {
   if (isEmpty && !isForward) throw new CliFault('the text is empty; nothing was sent', 'usage');
 }
 
-async function newestIn(client: Client, path: Omit<Path, 'inbox_email_id'>): Promise<ThreadEmail> {
+/**
+ * The email that is meant, the newest that was received where none is named; and what was sent since, among which is every answer
+ * to it. One that is named and not there is for the server to refuse.
+ */
+async function lookIn(
+  client: Client,
+  path: Omit<Path, 'inbox_email_id'>,
+  named: string | undefined,
+): Promise<{ found: ThreadEmail | undefined; sentBefore: ReadonlySet<string> }> {
+  const sentBefore = new Set<string>();
   let newest: ThreadEmail | undefined;
   for await (const email of emailsOf(client, path)) {
-    if (email.direction === 'inbound') return email;
+    if (named === undefined ? email.direction === 'inbound' : email.id === named.toLowerCase()) {
+      return { found: email, sentBefore };
+    }
+    if (email.direction === 'outbound') sentBefore.add(email.id);
     newest ??= email;
   }
-  if (newest) return newest;
+  if (named !== undefined) return { found: undefined, sentBefore };
+  if (newest) return { found: newest, sentBefore };
   throw new CliFault('there is no email in this thread to answer.', 'notFound');
 }
 
@@ -80,13 +117,14 @@ async function below(
 }
 
 /** A text that could not be sent is kept as a draft or, where there is no server to keep it, in its file. */
-async function keeping<T>(session: Session, { path, operation, written }: Kept, send: () => Promise<T>): Promise<T> {
+async function keeping<T>(session: Session, kept: Kept, send: () => Promise<T>): Promise<T> {
+  const { written } = kept;
   try {
     const sent = await send();
     written?.remove();
     return sent;
   } catch (error) {
-    if (written) session.terminal.warn(session.say(await keep(session.client, { path, operation, written }, error)));
+    if (written) session.terminal.warn(session.say(await keep(session.client, { ...kept, written }, error)));
     throw error;
   }
 }
@@ -95,9 +133,15 @@ interface Kept<W = Written | undefined> {
   path: Path;
   operation: 'replyToInboxEmail' | 'forwardInboxEmail';
   written: W;
+  /** What is to be said beside the text, the key among it, so that it is the same answer. */
+  again: readonly string[];
 }
 
-async function keep(client: Client, { path, operation, written }: Kept<Written>, error: unknown): Promise<Advice> {
+async function keep(
+  client: Client,
+  { path, operation, written, again }: Kept<Written>,
+  error: unknown,
+): Promise<Advice> {
   const { inbox, thread_id, inbox_email_id } = path;
   const { text, file, remove } = written;
   // A draft goes to whoever wrote the email: what was to be forwarded is for others.
@@ -113,6 +157,6 @@ async function keep(client: Client, { path, operation, written }: Kept<Written>,
   }
   return {
     words: `What you wrote is kept in ${file}. However often it is sent from there, it goes out once; send it with`,
-    command: [operation, inbox, thread_id, inbox_email_id, '--text-file', file],
+    command: [operation, inbox, thread_id, inbox_email_id, '--text-file', file, ...again],
   };
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { inboxChannels, inboxDrafts, inboxEmails, inboxes, inboxSearch, inboxThreads } from '../../families/index.ts';
 import { act, declareCommand } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
+import { addOnce } from '../once.ts';
 
 export function addInboxCommands(program: Command): void {
   declareFamily(program, inboxes);
@@ -12,9 +13,9 @@ export function addInboxCommands(program: Command): void {
   declareFamily(program, inboxSearch);
   declareFamily(program, inboxEmails, {
     actions: {
-      reply: { run: async (...call) => (await import('./answer.ts')).answer(...call) },
+      reply: { add: addOnce, run: async (...call) => (await import('./answer.ts')).answer(...call) },
       forward: {
-        add: (command) => command.option('--edit', 'open $EDITOR for the text; an empty text sends nothing'),
+        add: (command) => addOnce(command).option('--edit', 'open $EDITOR for the text; an empty text sends nothing'),
         run: async (...call) => (await import('./answer.ts')).answer(...call),
       },
     },

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/index.ts';
-import { stateOfThread } from '../../families/index.ts';
+import { pausedInWords, stateOfThread } from '../../families/index.ts';
 import { bodyOf, clean, cleanLines, headOf, type ThreadEmail } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
@@ -43,6 +43,7 @@ export async function readThread(
     ];
     terminal.print(terminal.paint('bold', clean(subject ?? '(no subject)')));
     terminal.print(clean(known.filter(Boolean).join('  ')));
+    if (head.answers_paused) terminal.print(`Programs: ${clean(pausedInWords(head))}`);
     if (notes !== null) terminal.print(`Note: ${cleanLines(notes)}`);
     for (const email of emails)
       terminal.print(['', '-'.repeat(60), ...headOf(terminal, email), '', indented(bodyOf(email))].join('\n'));

@@ -65,7 +65,8 @@ function formOf<Answer>(
     name,
     schema: withoutLimits(checked) as object,
     read(answer) {
-      check ??= new Ajv().compile<Answer>(checked);
+      // A field too many, as small models add, is left out.
+      check ??= new Ajv({ removeAdditional: true }).compile<Answer>(checked);
       if (check(answer)) return take(answer);
       const [fault] = check.errors ?? [];
       return { wrong: `${fault?.instancePath.slice(1) || 'the answer'} ${fault?.message ?? 'is none'}` };

@@ -35,7 +35,7 @@ export interface PaymentProvider {
   portal(teamId: string): Promise<string>;
   /** What stands in an event; undefined unless the provider has signed these very bytes. How old it may be is not its matter. */
   readEvent(request: EventRequest): Promise<ProviderEvent | undefined>;
-  /** Undefined where it knows none of the team. */
+  /** Undefined where it knows none of the team: one that it knew before has ended. Rejects where it cannot say. */
   fetchSubscription(teamId: string): Promise<ProviderSubscription | undefined>;
 }
 
@@ -50,5 +50,5 @@ export const noPayments: PaymentProvider = {
 
 const noProvider = (): Refusal =>
   refuse('not_implemented', {
-    say: 'This installation has no payment provider; pay its invoices as its operator says. The operator changes plans.',
+    say: 'This installation has no payment provider; pay its invoices as its operator says. Plans are changed by the operator, or with POST /billing/plan by an owner where billing.self_service is on.',
   });

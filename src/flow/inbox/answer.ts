@@ -1,4 +1,5 @@
 import type { BodyOf, SentEmail } from '../../contract/index.ts';
+import { NoSuchBlob } from '../../platform/blobs/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import { readAttachments } from '../../resources/emails/index.ts';
@@ -25,14 +26,16 @@ export const replyToEmail = (
   accept: Pick<Accept, 'acceptBeside'>,
   call: Call<Reply>,
 ): Promise<SentEmail> =>
-  accept.acceptBeside(
-    ctx,
-    async () => {
-      const { inbox, ...found } = await find(ctx, call);
-      const written = await writtenIn(ctx, call.body, { to: undefined, before: [] });
-      return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
-    },
-    optionsOf(call),
+  unlessGone(ctx, call, () =>
+    accept.acceptBeside(
+      ctx,
+      async () => {
+        const { inbox, ...found } = await find(ctx, call);
+        const written = await writtenIn(ctx, call.body, { to: undefined, before: [] });
+        return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
+      },
+      optionsOf(call),
+    ),
   );
 
 export const forwardEmail = (
@@ -40,16 +43,28 @@ export const forwardEmail = (
   accept: Pick<Accept, 'acceptBeside'>,
   call: Call<Forward>,
 ): Promise<SentEmail> =>
-  accept.acceptBeside(
-    ctx,
-    async () => {
-      const { inbox, ...found } = await find(ctx, call);
-      const before = found.original.files;
-      const written = await writtenIn(ctx, call.body, { to: listOf(call.body.to), before });
-      return composeForward(ctx, inbox, { ...found, written });
-    },
-    optionsOf(call),
+  unlessGone(ctx, call, () =>
+    accept.acceptBeside(
+      ctx,
+      async () => {
+        const { inbox, ...found } = await find(ctx, call);
+        const before = found.original.files;
+        const written = await writtenIn(ctx, call.body, { to: listOf(call.body.to), before });
+        return composeForward(ctx, inbox, { ...found, written });
+      },
+      optionsOf(call),
+    ),
   );
+
+/** An email that was deleted while it was read is not found, as where it was deleted before. */
+async function unlessGone(ctx: Ctx<World>, call: Call<unknown>, work: () => Promise<SentEmail>): Promise<SentEmail> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NoSuchBlob) await find(ctx, call);
+    throw error;
+  }
+}
 
 async function find(ctx: Ctx<World>, { named, threadId, emailId }: Call<unknown>) {
   const inbox = await inboxNamed(ctx, named);

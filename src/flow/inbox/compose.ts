@@ -1,4 +1,4 @@
-import { invalidField, refuse } from '../../platform/refusal/index.ts';
+import { invalidField, invalidFields, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { textOfHtml } from '../../protocol/read-message/index.ts';
@@ -14,12 +14,12 @@ import {
   type QuotedMessage,
 } from '../../protocol/reply-message/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
-import { readEmail, type DraftAttachment } from '../../resources/emails/index.ts';
+import { readEmail, RECIPIENTS_MAX, type DraftAttachment } from '../../resources/emails/index.ts';
 import type { InboxRow, ThreadRow } from '../../resources/inbox-rows/index.ts';
 import { idsToKeepOfSent, subjectToKeep } from '../../resources/threads/index.ts';
 import type { ComposedMail, WrittenMail } from './composed-mail.ts';
 import { filesOf, type Original } from './original.ts';
-import { answeredByMachine, isAutomatic } from './robots.ts';
+import { answeredByMachine, isAutomatic, unlessInLoop } from './robots.ts';
 import { putSent } from './put-sent.ts';
 import { senderOf, type InboxSender } from './sender.ts';
 
@@ -118,6 +118,7 @@ export async function composeAnswer(
   const recipients = replyRecipients(original, { own: sender.own, all: isToAll });
   const to = written.to ?? recipients.to;
   if (to.length === 0) throw nobodyToAnswer();
+  if (!written.to) mustBeFewEnough(recipients, written, isToAll);
   const mail = assemble(ctx, inbox, written, {
     ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender },
     ...{ to, cc: written.to ? written.cc : [...recipients.cc, ...written.cc], files: written.files },
@@ -125,7 +126,10 @@ export async function composeAnswer(
     headers: replyFields(original, { now: store.clock.now(), random: Math.floor(store.random() * 256) }),
     ...quoteBelow(written, quoted(original), inbox.signature),
   });
-  return isAutomatic(written.headers) ? answeredByMachine(ctx, mail, { inbox, thread, original, sender }) : mail;
+  const answered = unlessInLoop(ctx, mail, thread);
+  return isAutomatic(written.headers)
+    ? answeredByMachine(ctx, answered, { inbox, thread, original, sender })
+    : answered;
 }
 
 /** An email of a thread with its files, for somebody else. */
@@ -143,12 +147,13 @@ export async function composeForward(
   const { store } = ctx;
   const sender = senderOf(store, inbox, { threadId: thread.id, original });
   const words = written.html === null && written.text === null ? { ...written, text: '' } : written;
-  return assemble(ctx, inbox, words, {
+  const mail = assemble(ctx, inbox, words, {
     ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [] },
     ...{ to: written.to ?? [], cc: written.cc, subject: written.subject ?? forwardSubject(original.subject) },
     files: [...written.files, ...(await filesOf(store, original.files))],
     ...forwardBelow(words, quoted(original), inbox.signature),
   });
+  return unlessInLoop(ctx, mail, thread);
 }
 
 const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMessage => ({
@@ -159,6 +164,22 @@ const quoted = ({ from, to, cc, subject, at, text, html }: Original): QuotedMess
 function mustSaySomething({ html, text }: WrittenMail): void {
   if (html !== null || text !== null) return;
   throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
+}
+
+/** Whoever answers did not write these recipients: what is said names what they can change. */
+function mustBeFewEnough(
+  { to, cc }: { to: readonly string[]; cc: readonly string[] },
+  written: WrittenMail,
+  isToAll: boolean,
+): void {
+  const [theirs, own] = [to.length + cc.length, written.cc.length + written.bcc.length];
+  if (theirs + own <= RECIPIENTS_MAX) return;
+  const path = isToAll && cc.length > 0 ? 'reply_all' : 'cc';
+  const whom = path === 'reply_all' ? 'an answer to all goes to' : 'the email asks to be answered at';
+  const more = own === 0 ? '' : `, and cc and bcc name ${own} more`;
+  const instead = path === 'reply_all' ? 'leave reply_all out, or ' : '';
+  const message = `${path}: ${whom} ${theirs} addresses${more}; an email may have at most ${RECIPIENTS_MAX} recipients: ${instead}write a draft with to and cc.`;
+  throw invalidFields([{ path, message }]);
 }
 
 const nobodyToAnswer = () =>

@@ -19,7 +19,7 @@ import {
   RECEIVED_ATTACHMENT_BLOB,
   type Authentication,
 } from '../../resources/received-emails/index.ts';
-import { mustFit } from '../../resources/inbox-drafts/index.ts';
+import { mustFit, mustFitWith } from '../../resources/inbox-drafts/index.ts';
 import { mustBeWithinQuota } from '../../resources/usage/index.ts';
 import { fetchAttachments } from '../mail/accept/index.ts';
 
@@ -147,7 +147,11 @@ export async function writtenFiles(
   attachments: DraftAttachment[],
   before: readonly { size: number }[] = [],
 ): Promise<DraftAttachment[]> {
+  const { limit_bytes: bytesMax } = store.config.attachments;
+  // Also before anything is fetched.
+  mustFitWith(before, attachments, bytesMax);
   await fetchAttachments(store, [{ attachments }], whenGone);
-  mustFit(attachments, before);
+  mustFit(attachments);
+  mustFitWith(before, attachments, bytesMax);
   return attachments.map((file) => ({ ...file, source: null }));
 }

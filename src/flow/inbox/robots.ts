@@ -1,3 +1,4 @@
+import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
@@ -13,8 +14,14 @@ import {
   type InboxRow,
   type ThreadRow,
 } from '../../resources/inbox-rows/index.ts';
+import { answerLoopIn } from '../../resources/inbox-threads/index.ts';
 import { inboxKeysOf } from '../../resources/inboxes/index.ts';
-import { senderProofOf, whyNoAutomaticAnswer, type NoAutomaticAnswer } from '../../resources/threads/index.ts';
+import {
+  senderProofOf,
+  whyNoAutomaticAnswer,
+  type AnswerLoop,
+  type NoAutomaticAnswer,
+} from '../../resources/threads/index.ts';
 import type { ComposedMail } from './composed-mail.ts';
 import type { Original } from './original.ts';
 import type { InboxSender } from './sender.ts';
@@ -50,6 +57,28 @@ export function answeredByMachine(ctx: Ctx<World>, mail: ComposedMail, answered:
     },
   };
 }
+
+/**
+ * What is not marked as a program's may still be one's. Nobody who is signed in is stopped: a person reads what they answer.
+ * Counted where the counters of the team are locked, so that two at once cannot both be the last.
+ */
+export function unlessInLoop(ctx: Ctx<World>, mail: ComposedMail, { id }: Pick<ThreadRow, 'id'>): ComposedMail {
+  if (ctx.actor.kind === 'session') return mail;
+  return {
+    ...mail,
+    async beside(tx, email) {
+      const loop = await answerLoopIn(tx, id, ctx.store.clock.now());
+      if (loop) throw inLoop(loop);
+      return mail.beside(tx, email);
+    },
+  };
+}
+
+const inLoop = ({ address, until, rounds, within }: AnswerLoop) =>
+  refuse('validation_error', {
+    status: 422,
+    say: `${address} was answered ${rounds} times within ${within} in this thread, each time after new mail: two programs may be answering each other. A program can send here again after ${isoTime(until)}; a person who is signed in can at any time.`,
+  });
 
 async function mustMakeNoLoop(
   ctx: Ctx<World>,

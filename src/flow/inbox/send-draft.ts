@@ -1,6 +1,7 @@
 import type { BodyOf, SentEmail } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { recordEvents, type InboxEmailData } from '../../events/index.ts';
+import { NoSuchBlob } from '../../platform/blobs/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
@@ -31,25 +32,36 @@ export async function sendDraft(
   },
 ): Promise<SentEmail> {
   const { named, id, idempotency } = call;
+  let read: FoundDraft | undefined;
   try {
-    const make = () => composeDraft(ctx, call);
+    const make = async () => composeDraft(ctx, (read = await mustFindDraft(ctx, named, id)), call.body);
     return await accept.acceptBeside(ctx, make, { idempotency, isGrowing: false });
   } catch (error) {
-    if (!(error instanceof Superseded)) throw error;
-    const { row } = await mustFindDraft(ctx, named, id);
-    if (row.email_id === null) throw changedMeanwhile();
-    return { id: row.email_id };
+    if (!(error instanceof Superseded || error instanceof NoSuchBlob)) throw error;
+    const now = await mustFindDraft(ctx, named, id);
+    if (now.row.email_id !== null) return { id: now.row.email_id };
+    // Files that nobody took away are missing by our fault.
+    if (error instanceof NoSuchBlob && read && isSame(read, now)) throw error;
+    throw changedMeanwhile();
   }
 }
+
+type FoundDraft = Awaited<ReturnType<typeof mustFindDraft>>;
+
+/** The same content: the row, and the ids of its files. */
+const isSame = (one: Pick<FoundDraft, 'row' | 'files'>, other: Pick<FoundDraft, 'row' | 'files'>): boolean => {
+  const [was, is] = [one, other].map(({ row, files }) => JSON.stringify([row, files.map((file) => file.id)]));
+  return was === is;
+};
 
 const changedMeanwhile = () =>
   refuse('resource_locked', { say: 'The draft was changed while it was being sent; nothing was sent. Send it again.' });
 
 async function composeDraft(
   ctx: Ctx<World>,
-  { named, id, body }: { named: string; id: string; body: BodyOf<'sendInboxDraft'> | undefined },
+  { inbox, row, files }: FoundDraft,
+  body: BodyOf<'sendInboxDraft'> | undefined,
 ): Promise<Composing> {
-  const { inbox, row, files } = await mustFindDraft(ctx, named, id);
   if (row.email_id !== null) throw new Superseded();
   const mail = await composed(ctx, inbox, { row, files, headers: body?.headers ?? null });
   return {
@@ -98,14 +110,11 @@ const missing = (field: string) =>
 async function mustStillBe(
   tx: Executor,
   inbox: InboxRow,
-  { row, files }: { row: DraftRow; files: readonly DraftFileRow[] },
+  read: { row: DraftRow; files: DraftFileRow[] },
 ): Promise<void> {
-  const now = await lockDraft(tx, inbox.id, row.id);
-  if (!now) throw notFound('Draft');
-  const [was, is] = [row, now].map((one) => JSON.stringify(one));
-  const filesNow = await filesOfDrafts(tx, [row.id]);
-  const isSame = was === is && filesNow.map(({ id }) => id).join(' ') === files.map(({ id }) => id).join(' ');
-  if (!isSame) throw new Superseded();
+  const row = await lockDraft(tx, inbox.id, read.row.id);
+  if (!row) throw notFound('Draft');
+  if (!isSame(read, { row, files: await filesOfDrafts(tx, [row.id]) })) throw new Superseded();
 }
 
 async function recordSent(

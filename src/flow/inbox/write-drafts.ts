@@ -45,7 +45,8 @@ export async function createDraft(
   const { store } = ctx;
   return accept.writeOnce(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
     const inbox = await inboxNamed(ctx, named);
-    const { thread_id: threadId, reply_to_email_id: emailId, attachments, ...written } = body;
+    const { thread_id, reply_to_email_id, attachments, ...written } = body;
+    const [threadId, emailId] = [thread_id?.toLowerCase(), reply_to_email_id?.toLowerCase()];
     if (attachments === undefined && Object.keys(written).length === 0) throw nothingInIt();
     if ((threadId === undefined) !== (emailId === undefined)) throw halfAnAnswer();
     const content = readDraftContent(EMPTY_DRAFT, written);

@@ -80,6 +80,7 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
       `<p>An app that calls itself <strong>${bdi(one.grant.client_name)}</strong> asked for this ${timeInWords(Date.parse(one.created_at))}. It is done as the app has asked, or not at all.</p>`,
       await broadcastIn(ctx, one),
       await draftIn(ctx, one),
+      filesIn(one),
       `<h2>The call</h2><pre>${escapeHtml(visible(inWords(one)))}</pre>`,
       one.status === 'pending' ? form('Approve', 'approve', false) + form('Reject', 'reject', true) : '',
       renderLinks(renderLink(PATH, 'Back to what waits')),
@@ -137,6 +138,15 @@ async function draftIn(ctx: PersonCtx, { operation_id: operation, call }: One): 
     .map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value)}</dd></div>`)
     .join('');
   return `<h2>The draft</h2><dl>${rows}</dl>${bodiesOf(seen)}`;
+}
+
+/** By their checksums, so that whoever has looked knows what is sent. */
+function filesIn({ files }: One): string {
+  if (files.length === 0) return '';
+  const rows = files.map(
+    ({ url, bytes, sha256 }) => `<li>${bdi(url)}: ${bytes} bytes, SHA-256 <code>${escapeHtml(sha256)}</code></li>`,
+  );
+  return `<h2>The files</h2><p>As they were when the app asked; another one is not sent.</p><ul>${rows.join('')}</ul>`;
 }
 
 /** Both are shown: a mail program shows one of them, and which one is not ours to say. */

@@ -125,7 +125,7 @@ export function openBlobs(root: string): Blobs {
     putAll,
     linkAll: (links) => linkFiles(root, links, { fileOf, nextNumber: () => ++puts }),
     check: () => probe(root),
-    get: async (key) => readFile(fileOf(key).file),
+    get: async (key) => readFile(fileOf(key).file).catch(namingBlob(key)),
     size: async (key) => (await stat(fileOf(key).file)).size,
     async write(key) {
       const { folder, file } = fileOf(key);
@@ -145,6 +145,17 @@ export function openBlobs(root: string): Blobs {
   };
 }
 
+/** Thrown for a blob that is not there, or no longer: whoever named it may have been overtaken by whoever removed it. */
+export class NoSuchBlob extends Error {
+  readonly code = 'ENOENT';
+}
+
+const namingBlob =
+  (key: string) =>
+  (error: NodeJS.ErrnoException): never => {
+    throw error.code === 'ENOENT' ? new NoSuchBlob(`there is no blob ${key}`, { cause: error }) : error;
+  };
+
 /** Where a file system knows no links, or this file has as many as it may have. */
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
 
@@ -157,7 +168,8 @@ async function linkFiles(
   await eachAtOnce(folders, (folder) => makeFolder(root, folder));
   await eachAtOnce(links, ({ from, to }) => {
     const { file } = fileOf(to);
-    return linkFile(fileOf(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
+    const linked = linkFile(fileOf(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
+    return linked.catch(namingBlob(from));
   });
   await eachAtOnce(folders, syncFolder);
 }

@@ -60,13 +60,13 @@ async function mustHaveCredit(ctx: Ctx, tx: Executor, now: number): Promise<void
   const held = open === 0 ? '' : `, and ${open} more are being used at this moment`;
   throw refuse('validation_error', {
     status: 422,
-    say: `This team has used ${used} of the ${limit} AI credits that its plan has for this month${held}.`,
+    say: `This team has used ${used} of the ${limit} AI credits that its plan has for this month${held}; what was used on a plan before counts too (GET /usage).`,
   });
 }
 
 const tooMany = (waitMs: number) =>
   refuse('rate_limit_exceeded', {
-    say: `A team may ask the AI helpers ${REQUESTS_MAX} times a minute; wait a moment.`,
+    say: `A team may ask the AI helpers ${REQUESTS_MAX} times a minute, also where no answer came of it; wait a moment.`,
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
   });
 

@@ -4,7 +4,7 @@ import { mustReach, type Actor, type Ctx } from '../access/index.ts';
 import { actorOfGrant } from '../oauth/index.ts';
 import { findApproval, keyName, lockApproval, noteDecision, noteEnd, type ApprovalRow } from './approvals.store.ts';
 import { presentApproval } from './present.ts';
-import { keyOf, readCall, type ProposedCall } from './proposed-call.ts';
+import { keyOf, readCall, type FilledCall, type HeldFile, type ProposedCall } from './proposed-call.ts';
 import { lookAt } from './seen.ts';
 
 /** Makes a call for an app, without asking for approval again. */
@@ -14,8 +14,11 @@ export interface Maker {
   make(actor: Extract<Actor, { kind: 'oauth_grant' }>, call: ProposedCall): Promise<unknown>;
 }
 
+/** Fetches the files that a call names by URLs. */
+export type Fill = (call: ProposedCall) => Promise<FilledCall>;
+
 /** Answers once the call was made. What breaks off in between is never made again: nobody knows how far it came. */
-export async function approveCall(ctx: Ctx, id: string, maker: Maker) {
+export async function approveCall(ctx: Ctx, id: string, maker: Maker, fill: Fill) {
   const { store, teamId } = ctx;
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
@@ -24,10 +27,13 @@ export async function approveCall(ctx: Ctx, id: string, maker: Maker) {
   const actor = await actorOfGrant(store, row.grant_id);
   if (!actor) throw ended();
   mustReach(actor, access);
-  const call = readCall(row.operation_id, row.call);
-  if ((await lookAt(ctx, call)).hash !== row.seen_hash) throw changed();
+  const held = readCall(row.operation_id, row.call);
+  const key = keyOf(held.call) ?? `approval ${id}`;
+  const { call, files } = await fill(held.call);
+  const other = files.find(({ sha256 }, i) => sha256 !== held.files[i]?.sha256);
+  if (other) throw fileChanged(other);
+  if ((await lookAt(ctx, held.call, files)).hash !== row.seen_hash) throw changed();
   await claim(ctx, id, { status: 'running', reason: null });
-  const key = keyOf(call) ?? `approval ${id}`;
   const end = await endOf(() => maker.make(actor, { ...call, header: { ...call.header, 'idempotency-key': key } }));
   await store.db.tx((tx) => noteEnd(tx, id, end));
   return present(ctx, id, maker);
@@ -88,6 +94,11 @@ const ended = (): Refusal =>
   refuse('validation_error', {
     status: 422,
     say: 'The grant of the app has ended, so nothing is done for it any more.',
+  });
+const fileChanged = ({ field, url }: HeldFile): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: `${field}.path: ${url} is another file now than when the app has asked. Reject it, and let the app ask again.`,
   });
 const changed = (): Refusal =>
   refuse('validation_error', {

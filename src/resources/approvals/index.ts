@@ -6,9 +6,9 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
 
-export { approveCall, rejectCall, type Maker } from './decide.ts';
+export { approveCall, rejectCall, type Fill, type Maker } from './decide.ts';
 export { mustLeaveWhatWaits, proposeCall } from './propose-call.ts';
-export type { ProposedCall } from './proposed-call.ts';
+export type { FilledCall, HeldFile, ProposedCall } from './proposed-call.ts';
 export { getApproval, listApprovals } from './read-approvals.ts';
 
 const KEPT_MS = 90 * 24 * 3_600_000;

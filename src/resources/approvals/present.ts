@@ -45,12 +45,14 @@ const BROKEN_OFF: Fault = {
 };
 
 export function presentApproval(row: ApprovalRow, around: Around) {
-  const { path, query, body } = readCall(row.operation_id, row.call);
+  const { call, files } = readCall(row.operation_id, row.call);
+  const { path, query, body } = call;
   const error = row.error === null ? null : (JSON.parse(row.error) as Fault);
   return {
     object: 'approval' as const,
     ...presentSummary(row, around),
     call: { path: { ...path }, query: { ...query }, body },
+    files: files.map((file) => ({ ...file })),
     reason: row.reason,
     result: JSON.parse(row.result ?? 'null') as unknown,
     error: isBrokenOff(row, around.now) ? BROKEN_OFF : error,

@@ -5,7 +5,7 @@ import type { Actor, Ctx } from '../access/index.ts';
 import { tell } from '../accounts/index.ts';
 import { nameOfGrant } from '../oauth/index.ts';
 import { countPending, insertApproval, newestOfCall, subjectsThatWait, type ApprovalRow } from './approvals.store.ts';
-import { callText, hashCall, keyOf, type ProposedCall } from './proposed-call.ts';
+import { callText, hashCall, heldText, keyOf, type HeldFile, type ProposedCall } from './proposed-call.ts';
 import { brokenOffBefore } from './present.ts';
 import { changedBy, lookAt } from './seen.ts';
 
@@ -19,7 +19,11 @@ type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
  * Holds a call until a person decides. The same call waits once, however often it comes. Throws that it waits, or answers what
  * was answered to the same call with the same Idempotency-Key when it was approved.
  */
-export async function proposeCall(ctx: AppCtx, call: ProposedCall): Promise<{ answered: unknown }> {
+export async function proposeCall(
+  ctx: AppCtx,
+  call: ProposedCall,
+  files: readonly HeldFile[],
+): Promise<{ answered: unknown }> {
   const { store, teamId, actor } = ctx;
   const text = callText(call);
   if (Buffer.byteLength(text) > CALL_BYTES_MAX) {
@@ -28,7 +32,7 @@ export async function proposeCall(ctx: AppCtx, call: ProposedCall): Promise<{ an
     });
   }
   const callHash = hashCall(call.operationId, text);
-  const { hash: seenHash, ids } = await lookAt(ctx, call);
+  const { hash: seenHash, ids } = await lookAt(ctx, call, files);
   const now = store.clock.now();
   const held = await store.db.tx(async (tx): Promise<ApprovalRow | NewOne> => {
     // Locks the grant: of two calls at once, the second finds what the first has asked for.
@@ -39,7 +43,7 @@ export async function proposeCall(ctx: AppCtx, call: ProposedCall): Promise<{ an
     if (pending >= PENDING_MAX) throw tooMany();
     const row: NewOne = {
       ...{ id: store.ids.uuid(), team_id: teamId, grant_id: actor.grantId, client_name: clientName },
-      ...{ operation_id: call.operationId, call: text, call_hash: callHash, seen_hash: seenHash },
+      ...{ operation_id: call.operationId, call: heldText(text, files), call_hash: callHash, seen_hash: seenHash },
       subject_ids: JSON.stringify(ids),
       ...{ status: 'pending', created_at: now, expires_at: now + WAITS_MS },
     };
@@ -57,17 +61,17 @@ export async function proposeCall(ctx: AppCtx, call: ProposedCall): Promise<{ an
  * so it stands still until they have decided. Changes by others are found by the hash.
  */
 export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promise<void> {
-  const id = await changedBy(ctx, call);
-  if (id === undefined) return;
+  const changed = await changedBy(ctx, call);
+  if (changed.length === 0) return;
   const now = ctx.store.clock.now();
   const ids = await subjectsThatWait(ctx.store.db, {
     grantId: ctx.actor.grantId,
     now,
     brokenOff: brokenOffBefore(now),
   });
-  if (!ids.has(id)) return;
+  if (!changed.some((id) => ids.has(id))) return;
   throw refuse('invalid_permission', {
-    say: 'A call of this app that waits for approval (GET /approvals) names this, so the app cannot change it until a person has decided.',
+    say: 'A call of this app that waits for approval (GET /approvals) names this, or is mail to it, so the app cannot change it until a person has decided.',
   });
 }
 

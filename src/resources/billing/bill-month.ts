@@ -41,7 +41,8 @@ export function billMonth(input: MonthOfTeam): InvoiceLine[] {
     const plan = dearestOn(day, input);
     if (!plan) continue;
     const { name, monthly_price_cents: price, included_emails: included, overage_per_1000_cents: each } = plan.terms;
-    const key = JSON.stringify([plan.code, name, price, included, each]);
+    // How many are included is part of a price only where more of them cost something.
+    const key = JSON.stringify([plan.code, name, price, each === null ? null : included, each]);
     const charge = charges.get(key) ?? { ...plan, days: 0, overage: 0 };
     charge.days += 1;
     charge.overage += Math.max(0, sent - Math.max(before, included));

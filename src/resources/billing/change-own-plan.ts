@@ -40,5 +40,5 @@ async function mustFit(store: Store, tx: Executor, { teamId, plan }: { teamId: s
   const excess = await excessOf(store, tx, { teamId, plan });
   if (excess.length === 0) return;
   const first = excess.map(({ says }) => says).join('; ');
-  throw refuse('validation_error', { status: 422, say: `The plan ${plan.name} is too small for this team. ${first}.` });
+  throw refuse('validation_error', { status: 422, say: `The plan ${plan.name} is too small for this team: ${first}.` });
 }

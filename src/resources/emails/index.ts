@@ -12,7 +12,13 @@ export {
 export { listEmailAttempts, listEmailEvents } from './read-history.ts';
 export { isWithheld } from './present.ts';
 export { getEmail, listEmails } from './read-emails.ts';
-export { readEmail, type CompleteEmailInput, type DraftAttachment, type EmailDraft } from './read-email-input.ts';
+export {
+  readEmail,
+  RECIPIENTS_MAX,
+  type CompleteEmailInput,
+  type DraftAttachment,
+  type EmailDraft,
+} from './read-email-input.ts';
 export { openAttachment } from './attachment-content.ts';
 export { invalidAttachment, readAttachments, sizeOfFile } from './read-attachments.ts';
 export { readMailboxes } from './read-mailboxes.ts';

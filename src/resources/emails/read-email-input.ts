@@ -34,7 +34,8 @@ export interface EmailDraft {
   topicId: string | null;
 }
 
-const RECIPIENTS_MAX = 50;
+/** Of to, cc and bcc together. */
+export const RECIPIENTS_MAX = 50;
 const SUBJECT_BYTES_MAX = 998;
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const HEADERS_MAX = 100;

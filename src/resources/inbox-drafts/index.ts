@@ -9,6 +9,7 @@ export {
   addressesIn,
   EMPTY_DRAFT,
   mustFit,
+  mustFitWith,
   readDraftContent,
   readDraftFiles,
   type DraftContent,

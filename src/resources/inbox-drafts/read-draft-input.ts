@@ -12,9 +12,9 @@ import type { DraftRow } from '../inbox-rows/index.ts';
 const RECIPIENTS_MAX = 50;
 const SUBJECT_BYTES_MAX = 998;
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
-/** Of all files of one draft, one answer or one forward. */
-export const FILES_BYTES_MAX = 25 * 1024 * 1024;
-export const FILES_MAX = 10;
+/** Of all files that are written along with one draft, one answer or one forward. */
+const FILES_BYTES_MAX = 25 * 1024 * 1024;
+const FILES_MAX = 10;
 
 type Written = BodyOf<'updateInboxDraft'>;
 export type DraftContent = Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text'>;
@@ -84,12 +84,12 @@ export function readDraftFiles(files: readonly WrittenFile[]): DraftAttachment[]
 }
 
 /** Once everything is fetched: no file is empty, and all of them together are within the limits. */
-export function mustFit(files: readonly DraftAttachment[], before: readonly { size: number }[] = []): void {
-  const count = files.length + before.length;
-  if (count > FILES_MAX) {
-    throw invalidField('attachments', `An email from an inbox may have at most ${FILES_MAX} files; got ${count}.`);
+export function mustFit(files: readonly DraftAttachment[]): void {
+  if (files.length > FILES_MAX) {
+    const say = `attachments: an email from an inbox may have at most ${FILES_MAX} files of its own; got ${files.length}.`;
+    throw invalidField('attachments', say);
   }
-  let bytes = before.reduce((sum, { size }) => sum + size, 0);
+  let bytes = 0;
   for (const file of files) {
     const path = `${file.field}.${file.source === null ? 'content' : 'path'}`;
     const size = sizeOfFile(file);
@@ -99,8 +99,19 @@ export function mustFit(files: readonly DraftAttachment[], before: readonly { si
     const say = `${path} is too large: the files of an email from an inbox may have at most ${FILES_BYTES_MAX} bytes together.`;
     throw invalidAttachment(path, say);
   }
-  if (bytes > FILES_BYTES_MAX) {
-    const say = `The files of the email have ${bytes} bytes; at most ${FILES_BYTES_MAX} can be sent from an inbox.`;
-    throw invalidAttachment('attachments', say);
-  }
+}
+
+/** The files of a message that is passed on, however many, are limited by what one email may weigh. */
+export function mustFitWith(
+  before: readonly { size: number }[],
+  files: readonly DraftAttachment[],
+  bytesMax: number,
+): void {
+  const [theirs = 0, own = 0] = [before.map(({ size }) => size), files.map(sizeOfFile)].map((sizes) =>
+    sizes.reduce((sum, size) => sum + size, 0),
+  );
+  if (theirs + own <= bytesMax) return;
+  const beside = own === 0 ? '' : `, and those beside them ${own}`;
+  const say = `attachments: the files of the email that is forwarded have ${theirs} bytes${beside}; at most ${bytesMax} can be sent in one email (attachments.limit_bytes of the server).`;
+  throw invalidAttachment('attachments', say);
 }

@@ -33,7 +33,7 @@ export async function insertInbox(tx: Executor, row: NewInbox): Promise<void> {
 /** By id or address. */
 export const findInbox = (db: Executor, teamId: string, named: string): Promise<InboxRow | undefined> =>
   isUuid(named)
-    ? db.get<InboxRow>(`select * from inboxes where ${LIVE} and id = ?`, [teamId, named])
+    ? db.get<InboxRow>(`select * from inboxes where ${LIVE} and id = ?`, [teamId, named.toLowerCase()])
     : db.get<InboxRow>(`select * from inboxes where ${LIVE} and address_key = ?`, [teamId, normalizeAddress(named)]);
 
 /** The same, locked to the end of the transaction. */

@@ -40,7 +40,7 @@ export {
   type InboxChange,
   type NewInbox,
 } from './inboxes.store.ts';
-export { automaticAnswersTo, isAnsweredByMachine, isInboxHere } from './machines.store.ts';
+export { automaticAnswersTo, isAnsweredByMachine, isInboxHere, passedSince } from './machines.store.ts';
 export {
   presentInbox,
   presentInboxItem,
@@ -90,6 +90,7 @@ export {
   labelsOfThreads,
   listThreadEmailRows,
   listThreadRows,
+  sentLast,
   removeThreadLabels,
   withDrafts,
   type ThreadEmail,

@@ -1,4 +1,5 @@
 import { textsIn, type Executor } from '../../platform/db/index.ts';
+import type { Direction } from './rows.ts';
 
 /** Newest threads of one sender that are looked at. */
 const THREADS_MAX = 500;
@@ -21,6 +22,23 @@ export async function automaticAnswersTo(
     [address, teamId, THREADS_MAX, sinceId, ANSWERS_MAX],
   );
   return rows.map(({ headers }) => headers);
+}
+
+/** Newest emails of a thread that are looked at. */
+const PASSED_MAX = 300;
+
+/** What came and went in a thread behind that email, the oldest first; `to` is a list as JSON. */
+export async function passedSince(
+  db: Executor,
+  threadId: string,
+  sinceId: string,
+): Promise<{ email_id: string; direction: Direction; to_list: string | null }[]> {
+  const rows = await db.all<{ email_id: string; direction: Direction; to_list: string | null }>(
+    `select e.email_id, e.direction, m.to_list from inbox_emails e left join emails m on m.id = e.email_id and e.direction = 'outbound'
+      where e.thread_id = ? and e.email_id > ? order by e.email_id desc limit ?`,
+    [threadId, sinceId, PASSED_MAX],
+  );
+  return rows.reverse();
 }
 
 /** Whether a program wrote what was sent last in a thread. */

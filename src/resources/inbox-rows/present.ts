@@ -1,5 +1,5 @@
 import { isoTime } from '../../platform/clock/index.ts';
-import type { InboxRow, StoredFolder, ThreadRow } from './rows.ts';
+import type { Direction, InboxRow, StoredFolder, ThreadRow } from './rows.ts';
 import type { ThreadLabelRow } from './thread-lists.store.ts';
 
 const timeOrNull = (at: number | string | null): string | null => (at === null ? null : isoTime(Number(at)));
@@ -37,12 +37,13 @@ export interface ThreadSurroundings {
   labels: readonly Omit<ThreadLabelRow, 'thread_id'>[];
   assignee: string | null;
   hasDraft: boolean;
+  direction: Direction;
 }
 
 const list = (json: string): string[] => JSON.parse(json) as string[];
 const textOrNull = (text: string): string | null => (text === '' ? null : text);
 
-export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft }: ThreadSurroundings) => ({
+export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft, direction }: ThreadSurroundings) => ({
   id: row.id,
   subject: textOrNull(row.subject),
   snippet: textOrNull(row.snippet),
@@ -56,12 +57,22 @@ export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft }
   has_draft: hasDraft,
   read: row.is_read === 1,
   received_at: isoTime(Number(row.last_at)),
+  direction,
   folder: shownFolder(row.folder),
   assignee,
   snoozed_until: timeOrNull(row.snoozed_until),
 });
 
-export const presentThread = (row: ThreadRow, { labels, assignee }: Omit<ThreadSurroundings, 'hasDraft'>) => ({
+/** An address that programs may not answer in the thread for now. */
+interface Paused {
+  address: string;
+  until: number;
+}
+
+export const presentThread = (
+  row: ThreadRow,
+  { labels, assignee, loop }: Pick<ThreadSurroundings, 'labels' | 'assignee'> & { loop: Paused | undefined },
+) => ({
   object: 'inbox_thread' as const,
   id: row.id,
   subject: textOrNull(row.subject),
@@ -71,4 +82,5 @@ export const presentThread = (row: ThreadRow, { labels, assignee }: Omit<ThreadS
   assignee,
   snoozed_until: timeOrNull(row.snoozed_until),
   notes: row.notes,
+  answers_paused: loop === undefined ? null : { address: loop.address, until: isoTime(loop.until) },
 });

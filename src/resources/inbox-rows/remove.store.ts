@@ -46,8 +46,17 @@ export async function removeDraftFiles(tx: Executor, draftIds: readonly string[]
  */
 export async function removeInboxEmails(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
   if (emailIds.length === 0) return [];
+  await lockThreadsOf(tx, emailIds);
   const ofDrafts = await removeDraftFiles(tx, await deleteDraftsSentAs(tx, emailIds));
   return [...ofDrafts, ...(await removeEmptied(tx, emailIds))];
+}
+
+/** First, as by everybody who writes to a thread: an answer that is being put into it keeps it, and neither waits in a circle. */
+async function lockThreadsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
+  if (tx.dialect !== 'pg') return;
+  const among = uuidsIn(tx.dialect, 'email_id', emailIds);
+  const theirs = `select thread_id from inbox_emails where ${among.sql}`;
+  await tx.all(`select id from inbox_threads where id in (${theirs}) order by id for update`, [among.value]);
 }
 
 async function removeEmptied(tx: Executor, emailIds: readonly string[]): Promise<string[]> {
@@ -102,10 +111,11 @@ export async function removeDeletedRows(tx: Executor, limit: number): Promise<{ 
     'select id from inboxes where deleted_at is not null order by deleted_at limit 1',
   );
   if (!inbox) return { rows: 0, files: [] };
-  const threads = await tx.all<{ id: string }>('select id from inbox_threads where inbox_id = ? limit ?', [
-    inbox.id,
-    limit,
-  ]);
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  const threads = await tx.all<{ id: string }>(
+    `select id from inbox_threads where inbox_id = ? order by id limit ? ${lock}`,
+    [inbox.id, limit],
+  );
   const files = await removeThreadRows(
     tx,
     threads.map(({ id }) => id),

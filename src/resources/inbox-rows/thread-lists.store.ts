@@ -103,6 +103,18 @@ export async function withDrafts(db: Executor, threadIds: readonly string[]): Pr
   return new Set(rows.map((row) => row.thread_id));
 }
 
+/** Of these threads, those whose newest email the inbox has sent. */
+export async function sentLast(db: Executor, threadIds: readonly string[]): Promise<Set<string>> {
+  if (threadIds.length === 0) return new Set();
+  const among = uuidsIn(db.dialect, 'id', threadIds);
+  const rows = await db.all<{ id: string }>(
+    `select id from (select id, (select direction from inbox_emails where thread_id = t.id order by email_id desc limit 1)
+      as direction from inbox_threads t where ${among.sql}) as newest where direction = 'outbound'`,
+    [among.value],
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
 /** The addresses of these people, as far as they are in the team. */
 export async function assigneesAmong(
   db: Executor,

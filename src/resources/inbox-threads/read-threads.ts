@@ -9,12 +9,14 @@ import {
   listThreadRows,
   presentThread,
   presentThreadItem,
+  sentLast,
   withDrafts,
   type StoredFolder,
   type ThreadRow,
   type ThreadSurroundings,
 } from '../inbox-rows/index.ts';
 import { inboxNamed } from '../inboxes/index.ts';
+import { answerLoopIn } from './answers-paused.ts';
 
 /** What nobody asked for is neither junk nor thrown away. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];
@@ -27,7 +29,7 @@ export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'
     });
   }
   const folders = query.snoozed === true ? (['snoozed'] as const) : (foldersIn(query.folders) ?? WITHOUT_FOLDERS);
-  const filter = { inboxId: inbox.id, folders, read: query.read, labels: listIn(query.labels) };
+  const filter = { inboxId: inbox.id, folders, read: query.read, labels: idsIn(query.labels) };
   const { rows, hasMore } = await listThreadRows(ctx.store.db, filter, page);
   return { object: 'list' as const, has_more: hasMore, data: await presentThreads(ctx, rows) };
 }
@@ -39,23 +41,28 @@ export const foldersIn = (text: string | undefined): StoredFolder[] | undefined 
 export const listIn = (text: string | undefined): string[] | undefined =>
   text === undefined ? undefined : [...new Set(text.split(','))];
 
+export const idsIn = (text: string | undefined): string[] | undefined => listIn(text?.toLowerCase());
+
 export async function presentThreads(ctx: Ctx, rows: readonly ThreadRow[]) {
   const around = await surroundingsOf(ctx.store.db, ctx.teamId, rows);
-  const drafts = await withDrafts(
-    ctx.store.db,
-    rows.map((row) => row.id),
-  );
-  return rows.map((row) => presentThreadItem(row, { ...around(row), hasDraft: drafts.has(row.id) }));
+  const ids = rows.map((row) => row.id);
+  const drafts = await withDrafts(ctx.store.db, ids);
+  const ours = await sentLast(ctx.store.db, ids);
+  return rows.map((row) => {
+    const direction = ours.has(row.id) ? 'outbound' : 'inbound';
+    return presentThreadItem(row, { ...around(row), hasDraft: drafts.has(row.id), direction });
+  });
 }
 
 export async function getInboxThread(ctx: Ctx, named: string, threadId: string) {
   const row = await threadNamed(ctx, named, threadId);
-  return presentWhole(ctx.store.db, row);
+  return presentWhole(ctx.store.db, row, ctx.store.clock.now());
 }
 
-export async function presentWhole(db: Executor, row: ThreadRow) {
+export async function presentWhole(db: Executor, row: ThreadRow, now: number) {
   const around = await surroundingsOf(db, row.team_id, [row]);
-  return presentThread(row, around(row));
+  const loop = await answerLoopIn(db, row.id, now);
+  return presentThread(row, { ...around(row), loop });
 }
 
 /** Of an inbox by its id or its address; refused where there is none. */
@@ -70,7 +77,7 @@ async function surroundingsOf(
   db: Executor,
   teamId: string,
   rows: readonly ThreadRow[],
-): Promise<(row: ThreadRow) => Omit<ThreadSurroundings, 'hasDraft'>> {
+): Promise<(row: ThreadRow) => Pick<ThreadSurroundings, 'labels' | 'assignee'>> {
   const labels = Map.groupBy(
     await labelsOfThreads(
       db,

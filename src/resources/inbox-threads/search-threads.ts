@@ -18,7 +18,7 @@ import {
   type StoredFolder,
 } from '../inbox-rows/index.ts';
 import { inboxNamed } from '../inboxes/index.ts';
-import { foldersIn, listIn, presentThreads } from './read-threads.ts';
+import { foldersIn, idsIn, listIn, presentThreads } from './read-threads.ts';
 
 const ADDRESSES_MAX = 10;
 /** What one page may look at: a page that has found something ends there, one that has not is refused. */
@@ -101,7 +101,7 @@ async function search(
   const thread = {
     folders: searchedFolders(query),
     read: query.read,
-    labels: listIn(query.labels),
+    labels: idsIn(query.labels),
   };
   const grams = [gramOfTeam(inboxId), ...gramsOf(email)];
   const searched = {

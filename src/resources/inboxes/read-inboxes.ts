@@ -36,16 +36,19 @@ export async function listInboxes({ store, teamId }: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
-/** What a credential may be shown of a restricted one is decided by the domain that its key is limited to. */
+/**
+ * What a credential may be shown of a restricted one is decided by the domain that its key is limited to. A team without an open
+ * one is not set up for whoever reaches none: an empty list would say that there is one to be let into.
+ */
 export async function listInboxChannels({ store, teamId, actor }: Ctx) {
   const rows = await channelRows(store.db, teamId);
-  if (rows.length === 0) {
-    throw refuse('inbox_not_set_up', { say: 'This team has no open inbox channel; create one with POST /inboxes.' });
-  }
   const pinned = pinnedDomainOf(actor);
   const reached = rows.filter(({ channel, domain_id: domainId }) =>
     pinned === null ? channel === 'open' : domainId === pinned,
   );
+  if (reached.length === 0 && rows.every(({ channel }) => channel !== 'open')) {
+    throw refuse('inbox_not_set_up', { say: 'This team has no open inbox channel; create one with POST /inboxes.' });
+  }
   const data = reached.map((row) => ({
     object: 'inbox_channel' as const,
     id: row.id,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startApp } from '../../../src/app.ts';
 import { closeMonths } from '../../../src/flow/billing/index.ts';
 import { createApi } from '../../rig/api.ts';
@@ -64,6 +64,22 @@ describe('POST /billing/plan', () => {
     expect(entry).toMatchObject({ action: 'billing.plan_changed', details: { plan: 'pro' } });
   });
 
+  it('answers prices into no log, which a viewer reads', async () => {
+    const own = await scene.team();
+    const owner = await people.person({ team: own, role: 'owner' });
+    expect((await change(owner, 'pro')).text).toContain('2000');
+    const logged = async (): Promise<{ id: string }> => {
+      const { data } = (await scene.api('GET', '/logs?limit=100', { key: own.key })).body;
+      const found = data.find((one: { endpoint: string }) => one.endpoint === '/billing/plan');
+      expect(found).toBeDefined();
+      return found as { id: string };
+    };
+    const { id } = await vi.waitFor(logged);
+    const log = await scene.api('GET', `/logs/${id}`, { key: own.key });
+    expect(log.body.response_body).toMatchObject({ redacted: true });
+    expect(log.text).not.toContain('2000');
+  });
+
   it('is refused to an admin and to a key', async () => {
     const admin = await people.person({ team, role: 'admin' });
     expect(refusal(await change(admin, 'pro'))).toBe('403 invalid_permission');
@@ -88,7 +104,7 @@ describe('POST /billing/plan', () => {
     const answer = await change(owner, 'tiny');
     expect(refusal(answer)).toBe('422 validation_error');
     expect(answer.body.message).toBe(
-      'The plan Tiny is too small for this team. It has 2 domains and the plan allows 1: delete 1 first; It has 1 webhook endpoints and the plan allows 0: delete 1 first; It has 12 emails this month and the plan allows 10: wait for the next month.',
+      'The plan Tiny is too small for this team: it has 2 domains and the plan allows 1: delete 1 first; it has 1 webhook endpoint and the plan allows 0: delete 1 first; it has 12 emails this month and the plan allows 10: wait for the next month.',
     );
     expect((await scene.api('GET', '/team', { key: own.key })).body.plan.code).toBe('standard');
   });

@@ -4,7 +4,7 @@ import { switchOffRestored, setSending } from '../../../src/resources/instance/i
 import { startPaymentProvider, type PaymentProviderRig, type SentEvent } from '../../rig/payment-provider.ts';
 import { peopleOf } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
-import { billingScene } from './billing-scene.ts';
+import { billingScene, givePlan } from './billing-scene.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -48,6 +48,10 @@ async function post({ body, headers }: SentEvent) {
 }
 const planOf = async ({ key } = team): Promise<string> =>
   (await scene.api('GET', '/billing', { key })).body.plan.code as string;
+const planChanges = async (): Promise<unknown[]> => {
+  const { data } = (await scene.api('GET', '/audit?limit=100', { key: team.key })).body;
+  return data.filter(({ action }: { action: string }) => action === 'billing.plan_changed');
+};
 const missed = async () => {
   const token = await scene.operator(`Ada ${Math.random()}`);
   const { findings } = (await scene.api('GET', '/operator/findings', { key: token })).body;
@@ -121,6 +125,46 @@ describe('POST /billing/events', () => {
       expect(rig.asked).toBe(0);
     },
   );
+
+  it('of a subscription that the provider knows no more has ended, and the plan with it', async () => {
+    await post(signed());
+    expect(await planOf()).toBe('pro');
+    rig.subscriptions.clear();
+    await post(signed());
+    expect(await planOf()).toBe('standard');
+    const { body } = await scene.api('GET', '/billing', { key: team.key });
+    expect(body.subscription).toMatchObject({ status: 'canceled' });
+    // One that is made anew holds again.
+    pays('tiny');
+    await post(signed());
+    expect(await planOf()).toBe('tiny');
+  });
+
+  it('of a team that the provider never knew leaves the plan that the operator gave', async () => {
+    await givePlan(scene, team, 'pro');
+    rig.subscriptions.clear();
+    expect((await post(signed())).status).toBe(200);
+    expect(await planOf()).toBe('pro');
+    expect(await planChanges()).toEqual([]);
+  });
+
+  it('stands in the audit log where the plan changes, once, with both plans and the provider', async () => {
+    await post(signed());
+    await post(signed());
+    pays('pro', { status: 'past_due' });
+    await post(signed());
+    const change = (details: object) => ({
+      ...{ action: 'billing.plan_changed', subject_id: team.id, address: null },
+      actor: { kind: 'system', id: null, name: 'payment provider example' },
+      details,
+    });
+    const up = change({ plan: 'pro', plan_before: 'standard', subscription: 'active' });
+    expect(await planChanges()).toMatchObject([up]);
+    pays('pro', { status: 'canceled' });
+    await Promise.all([post(signed()), post(signed()), post(signed())]);
+    const down = change({ plan: 'standard', plan_before: 'pro', subscription: 'canceled' });
+    expect(await planChanges()).toMatchObject([down, up]);
+  });
 
   it('without a provider answers 501', async () => {
     await using other = await billingScene();

@@ -33,6 +33,7 @@ it('a message begins a thread, and its answer goes on with it', async () => {
     },
     ...{ email_count: 1, has_attachment: false, has_draft: false, read: false, folder: 'inbox' },
     ...{ received_at: new Date(scene.clock.now()).toISOString(), assignee: null, snoozed_until: null },
+    direction: 'inbound',
   });
   const second = await receive({ subject: 'Re: Refund', headers: ['In-Reply-To: <first@example.org>'] });
   expect(await threads()).toMatchObject([{ id: thread?.id, subject: 'Refund', email_count: 2 }]);
@@ -108,7 +109,7 @@ it('threads are moved, read, snoozed, assigned and noted', async () => {
   const patch = (body: unknown) => call('PATCH', `/threads/${id}`, body);
   const thread = {
     ...{ object: 'inbox_thread', id, subject: 'Question', folder: 'archive', labels: [], read: true },
-    ...{ assignee: null, snoozed_until: null, notes: null },
+    ...{ assignee: null, snoozed_until: null, notes: null, answers_paused: null },
   };
   expect((await patch({ read: true, folder: 'archive' })).body).toEqual(thread);
   expect((await call('GET', `/threads/${id}`)).body).toEqual(thread);
@@ -165,6 +166,29 @@ it('a snoozed thread wakes at its time and comes first; new mail wakes it as wel
   await call('PATCH', `/threads/${id}`, { folder: 'spam' });
   await receive(answer);
   expect(await threads('?folders=spam')).toMatchObject([{ id, email_count: 4 }]);
+});
+
+it('a list says whether the newest email was sent, also once that one is gone', async () => {
+  const { receive, threads, call } = await own();
+  const asked = await receive({ id: 'asked@example.org', subject: 'Asked' });
+  await receive({ id: 'waits@example.org', subject: 'Waits' });
+  const directions = async (query = '') =>
+    (await threads(query)).map((row) => [row.subject, (row as { direction?: string }).direction]);
+  const thread = (await threads()).find(({ subject }) => subject === 'Asked')?.id;
+  const sent = (await call('POST', `/threads/${thread}/emails/${asked}/reply`, { text: 'Answered.' })).body
+    .id as string;
+  const both = [
+    ['Asked', 'outbound'],
+    ['Waits', 'inbound'],
+  ];
+  expect(await directions()).toEqual(both);
+  expect((await directions('/search?query=answered')).at(0)).toEqual(both[0]);
+  await receive({ subject: 'Re: Asked', headers: ['In-Reply-To: <asked@example.org>'] });
+  expect((await directions())[0]).toEqual(['Asked', 'inbound']);
+  const { data } = (await call('GET', `/threads/${thread}/emails`)).body;
+  await scene.api('DELETE', `/emails/receiving/${data[0].id as string}`, { key: team.key });
+  expect((await call('GET', `/threads/${thread}/emails`)).body.data[0]).toMatchObject({ id: sent });
+  expect((await directions())[0]).toEqual(['Asked', 'outbound']);
 });
 
 it('labels are put on, replaced and taken off, and threads are listed by them', async () => {

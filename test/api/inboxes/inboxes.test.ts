@@ -12,6 +12,7 @@ beforeAll(async () => {
   domain = await receivingDomainOf(scene, team);
 });
 afterAll(() => scene.close());
+let names = 0;
 
 const call = (method: string, path: string, body?: unknown, key = team.key) =>
   scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
@@ -106,7 +107,13 @@ it('channels: open ones for everybody, restricted ones for a key of their domain
   await create({ email_address: `me@${one.name}`, channel: 'personal' }, own.key);
   expect((await channels()).name).toBe('inbox_not_set_up');
   const restricted = (await create({ email_address: `vip@${one.name}`, channel: 'restricted' }, own.key)).body.id;
-  expect(await channels()).toEqual({ object: 'list', data: [] });
+  // To whoever may not see it, it is as if there were none.
+  const hidden = await call('GET', '/inbox/channels', undefined, own.key);
+  expect([hidden.status, hidden.body]).toEqual([403, empty.body]);
+  const elsewhere = { name: 'q', permission: 'sending_access', domain_id: two.id };
+  const other = (await call('POST', '/api-keys', elsewhere, own.key)).body.token;
+  expect((await channels(other)).name).toBe('inbox_not_set_up');
+  expect((await channels(pinned)).data).toMatchObject([{ id: restricted, restricted: true }]);
   const open = (await create({ email_address: `a@${two.name}`, name: 'All' }, own.key)).body.id;
   const channel = { object: 'inbox_channel', id: open, address: `a@${two.name}`, name: 'All', restricted: false };
   expect(await channels()).toEqual({ object: 'list', data: [channel] });
@@ -114,6 +121,51 @@ it('channels: open ones for everybody, restricted ones for a key of their domain
   expect((await channels(pinned)).data).toMatchObject([vip]);
   // It shows channels to a key that sends, and nothing else of an inbox.
   expect((await call('GET', '/inboxes', undefined, pinned)).status).toBe(401);
+});
+
+it.each(['\u001B[31mSupport', 'Sup\u0000port', 'Support\r\nBcc: eve@example.org', 'tab\tbed', '\u2028', '\u009Bm'])(
+  'a name with control characters is refused by its field, number %#',
+  async (text) => {
+    const { id } = (await create({ email_address: at(`names-${++names}`) })).body;
+    for (const field of ['name', 'from_name']) {
+      const answers = [
+        await call('PATCH', `/inboxes/${id}`, { [field]: text }),
+        await create({ email_address: at('unnamed'), [field]: text }),
+      ];
+      for (const { status, body } of answers) {
+        expect([status, body.errors?.[0]?.path]).toEqual([400, field]);
+        expect(body.errors?.[0]?.message).toContain('1 to 200 characters, without control characters');
+      }
+    }
+    const label = await call('POST', `/inboxes/${id}/labels`, { name: text });
+    expect([label.status, label.body.errors?.[0]?.path]).toEqual([400, 'name']);
+  },
+);
+
+it('ids are taken in either letter case, wherever one is named', async () => {
+  const inbox = await inboxOf(scene, team, { local: 'upper', domain });
+  const upper = inbox.id.toUpperCase();
+  expect((await call('GET', `/inboxes/${upper}`)).body).toMatchObject({ id: inbox.id });
+  expect((await call('PATCH', `/inboxes/${upper}`, { name: 'Upper' })).body).toEqual({ object: 'inbox', id: inbox.id });
+  const label = (await call('POST', `/inboxes/${upper}/labels`, { name: 'Urgent' })).body.id as string;
+  const emailId = await inbox.receive({ subject: 'In capitals' });
+  const [{ id = '' } = {}] = await inbox.threads();
+  const thread = `/inboxes/${upper}/threads/${id.toUpperCase()}`;
+  expect((await call('GET', `${thread}/emails/${emailId.toUpperCase()}`)).body).toMatchObject({ id: emailId });
+  expect((await call('POST', `${thread}/labels`, { labels: [label.toUpperCase()] })).body.data).toMatchObject([
+    { id: label },
+  ]);
+  for (const list of ['threads?', 'threads/search?query=capitals&']) {
+    const found = await call('GET', `/inboxes/${upper}/${list}labels=${label.toUpperCase()}`);
+    expect(found.body.data).toMatchObject([{ id }]);
+  }
+  const named = { thread_id: id.toUpperCase(), reply_to_email_id: emailId.toUpperCase() };
+  const draft = await call('POST', `/inboxes/${upper}/drafts`, { text: 'x', ...named });
+  expect((await call('GET', `/inboxes/${upper}/drafts/${String(draft.body.id).toUpperCase()}`)).body).toMatchObject({
+    ...{ id: draft.body.id, thread_id: id, reply_to_email_id: emailId },
+  });
+  const gone = await call('DELETE', `/inboxes/${upper}`);
+  expect(gone.body).toEqual({ object: 'inbox', id: inbox.id, deleted: true });
 });
 
 it('labels have a name each, and go from threads with themselves', async () => {

@@ -1,4 +1,5 @@
 import type { SentEmail } from '../../../contract/index.ts';
+import { NoSuchBlob } from '../../../platform/blobs/index.ts';
 import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts';
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
@@ -96,8 +97,9 @@ export function createAcceptPrepared(
     try {
       await write();
     } catch (error) {
-      // After any other failure it is unknown whether the rows were written.
-      if (error instanceof Refusal || error instanceof Superseded) await removeFiles(world, emails);
+      // After any other failure it is unknown whether the rows were written. Files are linked before rows are.
+      const isKnown = error instanceof Refusal || error instanceof Superseded || error instanceof NoSuchBlob;
+      if (isKnown) await removeFiles(world, emails);
       // Another node accepted the same key in the meantime: its answer is the answer.
       const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, once) : undefined;
       if (stored === undefined) throw error;

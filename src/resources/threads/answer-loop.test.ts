@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { answerLoopOf, type Passed } from './answer-loop.ts';
+
+const MINUTE = 60_000;
+const rounds = (count: number, everyMs: number, to = ['Ada <Ada@example.org>']): Passed[] =>
+  Array.from({ length: count }, (_, i): Passed[] => [
+    { direction: 'inbound', at: i * everyMs, to: [] },
+    { direction: 'outbound', at: i * everyMs + 1, to },
+  ]).flat();
+
+it('ten answers to new mail within an hour are a loop, until the first of them is an hour old', () => {
+  expect(answerLoopOf(rounds(9, MINUTE), 9 * MINUTE)).toBeUndefined();
+  const loop = { address: 'ada@example.org', until: 60 * MINUTE + 1, rounds: 10, within: 'an hour' };
+  expect(answerLoopOf(rounds(10, MINUTE), 10 * MINUTE)).toEqual(loop);
+  expect(answerLoopOf(rounds(10, MINUTE), 60 * MINUTE)).toEqual(loop);
+  expect(answerLoopOf(rounds(10, MINUTE), 60 * MINUTE + 1)).toBeUndefined();
+});
+
+it('slow ones are a loop as well, by the day', () => {
+  expect(answerLoopOf(rounds(29, 20 * MINUTE), 29 * 20 * MINUTE)).toBeUndefined();
+  expect(answerLoopOf(rounds(30, 20 * MINUTE), 30 * 20 * MINUTE)).toMatchObject({ rounds: 30, within: 'a day' });
+});
+
+it('what is sent without anything new before it is none, nor what goes to others', () => {
+  const many = Array.from({ length: 40 }, (_, i): Passed => ({
+    direction: 'outbound',
+    at: i,
+    to: ['ada@example.org'],
+  }));
+  expect(answerLoopOf([{ direction: 'inbound', at: 0, to: [] }, ...many], 100)).toBeUndefined();
+  expect(answerLoopOf(many, 100)).toBeUndefined();
+  const each = rounds(20, MINUTE).map((one, i) => ({ ...one, to: [`c${i}@example.org`] }));
+  expect(answerLoopOf(each, 20 * MINUTE)).toBeUndefined();
+  const both = rounds(10, MINUTE, ['bob@example.org', 'no address', 'ada@example.org', 'ADA@example.org']);
+  expect(answerLoopOf(both, 10 * MINUTE)).toMatchObject({ address: 'bob@example.org' });
+});

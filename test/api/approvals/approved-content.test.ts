@@ -1,0 +1,170 @@
+// What a person has looked at is what is sent, to whom they saw it go: nothing of it can be put in its place meanwhile.
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { ALLOWED, startFileServer } from '../../rig/file-server.ts';
+import { writingInbox } from '../../rig/inbox.ts';
+import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { peopleOf, type Person } from '../../rig/people.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { openDesk, type Desk } from '../broadcasts/drafting.ts';
+
+let files: Awaited<ReturnType<typeof startFileServer>>;
+let scene: Scene;
+let desk: Desk;
+let oauth: ReturnType<typeof oauthOf>;
+let app: OauthApp;
+let owner: Person;
+let served = 'as it was seen';
+let fetches = 0;
+beforeAll(async () => {
+  files = await startFileServer((_path, response) => {
+    fetches++;
+    response.end(served);
+  });
+  scene = await startScene({
+    trustedCa: [files.certificate.cert],
+    config: { network: { http_allow_private: [`${ALLOWED}/32`] } as never },
+  });
+  scene.dns.set('files.test', 'A', [ALLOWED]);
+  desk = await openDesk(scene);
+  oauth = oauthOf(scene);
+  app = await oauth.register();
+  owner = await peopleOf(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+});
+afterAll(async () => {
+  await scene?.close();
+  await files?.[Symbol.asyncDispose]();
+});
+
+const call = (key: string, method: string, path: string, body?: object) =>
+  scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
+const tokenFor = async (approval: string): Promise<string> =>
+  (await oauth.letIn(owner, app, { scope: SCOPE_NAMES.join(' ') }, { approval })).access_token;
+const approve = (id: string) => owner.call('POST', `/approvals/${id}/approve`, {});
+const url = () => `https://files.test:${files.port}/a.txt`;
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
+
+describe('a file that a call names by a URL', () => {
+  const email = (subject: string, to = 'x@example.org') => ({
+    ...{ from: `a@${desk.domain.name}`, to, subject, text: 'See the file.' },
+    attachments: [{ filename: 'a.txt', path: url(), content_type: 'text/plain' }],
+  });
+  const waitsFor = async (token: string, path: string, body: object): Promise<string> => {
+    const held = await call(token, 'POST', path, body);
+    expect([held.status, held.body.name], held.text).toEqual([403, 'invalid_permission']);
+    return held.body.details.approval_id;
+  };
+  const filesOf = async (emailId: string): Promise<string[]> => {
+    const { data } = (await desk.call('GET', `/emails/${emailId}/attachments`)).body;
+    return Promise.all(
+      (data as { download_url: string }[]).map(async ({ download_url: link }) =>
+        (await fetch(link, { headers: { 'user-agent': 'rasket-tests/1' } })).text(),
+      ),
+    );
+  };
+
+  it('is fetched when it is proposed, shown by its checksum, and sent as it was', async () => {
+    const token = await tokenFor('sends');
+    served = 'as it was seen';
+    const id = await waitsFor(token, '/emails', email('With a file'));
+    const seen = (await desk.call('GET', `/approvals/${id}`)).body;
+    const file = { field: 'attachments.0', url: url(), bytes: served.length, sha256: hashOf(served) };
+    expect(seen.files).toEqual([file]);
+    expect(seen.call.body.attachments).toEqual(email('').attachments);
+    const page = await oauth.visitorOf(owner).open(`/account/approvals/one?id=${id}`);
+    expect(page.text).toContain(file.sha256);
+    const before = fetches;
+    const done = (await approve(id)).body;
+    expect(done).toMatchObject({ status: 'done', files: [file] });
+    // Once: what was compared is what is sent.
+    expect(fetches - before).toBe(1);
+    expect(await filesOf(done.result.id)).toEqual(['as it was seen']);
+  });
+
+  it.each(['/emails', '/emails/batch', 'reply'])('is not sent by %s where it is another one since', async (path) => {
+    const token = await tokenFor('sends');
+    served = 'harmless';
+    let at = path;
+    let body: object = path === '/emails' ? email('Swapped') : [email('Swapped')];
+    if (path === 'reply') {
+      const inbox = await writingInbox(scene, desk.team);
+      at = `${inbox.path}${(await inbox.arrive({})).path}/reply`;
+      body = { text: 'See the file.', attachments: email('').attachments };
+    }
+    const id = await waitsFor(token, at, body);
+    served = 'something else';
+    const refused = await approve(id);
+    expect([refused.status, refused.body.message]).toEqual([422, expect.stringContaining('is another file now')]);
+    expect((await desk.call('GET', `/approvals/${id}`)).body.status).toBe('pending');
+    // The app asks again, for what it is now.
+    const again = await waitsFor(token, at, body);
+    expect(again).not.toBe(id);
+    served = 'harmless';
+    expect((await approve(id)).body.status).toBe('done');
+  });
+
+  it('that cannot be fetched is refused at once', async () => {
+    const token = await tokenFor('sends');
+    const body = { ...email('Not there'), attachments: [{ filename: 'a.txt', path: 'https://nowhere.test/a.txt' }] };
+    const refused = await call(token, 'POST', '/emails', body);
+    expect([refused.status, refused.body.name]).toEqual([422, 'invalid_attachment']);
+    expect(refused.body.message).toContain('attachments.0.path could not be fetched');
+  });
+});
+
+describe('the segment of a broadcast that waits', () => {
+  const until = /until a person has decided/;
+  const add = async (key: string, more: object = {}) =>
+    call(key, 'POST', '/contacts', { email: `c${++contacts}@example.org`, ...more });
+  let contacts = 0;
+
+  it('cannot be filled by the app whose broadcast it is; others and other segments can', async () => {
+    const token = await tokenFor('broadcasts');
+    const id = await desk.make();
+    const { segment_id: segment } = (await desk.get(id)) as { segment_id: string };
+    const other = (await desk.call('POST', '/segments', { name: 'Other' })).body.id as string;
+    const member = (await add(desk.team.key, { segments: [segment] })).body.id as string;
+    const outside = (await add(token)).body.id as string;
+    const held = await call(token, 'POST', `/broadcasts/${id}/send`, {});
+    const tries: [string, string, object?][] = [
+      ['POST', `/contacts/${outside}/segments/${segment}`],
+      ['DELETE', `/contacts/${member}/segments/${segment.toUpperCase()}`],
+      ['POST', '/contacts', { email: 'new@example.org', segments: [{ id: segment }] }],
+      ['POST', '/contacts', { email: 'new@example.org', segments: [other, segment.toUpperCase()] }],
+      ['POST', `/audiences/${segment}/contacts`, { email: 'new@example.org' }],
+      ['PATCH', `/contacts/${member}`, { unsubscribed: false }],
+      ['PATCH', `/audiences/${segment}/contacts/${member}`, { first_name: 'Else' }],
+      ['DELETE', `/segments/${segment}`],
+    ];
+    for (const [method, path, body] of tries) {
+      const refused = await call(token, method, path, body);
+      expect([refused.status, refused.body.message], `${method} ${path}`).toEqual([403, expect.stringMatching(until)]);
+    }
+    expect((await add(token, { segments: [other] })).status).toBe(201);
+    expect((await call(token, 'PATCH', `/contacts/${outside}`, { first_name: 'Ada' })).status).toBe(200);
+    // People may: who approves sees to whom it goes then.
+    expect((await add(desk.team.key, { segments: [segment] })).status).toBe(201);
+    expect((await approve(held.body.details.approval_id)).body.status).toBe('done');
+    expect((await add(token, { segments: [segment] })).status).toBe(201);
+  });
+
+  it('that has a filter takes nobody in by what the app says of contacts', async () => {
+    const token = await tokenFor('broadcasts');
+    const filter = { all: [{ field: 'unsubscribed', op: 'eq', value: false }] };
+    const segment = (await desk.call('POST', '/segments', { name: 'Filtered', filter })).body.id as string;
+    const contact = (await add(token)).body.id as string;
+    const made = await call(token, 'POST', '/broadcasts', {
+      ...{ name: 'F', segment_id: segment, from: `a@${desk.domain.name}`, subject: 'F', text: 'x', send: true },
+    });
+    expect(made.body.details?.approval_id, made.text).toEqual(expect.any(String));
+    for (const refused of [
+      await add(token),
+      await call(token, 'PATCH', `/contacts/${contact}`, { unsubscribed: false }),
+    ]) {
+      expect([refused.status, refused.body.message]).toEqual([403, expect.stringMatching(until)]);
+    }
+    await owner.call('POST', `/approvals/${made.body.details.approval_id as string}/reject`, {});
+    expect((await add(token)).status).toBe(201);
+  });
+});
