@@ -46,10 +46,10 @@ export const CLIENTS = {
   },
 };
 
-const ABOUT = { name: 'rasket-tests', version: '1' };
+export const ABOUT = { name: 'rasket-tests', version: '1' };
 const requestOf = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
 
-function asSeen(client: Client | EarlierClient, revision: string | undefined): McpClient {
+export function asSeen(client: Client | EarlierClient, revision: string | undefined): McpClient {
   return {
     revision,
     tools: async () => (await client.listTools()).tools,
