@@ -14,6 +14,10 @@ export interface McpClient extends AsyncDisposable {
   call(name: string, given?: Record<string, unknown>): Promise<SeenResult>;
   prompts(): Promise<string[]>;
   prompt(name: string, given?: Record<string, string>): Promise<string>;
+  resources(): Promise<string[]>;
+  resourceTemplates(): Promise<string[]>;
+  /** The one text that a resource has. */
+  resource(uri: string): Promise<string>;
 }
 
 export interface SeenTool {
@@ -67,6 +71,15 @@ export function asSeen(client: Client | EarlierClient, revision: string | undefi
     async prompt(name, given = {}) {
       const { messages } = await client.getPrompt({ name, arguments: given });
       return messages.map(({ content }) => (content.type === 'text' ? content.text : '')).join('\n');
+    },
+    resources: async () => (await client.listResources()).resources.map(({ uri }) => uri),
+    resourceTemplates: async () =>
+      (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    async resource(uri) {
+      const { contents } = await client.readResource({ uri });
+      const [content] = contents;
+      if (contents.length !== 1 || !content || !('text' in content)) throw new Error('a resource is one text here');
+      return content.text;
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
