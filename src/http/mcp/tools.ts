@@ -9,7 +9,7 @@ import {
 import { operations as verbs } from '../../operations/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
 import { admissionOf, effectOf, mustReach } from '../../resources/access/index.ts';
-import { answerText, isOfOthers, partsOf, partText } from './answer-text.ts';
+import { answerText, isOfOthers, partsOf, partText, type Showing } from './answer-text.ts';
 import { CURATED } from './curated.ts';
 import type { Assistant, CallOperation } from './call-operation.ts';
 import { annotationsOf, toolOf } from './operation-tool.ts';
@@ -89,6 +89,9 @@ export function createTools({ document, validators, callOperation, newMark, refu
   const operationIn = ({ name, arguments: given }: ToolCall): OperationValidators | undefined =>
     byId.get(name === CALL ? String(given['operation_id']) : name);
 
+  /** Every operation that the grant reaches, in the order of the contract. */
+  const reached = (assistant: Assistant) => all.filter((operation) => reaches(assistant, operation));
+
   function list(assistant: Assistant): Tool[] {
     const curated = CURATED.flatMap((id) => byId.get(id) ?? []).filter((operation) => reaches(assistant, operation));
     return [...curated.map(describe), ...GENERAL];
@@ -96,8 +99,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
 
   function search(assistant: Assistant, given: Record<string, unknown>): CallToolResult {
     const { query, limit } = readSearch(given);
-    const reached = all.filter((operation) => reaches(assistant, operation));
-    const found = bestMatches(reached, query, limit).map((operation) => {
+    const found = bestMatches(reached(assistant), query, limit).map((operation) => {
       const { name, description, inputSchema, annotations } = describe(operation);
       return { operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema };
     });
@@ -114,9 +116,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
     if (part !== undefined && readable === undefined) throw bad('part is for operations that only read');
     const answer = await callOperation(assistant, operation, given);
     const mark = isOfOthers(operation.operation.tags[0]) ? newMark() : undefined;
-    if (part === undefined) return { content: texts(answerText(answer, { mark, readable })) };
-    mustBeIn(part, partsOf(answer));
-    return { content: texts(partText(answer, part, { mark })) };
+    return resultOf(answer, { mark, readable, part });
   }
 
   function run(assistant: Assistant, call: ToolCall): CallToolResult | Promise<CallToolResult> {
@@ -134,9 +134,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
 
   return {
     list,
-    describe,
-    /** Every operation that the grant reaches, in the order of the contract. */
-    reached: (assistant: Assistant): OperationValidators[] => all.filter((operation) => reaches(assistant, operation)),
+    ...{ describe, reached },
     /** The scope of an operation that the grant lacks: its person may be asked for it. */
     lackingScope(assistant: Assistant, call: ToolCall): string | null | undefined {
       const operation = operationIn(call)?.operation;
@@ -151,6 +149,12 @@ export function createTools({ document, validators, callOperation, newMark, refu
       }
     },
   };
+}
+
+function resultOf(answer: unknown, { part, ...showing }: Showing & { part: number | undefined }): CallToolResult {
+  if (part === undefined) return { content: texts(answerText(answer, showing)) };
+  mustBeIn(part, partsOf(answer));
+  return { content: texts(partText(answer, part, showing)) };
 }
 
 /** What a limit refuses whatever it is called with is not offered; what may be approved is. */

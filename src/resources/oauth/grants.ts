@@ -2,7 +2,7 @@ import { ROLES } from '../../contract/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { NO_LIMITS, type Actor, type Ctx } from '../access/index.ts';
+import { NO_LIMITS, type Actor, type Ctx, type OperatorCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
 import { removeAllAsks, removeCodesInTeam, removeCodesOfUser } from './asks.store.ts';
 import {
@@ -133,6 +133,19 @@ export async function revokeByItself(
     const count = await revokeGrantRow(tx, id, { at: store.clock.now(), reason });
     if (count > 0) await tell?.(tx, store, { userId, kind: 'app_shut_out', address: browser.address });
   });
+}
+
+/** For an app that is shut out; the audit log of the grant's team has it too. */
+export async function revokeByOperator(
+  { store, actor, requestId }: OperatorCtx,
+  { id, team_id: teamId }: GrantRow,
+): Promise<void> {
+  const audit = audited(store, {
+    ...{ team_id: teamId, action: 'oauth_grant.revoked', subject_id: id, ...whoActed(actor) },
+    ...{ address: null, user_agent: null, request_id: requestId },
+    details: JSON.stringify({ revoked_reason: 'operator' }),
+  });
+  await audit.store.db.tx((tx) => revokeGrantRow(tx, id, { at: store.clock.now(), reason: 'operator' }));
 }
 
 /** Whatever apps were let in by a person, in every team; for a new password, and for a person who is shut out. */
