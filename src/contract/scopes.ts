@@ -18,7 +18,7 @@ export const SCOPES = {
   'events:send': 'Report events of your contacts, which start automations',
   'automations:read': 'Read automations and their runs',
   'automations:write': 'Create, change, stop and delete automations',
-  'logs:read': 'Read the logs of your team’s API requests',
+  'logs:read': 'Read the logs of your team’s API requests, with what was said in those that it may make itself',
   'team:read': 'Read your team’s profile, plan and sender identity',
   'team:write': 'Change your team’s sender identity and settings',
   'ai:use': 'Use the AI helpers, which cost credits and send what they are asked about to a model',

@@ -1,3 +1,5 @@
+import { accessOf, ANY_SCOPE, listOperations, reachOf, type OpenApiDocument } from '../contract/index.ts';
+import type { Actor } from '../resources/access/index.ts';
 import { getLog, listLogs } from '../resources/logs/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
@@ -10,6 +12,29 @@ export const logs = {
   },
   async getLog(ctx, { path }) {
     await ctx.services.requestLog.settled();
-    return getLog(ctx, path.log_id);
+    return getLog(ctx, path.log_id, (method, endpoint) => mayReadBodies(ctx, { method, endpoint }));
   },
 } satisfies Partial<Operations>;
+
+/** Whether bodies of a request are shown: an app sees those alone that it might be answered itself. */
+function mayReadBodies(
+  { actor, services }: { actor: Actor; services: { document: OpenApiDocument } },
+  { method, endpoint }: { method: string; endpoint: string },
+): boolean {
+  if (actor.kind !== 'oauth_grant') return true;
+  const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const named = listOperations(services.document).filter((one) => one.method === verb && fits(one.path, endpoint));
+  // Of several that the path may name, each has to be reached. What any app reaches shows an app its own alone.
+  return (
+    named.length > 0 &&
+    named.every(({ operation }) => {
+      const access = accessOf(operation);
+      return access.scope !== ANY_SCOPE && reachOf(actor, access) === 'reached';
+    })
+  );
+}
+
+function fits(template: string, endpoint: string): boolean {
+  const [words, segments] = [template.split('/'), endpoint.split('/')];
+  return words.length === segments.length && words.every((word, at) => word.startsWith('{') || word === segments[at]);
+}

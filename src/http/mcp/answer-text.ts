@@ -2,20 +2,13 @@
 const ANSWER_CHARS_MAX = 60_000;
 const TEXT_CHARS_MAX = 10_000;
 
-/** Families whose answers hold what people outside the team have written: mail, replies of mail servers, names, requests. */
-const OF_OTHERS: ReadonlySet<string> = new Set([
-  'emails',
-  'received-emails',
-  'attachments',
-  'contacts',
-  'contact-imports',
-  'segments',
-  'broadcasts',
-  'automations',
-  'logs',
+/** Families whose answers hold what the team or the operator has written, and nothing else. All others may bring mail, names or replies. */
+const OF_THE_TEAM: ReadonlySet<string> = new Set([
+  ...['billing', 'contact-properties', 'custom-events', 'images', 'metrics', 'shares', 'teams', 'templates', 'topics'],
 ]);
 
-export const isOfOthers = (family: string | undefined): boolean => family !== undefined && OF_OTHERS.has(family);
+/** Whether an answer may hold what people outside the team have written. What is not known may. */
+export const isOfOthers = (family: string | undefined): boolean => family === undefined || !OF_THE_TEAM.has(family);
 
 /** How an answer is shown: `mark` is a text that nobody outside can know, where it holds what others have written. */
 export interface Showing {

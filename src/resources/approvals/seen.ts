@@ -24,6 +24,7 @@ export async function lookAt(ctx: Ctx, { operationId, path, body }: ProposedCall
   const seen: ({ id: string } | null)[] = [];
   const bodies: readonly unknown[] = Array.isArray(body) ? (body as unknown[]) : [body];
   for (const id of new Set(bodies.flatMap(templateIn))) seen.push(await there(getTemplate(ctx, id)));
+  if (operationId === 'publishTemplate') seen.push(await there(ofTemplate(ctx, path)));
   if (OF_BROADCASTS.has(operationId)) {
     const broadcast = await there(getBroadcast(ctx, String(path['broadcast_id'])));
     seen.push(broadcast);

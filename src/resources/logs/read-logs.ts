@@ -7,14 +7,16 @@ import type { Ctx } from '../access/index.ts';
 import { readCreatedRange } from '../emails/index.ts';
 import { findLog, listLogRows, type LogListRow } from './logs.store.ts';
 
-export async function getLog(ctx: Ctx, id: string) {
+/** `mayRead` says whether the caller may see what a request said and what it was answered. */
+export async function getLog(ctx: Ctx, id: string, mayRead: (method: string, endpoint: string) => boolean) {
   const row = await findLog(ctx.store.db, ctx.teamId, id);
   if (!row) throw notFound('Log');
+  const shown = mayRead(row.method, row.endpoint) ? parsed : hidden;
   return {
     object: 'log' as const,
     ...present(row),
-    request_body: parsed(row.request_body),
-    response_body: parsed(row.response_body),
+    request_body: shown(row.request_body),
+    response_body: shown(row.response_body),
   };
 }
 
@@ -37,3 +39,5 @@ function present(row: LogListRow) {
 }
 
 const parsed = (body: string | null): unknown => (body === null ? null : (JSON.parse(body) as unknown));
+const hidden = (body: string | null): unknown =>
+  body === null ? null : { redacted: true, bytes: Buffer.byteLength(body) };

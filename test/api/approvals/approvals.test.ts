@@ -240,6 +240,21 @@ describe('what needs approval', () => {
     expect((await call(token, 'PATCH', `${at}/drafts/${draftId}`, { subject: 'Changed' })).status).toBe(200);
   });
 
+  it('publishes a template as it was when the app asked', async () => {
+    const token = await tokenFor('sends');
+    const made = await call(token, 'POST', '/templates', { name: 'Welcome', html: '<p>Harmless</p>' });
+    const at = `/templates/${made.body.id}`;
+    const { approval_id: id } = (await call(token, 'POST', `${at}/publish`)).body.details;
+    const other = { html: '<p>Something else</p>' };
+    expect(refusalOf(await call(token, 'PATCH', at, other))).toMatch(/^403 .*until a person has decided/);
+    const asked = (await call(await tokenFor('none'), 'PATCH', at, other)).status;
+    expect([asked, refusalOf(await approve(id))]).toEqual([200, expect.stringMatching(/^422 .*was changed/)]);
+    expect((await desk.call('GET', at)).body.status).toBe('draft');
+    const { approval_id: again } = (await call(token, 'POST', `${at}/publish`)).body.details;
+    expect((await approve(again)).body.status).toBe('done');
+    expect((await desk.call('GET', at)).body).toMatchObject({ status: 'published', ...other });
+  });
+
   it('is too large to wait above a megabyte, and at most 100 calls of an app wait', async () => {
     const token = await tokenFor('sends');
     const large = await call(token, 'POST', '/emails', { ...email(), text: 'x'.repeat(1024 * 1024) });
