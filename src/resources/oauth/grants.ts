@@ -4,6 +4,7 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { NO_LIMITS, type Actor, type Ctx, type OperatorCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
+import { findClient } from './clients.store.ts';
 import { removeAllAsks, removeCodesInTeam, removeCodesOfUser } from './asks.store.ts';
 import {
   findGrant,
@@ -97,9 +98,11 @@ export async function actorOfGrant(
     return undefined;
   const standing = await findStanding(db, grant);
   if (standing?.risk_state !== 'normal') return undefined;
-  const { user_id: userId, scopes } = grant;
+  if ((await findClient(db, grant.client_id))?.disabled_at !== null) return undefined;
+  const { user_id: userId, client_id: clientId, scopes } = grant;
   const { role, email: name } = standing;
-  return { kind: 'oauth_grant', grantId: id, userId, name, scopes: scopes.split(' '), role, limits: NO_LIMITS };
+  const person = { userId, name, role };
+  return { kind: 'oauth_grant', grantId: id, clientId, ...person, scopes: scopes.split(' '), limits: NO_LIMITS };
 }
 
 /** Has the person told by mail, in the transaction in which it was done; the mails of accounts stand above this. */
