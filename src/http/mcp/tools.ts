@@ -99,10 +99,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
 
   function search(assistant: Assistant, given: Record<string, unknown>): CallToolResult {
     const { query, limit } = readSearch(given);
-    const found = bestMatches(reached(assistant), query, limit).map((operation) => {
-      const { name, description, inputSchema, annotations } = describe(operation);
-      return { operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema };
-    });
+    const found = bestMatches(reached(assistant), query, limit).map((operation) => foundOf(describe(operation)));
     return { content: texts(found.length === 0 ? [NONE_FOUND] : answerText({ data: found })) };
   }
 
@@ -150,6 +147,10 @@ export function createTools({ document, validators, callOperation, newMark, refu
     },
   };
 }
+
+const foundOf = ({ name, description, inputSchema, annotations }: Tool) => ({
+  ...{ operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema },
+});
 
 function resultOf(answer: unknown, { part, ...showing }: Showing & { part: number | undefined }): CallToolResult {
   if (part === undefined) return { content: texts(answerText(answer, showing)) };
