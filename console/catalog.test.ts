@@ -93,6 +93,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     inbox list: c create, u update, d delete, b labels, n create-label, m update-label, o delete-label, i agent, a set-agent, w write, B unlabel
     invitations list: c create, a accept, w withdraw
     members list: u update, n unlink, d remove
+    oauth-clients list: d disable, e enable
     oauth-grants list: m limit, e revoke
     team list: c create, s switch
     webhooks parked: e replay
@@ -121,17 +122,20 @@ it('what is wanted most is on the digits', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator has the queue, the audit log and the findings of all, and nothing of a team', () => {
+it('an operator has the queue, the apps, the audit log and the findings of all, and nothing of a team', () => {
   expect(operatorSections.map(({ name }) => name)).toEqual([
     'destinations',
     'queue',
     'holds',
+    'oauth-clients',
     'operator-audit',
     'operator-findings',
   ]);
   const offered = operatorSections.map((section) =>
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
-  expect(offered).toEqual([['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], [], []]);
+  expect(offered).toEqual([
+    ...[['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], ['disable', 'enable'], [], []],
+  ]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

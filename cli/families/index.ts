@@ -54,7 +54,7 @@ export { logs } from './logs.ts';
 export { queue, queueHolds, toneOfDelivery } from './queue.ts';
 export { receivedAttachments, receivedEmails } from './received-emails.ts';
 export { members } from './members.ts';
-export { oauthGrants } from './oauth.ts';
+export { oauthClients, oauthGrants } from './oauth.ts';
 export { health } from './system.ts';
 export { contactSegments, segmentContacts, segments } from './segments.ts';
 export { sessions } from './sessions.ts';

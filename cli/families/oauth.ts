@@ -1,4 +1,4 @@
-import { actionOf, listOf, nameAmong, type Family, type ItemOf, type Key } from './family.ts';
+import { actionOf, listOf, nameAmong, wide, type Family, type ItemOf, type Key } from './family.ts';
 
 const GRANT: Key = { word: 'grant', says: 'its id, as oauth-grants list shows it' };
 
@@ -100,6 +100,74 @@ export const oauthGrants = {
         says: 'end every token of this grant at once; the app has to ask again',
         name: nameAmong('listOauthGrants', (grant) => grant.client.name),
       },
+    }),
+  ],
+} satisfies Family;
+
+type Client = ItemOf<'listOauthClients'>;
+
+const CLIENT: Key = { word: 'client', says: 'its id, as oauth-clients list shows it' };
+
+export const oauthClients = {
+  command: 'oauth-clients',
+  summary: 'apps that have registered, of the whole installation: see them, and shut one out',
+  isOperators: true,
+  noun: 'a client',
+  list: listOf('listOauthClients', {
+    summary: 'list registered apps, newest first',
+    description:
+      'Shows what apps say of themselves, and how many live grants each has. This and all of `oauth-clients` need the token of an operator.',
+    example: 'oauth-clients list --search newsletter',
+    filters: {
+      search: { value: '<text>', says: 'only where a name, client id or redirect address contains this' },
+      state: { value: '<state>', says: 'only what is enabled or disabled', choices: ['enabled', 'disabled'] },
+    },
+    columns: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'client_name', label: 'App', kind: 'name' },
+      { name: 'redirect_uris', label: 'Leads to', value: ({ redirect_uris: all }) => all.join(' ') },
+      { name: 'live_grants', label: 'Grants', kind: 'whole' },
+      {
+        ...{ name: 'disabled_at', label: 'State', kind: 'state' },
+        value: ({ disabled_at: at }) => (at === null ? 'enabled' : 'disabled'),
+        tone: ({ disabled_at: at }) => (at === null ? 'plain' : 'bad'),
+      },
+      { name: 'created_at', label: 'Since', kind: 'time' },
+      ...wide<Client>(
+        { name: 'client_id', label: 'Client' },
+        { name: 'client_uri', label: 'Page' },
+        { name: 'used_at', label: 'First let in', kind: 'time' },
+        { name: 'disabled_by', label: 'By' },
+        { name: 'disabled_reason', label: 'Reason' },
+      ),
+    ],
+    empty: 'No app has registered.',
+  }),
+  actions: [
+    actionOf('disableOauthClient', {
+      verb: 'disable',
+      key: 'd',
+      summary: 'shut an app out of every team, at once',
+      description:
+        'Ends its tokens and grants in every team. People whom it sends here are told so, and not sent back to it.',
+      example: "oauth-clients disable 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e95 --reason 'Pretends to be another app'",
+      path: { oauth_client_id: CLIENT },
+      flags: { reason: { value: '<text>', says: 'why, on one line', isRequired: true } },
+      only: { when: ({ disabled_at: at }: Client): boolean => at === null, says: 'only one that is enabled' },
+      tell: ({ client_name: name }) => `${name} is disabled.`,
+      destroys: {
+        says: 'end what this app may do in every team; people have to let it in again once it is enabled',
+        name: nameAmong('listOauthClients', (client) => client.client_name),
+      },
+    }),
+    actionOf('enableOauthClient', {
+      verb: 'enable',
+      key: 'e',
+      summary: 'let people let an app in again',
+      example: 'oauth-clients enable 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e95',
+      path: { oauth_client_id: CLIENT },
+      only: { when: ({ disabled_at: at }: Client): boolean => at !== null, says: 'only one that is disabled' },
+      tell: ({ client_name: name }) => `${name} is enabled; what it was let in to do has ended.`,
     }),
   ],
 } satisfies Family;

@@ -37,6 +37,7 @@ const LISTS: Readonly<Record<string, (path: Path) => Advised>> = {
   label_id: (path) => ['listInboxLabels', idIn(path, 'inbox')],
   labels: (path) => ['listInboxLabels', idIn(path, 'inbox')],
   import_id: () => ['listContactImports'],
+  oauth_client_id: () => ['listOauthClients'],
   inbound_rule_id: () => ['listInboundRules'],
   log_id: () => ['listLogs'],
   properties: () => ['listContactProperties'],

@@ -22,8 +22,7 @@ export const SCOPES = {
   'team:read': 'Read your team’s profile, plan and sender identity',
   'team:write': 'Change your team’s sender identity and settings',
   'ai:use': 'Use the AI helpers, which cost credits and send what they are asked about to a model',
-  // Named by the interface before any operation needs it.
-  'billing:read': 'Read what your team is billed; nothing of this service needs it yet',
+  'billing:read': 'Read your team’s plan, the prices, and its invoices',
 } as const;
 
 export type Scope = keyof typeof SCOPES;

@@ -1,5 +1,5 @@
 import type { BatchError, SendBatchRequest, SendEmailRequest } from '../contract/index.ts';
-import { hashRequest, type Idempotency } from '../flow/mail/accept/index.ts';
+import { idempotencyOf } from '../flow/mail/accept/index.ts';
 import { pendingDeliveries } from '../flow/mail/queue/index.ts';
 import { cancelEmail, moveEmail } from '../flow/mail/schedule/index.ts';
 import { Refusal } from '../platform/refusal/index.ts';
@@ -11,15 +11,17 @@ export const checksItsOwnBody: ReadonlySet<string> = new Set(['sendBatch']);
 
 export const emails = {
   sendEmail: (ctx, { body, header }) =>
-    ctx.services.accept.acceptEmail(ctx, body, idempotencyOf(header, 'sendEmail', body)),
+    ctx.services.accept.acceptEmail(ctx, body, idempotencyOf(ctx, header, { operation: 'sendEmail', said: body })),
   sendBatch(ctx, { body, header }) {
     const { accept } = ctx.services;
     if (header?.['x-batch-validation'] !== 'permissive') {
       ctx.checkBody('sendBatch', body);
-      return accept.acceptBatch(ctx, body, { idempotency: idempotencyOf(header, 'sendBatch', body) });
+      return accept.acceptBatch(ctx, body, {
+        idempotency: idempotencyOf(ctx, header, { operation: 'sendBatch', said: body }),
+      });
     }
     const { inputs, refused } = readPermissively(ctx, body);
-    const idempotency = idempotencyOf(header, 'sendBatch permissive', body);
+    const idempotency = idempotencyOf(ctx, header, { operation: 'sendBatch permissive', said: body });
     return accept.acceptBatch(ctx, inputs, { permissive: { refused }, idempotency });
   },
   listEmails: (ctx, { query = {} }) => listEmails(ctx, query, pageOf(query)),
@@ -32,15 +34,6 @@ export const emails = {
   updateEmail: (ctx, { path, body }) => moveEmail(ctx, path.email_id, body),
   cancelEmail: (ctx, { path }) => cancelEmail(ctx, path.email_id),
 } satisfies Partial<Operations>;
-
-function idempotencyOf(
-  header: { 'Idempotency-Key'?: string } | undefined,
-  operation: string,
-  body: unknown,
-): Idempotency | undefined {
-  const key = header?.['Idempotency-Key'];
-  return key === undefined ? undefined : { key, requestHash: hashRequest(operation, body) };
-}
 
 const BATCH_MAX = 100;
 

@@ -1,4 +1,4 @@
-import { hashRequest, type Idempotency } from '../flow/mail/accept/index.ts';
+import { idempotencyOf } from '../flow/mail/accept/index.ts';
 import { createDraft, forwardEmail, replyToEmail, sendDraft, updateDraft } from '../flow/inbox/index.ts';
 import { deleteDraft, getDraft, listDrafts } from '../resources/inbox-drafts/index.ts';
 import { pageOf, type Operations } from './operation.ts';
@@ -7,17 +7,17 @@ export const inboxDrafts = {
   replyToInboxEmail: (ctx, { path, body, header }) =>
     replyToEmail(ctx, ctx.services.accept, {
       ...{ named: path.inbox, threadId: path.thread_id, emailId: path.inbox_email_id, body },
-      idempotency: idempotencyOf(header, 'replyToInboxEmail', { path, body }),
+      idempotency: idempotencyOf(ctx, header, { operation: 'replyToInboxEmail', said: { path, body } }),
     }),
   forwardInboxEmail: (ctx, { path, body, header }) =>
     forwardEmail(ctx, ctx.services.accept, {
       ...{ named: path.inbox, threadId: path.thread_id, emailId: path.inbox_email_id, body },
-      idempotency: idempotencyOf(header, 'forwardInboxEmail', { path, body }),
+      idempotency: idempotencyOf(ctx, header, { operation: 'forwardInboxEmail', said: { path, body } }),
     }),
   createInboxDraft: (ctx, { path, body, header }) =>
     createDraft(ctx, ctx.services.accept, {
       ...{ named: path.inbox, body },
-      idempotency: idempotencyOf(header, 'createInboxDraft', { path, body }),
+      idempotency: idempotencyOf(ctx, header, { operation: 'createInboxDraft', said: { path, body } }),
     }),
   listInboxDrafts: (ctx, { path, query }) => listDrafts(ctx, path.inbox, pageOf(query)),
   getInboxDraft: (ctx, { path }) => getDraft(ctx, path.inbox, path.draft_id),
@@ -27,15 +27,6 @@ export const inboxDrafts = {
   sendInboxDraft: (ctx, { path, body, header }) =>
     sendDraft(ctx, ctx.services.accept, {
       ...{ named: path.inbox, id: path.draft_id, body },
-      idempotency: idempotencyOf(header, 'sendInboxDraft', { path, body: body ?? null }),
+      idempotency: idempotencyOf(ctx, header, { operation: 'sendInboxDraft', said: { path, body: body ?? null } }),
     }),
 } satisfies Partial<Operations>;
-
-function idempotencyOf(
-  header: { 'Idempotency-Key'?: string } | undefined,
-  operation: string,
-  call: unknown,
-): Idempotency | undefined {
-  const key = header?.['Idempotency-Key'];
-  return key === undefined ? undefined : { key, requestHash: hashRequest(operation, call) };
-}

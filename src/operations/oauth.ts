@@ -2,9 +2,12 @@ import { tell } from '../resources/accounts/index.ts';
 import {
   authorizationServer,
   deleteClient,
+  disableOauthClient,
+  enableOauthClient,
   exchangeToken,
   getClient,
   limitOauthGrant,
+  listOauthClients,
   listOauthGrants,
   protectedResource,
   registerClient,
@@ -28,4 +31,7 @@ export const oauth = {
   listOauthGrants: (ctx, { query }) => listOauthGrants(ctx, pageOf(query)),
   limitOauthGrant: (ctx, { path, body }) => limitOauthGrant(ctx, path.oauth_grant_id, body),
   revokeOauthGrant: (ctx, { path }) => revokeOauthGrant(ctx, path.oauth_grant_id),
+  listOauthClients: (ctx, { query = {} }) => listOauthClients(ctx.store, query, pageOf(query)),
+  disableOauthClient: (ctx, { path, body }) => disableOauthClient(ctx, path.oauth_client_id, body.reason),
+  enableOauthClient: (ctx, { path }) => enableOauthClient(ctx, path.oauth_client_id),
 } satisfies Partial<Operations>;

@@ -76,7 +76,7 @@ const callers: Record<Actor['kind'], Caller[]> = {
   oauth_grant: scopes.map((scope) => ({
     name: `a grant of ${scope}`,
     actor: {
-      ...{ kind: 'oauth_grant', grantId: 'g', userId: 'u', name: 'ada@example.com', scopes: [scope], role: 'owner' },
+      ...{ kind: 'oauth_grant', grantId: 'g', clientId: 'c', userId: 'u', name: 'ada@example.com', scopes: [scope], role: 'owner' },
       limits: NO_LIMITS,
     },
     isNamed: (says) => says.includes(`an access token with \`${scope}\``) || / or an access token\.$/.test(says),
@@ -141,6 +141,7 @@ test('a grant reaches no more than its person does at that moment', () => {
   const grant = {
     kind: 'oauth_grant' as const,
     grantId: 'g',
+    clientId: 'c',
     userId: 'u',
     name: 'ada@example.com',
     scopes: ['team:write'],

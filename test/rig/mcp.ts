@@ -14,6 +14,10 @@ export interface McpClient extends AsyncDisposable {
   call(name: string, given?: Record<string, unknown>): Promise<SeenResult>;
   prompts(): Promise<string[]>;
   prompt(name: string, given?: Record<string, string>): Promise<string>;
+  resources(): Promise<string[]>;
+  resourceTemplates(): Promise<string[]>;
+  /** The one text that a resource has. */
+  resource(uri: string): Promise<string>;
 }
 
 export interface SeenTool {
@@ -46,10 +50,10 @@ export const CLIENTS = {
   },
 };
 
-const ABOUT = { name: 'rasket-tests', version: '1' };
+export const ABOUT = { name: 'rasket-tests', version: '1' };
 const requestOf = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
 
-function asSeen(client: Client | EarlierClient, revision: string | undefined): McpClient {
+export function asSeen(client: Client | EarlierClient, revision: string | undefined): McpClient {
   return {
     revision,
     tools: async () => (await client.listTools()).tools,
@@ -67,6 +71,15 @@ function asSeen(client: Client | EarlierClient, revision: string | undefined): M
     async prompt(name, given = {}) {
       const { messages } = await client.getPrompt({ name, arguments: given });
       return messages.map(({ content }) => (content.type === 'text' ? content.text : '')).join('\n');
+    },
+    resources: async () => (await client.listResources()).resources.map(({ uri }) => uri),
+    resourceTemplates: async () =>
+      (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    async resource(uri) {
+      const { contents } = await client.readResource({ uri });
+      const [content] = contents;
+      if (contents.length !== 1 || !content || !('text' in content)) throw new Error('a resource is one text here');
+      return content.text;
     },
     [Symbol.asyncDispose]: () => client.close(),
   };

@@ -105,3 +105,13 @@ export function oauthOf(scene: Scene) {
 
 /** What an app is told by the address that the browser is led to. */
 export const answerIn = (page: PageSeen): URLSearchParams => new URL(page.leadsTo ?? 'about:blank').searchParams;
+
+/** Where a person who is signed in lets every app in. */
+export function letInBy(scene: Scene, person: Person, redirectUri = REDIRECT_URI) {
+  const browse = async ({ pathname, search }: URL): Promise<URL> => {
+    const browser = oauthOf(scene).visitorOf(person);
+    const page = await browser.follow(browser.open(pathname + search));
+    return new URL((await browser.send(page, 'Allow')).leadsTo ?? '');
+  };
+  return { origin: scene.app.world.origin(), redirectUri, browse };
+}

@@ -8,6 +8,7 @@ import {
   type Schema,
 } from '../../contract/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
+import { effectOf } from '../../resources/access/index.ts';
 import { IRREVOCABLE, REACHES_PEOPLE } from './curated.ts';
 
 /** The header Idempotency-Key, as an argument. */
@@ -29,7 +30,7 @@ export function toolOf(document: OpenApiDocument, operation: OperationValidators
 
 export function annotationsOf({ method, operationId }: Pick<OperationValidators, 'method' | 'operationId'>) {
   return {
-    readOnlyHint: method === 'get' || operationId.startsWith('preview'),
+    readOnlyHint: effectOf({ operationId, method }, {}) === 'reads',
     destructiveHint: method === 'delete' || method === 'put' || method === 'patch' || IRREVOCABLE.has(operationId),
     idempotentHint: method !== 'post',
     openWorldHint: REACHES_PEOPLE.has(operationId),

@@ -9,10 +9,10 @@ import {
 import { operations as verbs } from '../../operations/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
 import { admissionOf, effectOf, mustReach } from '../../resources/access/index.ts';
-import { answerText, isOfOthers } from './answer-text.ts';
+import { answerText, isOfOthers, partsOf, partText, type Showing } from './answer-text.ts';
 import { CURATED } from './curated.ts';
 import type { Assistant, CallOperation } from './call-operation.ts';
-import { toolOf } from './operation-tool.ts';
+import { annotationsOf, toolOf } from './operation-tool.ts';
 import { refusalText } from './refusal-text.ts';
 import { bestMatches } from './search.ts';
 
@@ -47,6 +47,12 @@ const GENERAL: Tool[] = [
       properties: {
         operation_id: { type: 'string', description: 'an id that search_operations answered' },
         arguments: { type: 'object', description: 'by the schema that search_operations showed' },
+        part: {
+          type: 'integer',
+          description:
+            'which part of a long answer to read, where one says that it was trimmed; for operations that only read',
+          minimum: 1,
+        },
       },
       required: ['operation_id'],
       additionalProperties: false,
@@ -83,6 +89,9 @@ export function createTools({ document, validators, callOperation, newMark, refu
   const operationIn = ({ name, arguments: given }: ToolCall): OperationValidators | undefined =>
     byId.get(name === CALL ? String(given['operation_id']) : name);
 
+  /** Every operation that the grant reaches, in the order of the contract. */
+  const reached = (assistant: Assistant) => all.filter((operation) => reaches(assistant, operation));
+
   function list(assistant: Assistant): Tool[] {
     const curated = CURATED.flatMap((id) => byId.get(id) ?? []).filter((operation) => reaches(assistant, operation));
     return [...curated.map(describe), ...GENERAL];
@@ -90,23 +99,21 @@ export function createTools({ document, validators, callOperation, newMark, refu
 
   function search(assistant: Assistant, given: Record<string, unknown>): CallToolResult {
     const { query, limit } = readSearch(given);
-    const reached = all.filter((operation) => reaches(assistant, operation));
-    const found = bestMatches(reached, query, limit).map((operation) => {
-      const { name, description, inputSchema, annotations } = describe(operation);
-      return { operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema };
-    });
-    return { content: texts(found.length === 0 ? [NONE_FOUND] : answerText({ data: found }, undefined)) };
+    const found = bestMatches(reached(assistant), query, limit).map((operation) => foundOf(describe(operation)));
+    return { content: texts(found.length === 0 ? [NONE_FOUND] : answerText({ data: found })) };
   }
 
   async function callOne(
     assistant: Assistant,
     operation: OperationValidators,
-    given: unknown,
+    { given, part }: { given: unknown; part?: number | undefined },
   ): Promise<CallToolResult> {
     mustReach(assistant.actor, accessOf(operation.operation));
+    const readable = annotationsOf(operation).readOnlyHint ? operation.operationId : undefined;
+    if (part !== undefined && readable === undefined) throw bad('part is for operations that only read');
     const answer = await callOperation(assistant, operation, given);
     const mark = isOfOthers(operation.operation.tags[0]) ? newMark() : undefined;
-    return { content: texts(answerText(answer, mark)) };
+    return resultOf(answer, { mark, readable, part });
   }
 
   function run(assistant: Assistant, call: ToolCall): CallToolResult | Promise<CallToolResult> {
@@ -114,16 +121,17 @@ export function createTools({ document, validators, callOperation, newMark, refu
     const operation = operationIn(call);
     if (call.name !== CALL) {
       if (!operation) throw notFound(`Tool ${JSON.stringify(call.name.slice(0, 100))}`);
-      return callOne(assistant, operation, call.arguments);
+      return callOne(assistant, operation, { given: call.arguments });
     }
-    const { operation_id: id, arguments: given = {}, ...more } = call.arguments;
+    const { operation_id: id, arguments: given = {}, part, ...more } = call.arguments;
     refuseMore(more, `${CALL}; those of the operation stand in arguments`);
     if (!operation) throw notFound(`Operation ${JSON.stringify(String(id).slice(0, 100))}`);
-    return callOne(assistant, operation, given);
+    return callOne(assistant, operation, { given, part: readPart(part) });
   }
 
   return {
     list,
+    ...{ describe, reached },
     /** The scope of an operation that the grant lacks: its person may be asked for it. */
     lackingScope(assistant: Assistant, call: ToolCall): string | null | undefined {
       const operation = operationIn(call)?.operation;
@@ -138,6 +146,16 @@ export function createTools({ document, validators, callOperation, newMark, refu
       }
     },
   };
+}
+
+const foundOf = ({ name, description, inputSchema, annotations }: Tool) => ({
+  ...{ operation_id: name, description, is_read_only: annotations?.readOnlyHint, arguments: inputSchema },
+});
+
+function resultOf(answer: unknown, { part, ...showing }: Showing & { part: number | undefined }): CallToolResult {
+  if (part === undefined) return { content: texts(answerText(answer, showing)) };
+  mustBeIn(part, partsOf(answer));
+  return { content: texts(partText(answer, part, showing)) };
 }
 
 /** What a limit refuses whatever it is called with is not offered; what may be approved is. */
@@ -167,6 +185,18 @@ function readSearch({ query, limit = 5, ...more }: Record<string, unknown>): { q
     throw bad(`limit must be a whole number from 1 to ${MATCHES_MAX}`);
   }
   return { query, limit };
+}
+
+function readPart(part: unknown): number | undefined {
+  if (part === undefined || (typeof part === 'number' && Number.isInteger(part) && part >= 1)) return part;
+  throw bad('part must be a whole number from 1');
+}
+
+function mustBeIn(part: number, count: number): void {
+  if (part <= count) return;
+  throw bad(
+    count === 1 ? 'part must be 1: the answer has 1 part' : `part must be 1 to ${count}, the parts of the answer`,
+  );
 }
 
 function refuseMore(more: object, tool: string): void {

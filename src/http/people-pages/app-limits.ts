@@ -16,7 +16,7 @@ export const appLimitsPage: PeoplePage = {
     const { store, browser, requestId, session } = ctx;
     const id = form.get('grant_id') ?? '';
     const own = { store, browser, requestId, actor: session.actor };
-    const done = await attempt(limitOwnGrant(own, id, limitsIn(form, store.clock.now())));
+    const done = await attempt((async () => limitOwnGrant(own, id, limitsIn(form, store.clock.now())))());
     if (!(done instanceof Refusal)) return { to: '/account/apps?said=limited' };
     if (done.errors) return showLimits(ctx, id, done);
     throw done;

@@ -6,6 +6,7 @@ import { bdi } from '../layout/index.ts';
 import { attempt, forSignedIn, renderForm, renderLink, renderLinks, type Field } from './elements.ts';
 import { limitFields, limitsIn } from './grant-limits.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
+import type { Fields } from './read-fields.ts';
 
 const PATH = '/oauth/consent';
 
@@ -22,14 +23,18 @@ export const consentPage: PeoplePage = {
   post: forSignedIn(async (ctx, { form }) => {
     const decision = form.get('decision');
     if (decision !== 'allow' && decision !== 'refuse') return unknown('This form has no answer in it.');
-    const limits = decision === 'allow' && limitsIn(form, ctx.store.clock.now());
-    const answer = await attempt(answerConsent(consentCtx(ctx), form.get('consent') ?? '', limits));
+    const answer = await attempt(decide(ctx, form, decision === 'allow'));
     if (!(answer instanceof Refusal)) return { to: answer };
     // A limit that cannot be set; the question is still open on the page before.
     if (answer.errors) return limitAtFault(answer);
     throw answer;
   }),
 };
+
+async function decide(ctx: PageCtx & { session: SignedIn }, form: Fields, isAllowed: boolean): Promise<string> {
+  const limits = isAllowed && limitsIn(form, ctx.store.clock.now());
+  return answerConsent(consentCtx(ctx), form.get('consent') ?? '', limits);
+}
 
 const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session: SignedIn }) => ({
   ...{ store, browser, requestId, actor: session.actor },

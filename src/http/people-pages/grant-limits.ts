@@ -1,5 +1,6 @@
 import type { Scope } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
+import { invalidField } from '../../platform/refusal/index.ts';
 import { EMAILS_MAX, type Limited, type LimitsAsked } from '../../resources/oauth/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import type { Field } from './elements.ts';
@@ -20,7 +21,7 @@ const MAY_SEND: ReadonlySet<Scope> = new Set([
 ]);
 
 const UNCOUNTED =
-  'Then it sends no broadcasts, reports no events and changes no contacts or automations, unless you approve it.';
+  'Then it sends no broadcasts, reports no events, moves no scheduled emails and changes no contacts or automations, unless you approve it.';
 
 /** How a person keeps an app to less than its scopes; what makes no difference to these scopes is not asked. */
 export function limitFields(scopes: readonly Scope[], now?: Limited): Field[] {
@@ -65,22 +66,39 @@ const endField = (expiresAt: number | null): Field => ({
   ],
 });
 
-/** What a form with these fields says; a number that is none is left to who reads the limits. */
+/**
+ * What a form with these fields says; a number that is none is left to who reads the limits. What a form of ours never says is
+ * refused: taken for no limit, it would let an app do what nobody has allowed.
+ */
 export function limitsIn(form: Fields, now: number): LimitsAsked {
   const count = form.get('emails_per_day')?.trim() ?? '';
   const ends = form.get('ends');
   return {
-    read_only: form.has('read_only'),
-    approval: APPROVALS.find(({ value }) => value === form.get('approval'))?.value ?? 'none',
-    recipients: form.has('own_domains') ? 'own_domains' : 'any',
+    read_only: isTicked(form, 'read_only'),
+    approval: approvalIn(form.get('approval') ?? 'none'),
+    recipients: isTicked(form, 'own_domains') ? 'own_domains' : 'any',
     emails_per_day: count === '' ? null : /^\d{1,7}$/.test(count) ? Number(count) : EMAILS_MAX + 1,
-    ...(ends === 'keep' ? {} : { expires_at: endIn(ends, now) }),
+    ...(ends === 'keep' ? {} : { expires_at: endIn(ends ?? 'never', now) }),
   };
 }
 
-function endIn(ends: string | undefined, now: number): string | null {
-  const days = Number(ends);
-  return DAYS.includes(days) ? isoTime(now + days * DAY_MS) : null;
+function isTicked(form: Fields, name: string): boolean {
+  const value = form.get(name);
+  if (value === undefined || value === 'yes') return value === 'yes';
+  throw invalidField(name, `${name} must be yes, or absent`);
+}
+
+function approvalIn(given: string): (typeof APPROVALS)[number]['value'] {
+  const found = APPROVALS.find(({ value }) => value === given);
+  if (found) return found.value;
+  throw invalidField('approval', `approval must be ${APPROVALS.map(({ value }) => value).join(', ')}`);
+}
+
+function endIn(ends: string, now: number): string | null {
+  if (ends === 'never') return null;
+  const days = DAYS.find((one) => String(one) === ends);
+  if (days !== undefined) return isoTime(now + days * DAY_MS);
+  throw invalidField('ends', `ends must be never, keep, or one of the days ${DAYS.join(', ')}`);
 }
 
 /** The limits in words, one a line; none where it has none. */

@@ -25,7 +25,9 @@ const ofContacts = {
 } as const satisfies Record<string, EffectOf>;
 
 const ofMail = {
-  ...{ sendEmail: 'sends', sendBatch: 'sends', updateEmail: 'changes', cancelEmail: 'changes' },
+  ...{ sendEmail: 'sends', sendBatch: 'sends', cancelEmail: 'changes' },
+  // It leaves when the app says, to whom somebody else has chosen, and was counted on another day.
+  ...{ updateEmail: 'starts_mail' },
   // Whoever has the link reads the email.
   ...{ createShare: 'changes' },
   ...{ createTemplate: 'changes', updateTemplate: 'changes', deleteTemplate: 'changes' },

@@ -23,6 +23,7 @@ export type Actor =
   | {
       kind: 'oauth_grant';
       grantId: string;
+      clientId: string;
       userId: string;
       name: string;
       scopes: readonly string[];

@@ -46,6 +46,9 @@ const REMOVED: Readonly<Record<string, string>> = {
   'broadcast.deleted': 'select name from broadcasts where id = ?',
   'session.ended': 'select kind, client_name, address, user_agent from sessions where id = ?',
   'suppression.lifted': 'select email from suppressions where id = ?',
+  'oauth_client.disabled': 'select client_id, name as client_name from oauth_clients where id = ?',
+  'oauth_client.enabled':
+    'select client_id, name as client_name, disabled_reason as former_reason from oauth_clients where id = ?',
   'oauth_grant.revoked': 'select client_id, client_name, scopes from oauth_grants where id = ?',
   'invitation.revoked': 'select email, role from team_invitations where id = ?',
   'team_member.removed': 'select email, role from team_members m join users u on u.id = m.user_id where m.id = ?',

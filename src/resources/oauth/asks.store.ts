@@ -67,6 +67,12 @@ export const removeCodesInTeam = (
   { userId, teamId }: { userId: string; teamId: string },
 ): Promise<number> => tx.run('delete from oauth_codes where user_id = ? and team_id = ?', [userId, teamId]);
 
+/** There are few of them: they live for minutes. */
+export async function removeAsksOfClient(tx: Executor, clientId: string): Promise<void> {
+  await tx.run('delete from oauth_codes where client_id = ?', [clientId]);
+  await tx.run('delete from oauth_consents where client_id = ?', [clientId]);
+}
+
 export async function removeAsksBefore(db: Executor, now: number): Promise<void> {
   await db.run('delete from oauth_codes where expires_at <= ?', [now]);
   await db.run('delete from oauth_consents where expires_at <= ?', [now]);

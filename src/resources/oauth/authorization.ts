@@ -30,6 +30,8 @@ export type Authorization =
   /** It is not known where a browser might be sent. */
   | { kind: 'unknown'; say: string };
 
+export const CLIENT_DISABLED = 'The operator of this service has disabled this app.';
+
 const STATE_CHARS_MAX = 512;
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
@@ -38,6 +40,7 @@ export async function readAuthorization(store: Store, query: Fields): Promise<Au
   const clientId = query['client_id'];
   const client = typeof clientId === 'string' && isPlain(clientId) ? await findClient(store.db, clientId) : undefined;
   if (!client) return { kind: 'unknown', say: 'The app that sent you here is not known to this service.' };
+  if (client.disabled_at !== null) return { kind: 'unknown', say: CLIENT_DISABLED };
   const redirectUri = query['redirect_uri'];
   const known = JSON.parse(client.redirect_uris) as string[];
   if (typeof redirectUri !== 'string' || !known.includes(redirectUri)) {

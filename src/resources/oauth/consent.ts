@@ -6,8 +6,8 @@ import { audited, whoActed } from '../audit/index.ts';
 import { teamOfSession } from '../session-rows/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { insertCode, insertConsent, removeOldConsents, takeConsent } from './asks.store.ts';
-import { allowedTo, refusedTo, type AuthorizationRequest } from './authorization.ts';
-import { findClient, type ClientRow } from './clients.store.ts';
+import { allowedTo, CLIENT_DISABLED, refusedTo, type AuthorizationRequest } from './authorization.ts';
+import { findClient, holdClient, type ClientRow } from './clients.store.ts';
 import { holdMembershipOf, lockPerson } from './grants.store.ts';
 import { changedLimits, presentLimits, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
 
@@ -64,9 +64,10 @@ export async function answerConsent(ctx: ConsentCtx, token: string, decision: De
   if (!row || row.expires_at <= store.clock.now()) throw answered();
   const request = JSON.parse(row.request) as AuthorizationRequest;
   const client = await findClient(store.db, row.client_id);
+  if (client && client.disabled_at !== null) throw refuse('invalid_permission', { say: CLIENT_DISABLED });
   // What it may be answered at can have changed since the page was shown.
   const isKnown = client && (JSON.parse(client.redirect_uris) as string[]).includes(request.redirectUri);
-  if (!isKnown) throw refuse('not_found', { say: 'The app has taken back its registration.' });
+  if (!isKnown) throw refuse('not_found', { say: CLIENT_GONE });
   if (!limited) {
     return refusedTo(store, request, { error: 'access_denied', message: 'The person has not allowed it.' });
   }
@@ -87,6 +88,7 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
     await lockPerson(tx, actor.userId);
     // What has ended the session meanwhile, as a new password does, has ended what it would have let in.
     if ((await teamOfSession(tx, actor.sessionId, store.clock.now())) === undefined) throw ended();
+    if (!(await holdClient(tx, client.client_id))) throw refuse('invalid_permission', { say: CLIENT_GONE });
     const member = await holdMembershipOf(tx, actor.userId, teamId);
     const team = await findTeam(tx, teamId);
     if (!member || team?.risk_state !== 'normal') {
@@ -103,6 +105,8 @@ async function allow(ctx: ConsentCtx, teamId: string, client: ClientRow, request
 
 const detailsOf = (clientId: string, { client, scopes, limited = UNLIMITED }: AllowedRequest): string =>
   JSON.stringify({ client_id: clientId, client_name: client.name, scopes, limits: presentLimits(limited) });
+
+const CLIENT_GONE = 'The app has taken back its registration, or was disabled.';
 
 const ended = (): Refusal =>
   refuse('invalid_permission', { say: 'Your session has ended at this moment; sign in, then begin again in the app.' });

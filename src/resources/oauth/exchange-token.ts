@@ -5,6 +5,7 @@ import { hashToken, newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { NobodyCtx } from '../access/index.ts';
 import { lockCode, removeCode, type CodeRow } from './asks.store.ts';
+import { CLIENT_DISABLED } from './authorization.ts';
 import type { AllowedRequest } from './consent.ts';
 import { GRANT_TYPES, type GrantType } from './client-metadata.ts';
 import { findClient, holdClient, markClientUsed, type ClientRow } from './clients.store.ts';
@@ -51,6 +52,7 @@ export async function exchangeToken(ctx: NobodyCtx, fields: Fields, tell: Tell):
   }
   const client = await findClient(ctx.store.db, clientId);
   if (!client) throw oauthRefusal('invalid_client', 'There is no such client; register it again.');
+  if (client.disabled_at !== null) throw oauthRefusal('unauthorized_client', CLIENT_DISABLED);
   if (!typesOf(client).includes(type)) {
     throw oauthRefusal('unauthorized_client', `This client is not registered for the grant type ${type}.`);
   }

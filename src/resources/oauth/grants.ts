@@ -2,8 +2,9 @@ import { ROLES } from '../../contract/index.ts';
 import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { NO_LIMITS, type Actor, type Ctx } from '../access/index.ts';
+import { NO_LIMITS, type Actor, type Ctx, type OperatorCtx } from '../access/index.ts';
 import { audited, whoActed } from '../audit/index.ts';
+import { findClient } from './clients.store.ts';
 import { removeAllAsks, removeCodesInTeam, removeCodesOfUser } from './asks.store.ts';
 import {
   findGrant,
@@ -97,9 +98,11 @@ export async function actorOfGrant(
     return undefined;
   const standing = await findStanding(db, grant);
   if (standing?.risk_state !== 'normal') return undefined;
-  const { user_id: userId, scopes } = grant;
+  if ((await findClient(db, grant.client_id))?.disabled_at !== null) return undefined;
+  const { user_id: userId, client_id: clientId, scopes } = grant;
   const { role, email: name } = standing;
-  return { kind: 'oauth_grant', grantId: id, userId, name, scopes: scopes.split(' '), role, limits: NO_LIMITS };
+  const person = { userId, name, role };
+  return { kind: 'oauth_grant', grantId: id, clientId, ...person, scopes: scopes.split(' '), limits: NO_LIMITS };
 }
 
 /** Has the person told by mail, in the transaction in which it was done; the mails of accounts stand above this. */
@@ -133,6 +136,19 @@ export async function revokeByItself(
     const count = await revokeGrantRow(tx, id, { at: store.clock.now(), reason });
     if (count > 0) await tell?.(tx, store, { userId, kind: 'app_shut_out', address: browser.address });
   });
+}
+
+/** For an app that is shut out; the audit log of the grant's team has it too. */
+export async function revokeByOperator(
+  { store, actor, requestId }: OperatorCtx,
+  { id, team_id: teamId }: GrantRow,
+): Promise<void> {
+  const audit = audited(store, {
+    ...{ team_id: teamId, action: 'oauth_grant.revoked', subject_id: id, ...whoActed(actor) },
+    ...{ address: null, user_agent: null, request_id: requestId },
+    details: JSON.stringify({ revoked_reason: 'operator' }),
+  });
+  await audit.store.db.tx((tx) => revokeGrantRow(tx, id, { at: store.clock.now(), reason: 'operator' }));
 }
 
 /** Whatever apps were let in by a person, in every team; for a new password, and for a person who is shut out. */

@@ -24,6 +24,7 @@ export { describable, OauthRefusal } from './oauth-refusal.ts';
 export { countSends } from './grants.store.ts';
 export { changedLimits, EMAILS_MAX, readStored, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
 export { findOwnGrant, limitOwnGrant, listOwnGrants, revokeOwnGrant } from './own-grants.ts';
+export { disableOauthClient, enableOauthClient, listOauthClients } from './operator-clients.ts';
 export { registerClient } from './register-client.ts';
 export { removeExpiredOauth, removeUnusedOauth } from './remove-expired.ts';
 export { revokeToken } from './revoke-token.ts';

@@ -8,7 +8,7 @@ import {
   countFromAddress,
   insertClient,
   lockClients,
-  type ClientRow,
+  type NewClient,
   type Registrations,
   type StoredMetadata,
 } from './clients.store.ts';
@@ -25,8 +25,8 @@ export async function registerClient({ store, browser }: NobodyCtx, fields: Fiel
   const metadata = readMetadata(fields, store.config.oauth.private_scheme_redirects);
   const token = newToken('rkor_');
   const now = store.clock.now();
-  const row: ClientRow = {
-    ...{ client_id: newToken('rkoc_'), registration_hash: hashToken(token), created_at: now },
+  const row: NewClient = {
+    ...{ id: store.ids.uuid(), client_id: newToken('rkoc_'), registration_hash: hashToken(token), created_at: now },
     address_hash: createHash('sha256').update(clientKey(browser.address)).digest('base64url'),
     ...stored(metadata),
   };

@@ -38,6 +38,7 @@ export const removeTokensBefore = (db: Executor, now: number): Promise<number> =
 
 export interface LiveAccess {
   grant_id: string;
+  client_id: string;
   scopes: string;
   resource: Resource;
   team_id: string;
@@ -54,10 +55,10 @@ export interface LiveAccess {
 /** Whatever an access token rests on is asked with every use: grant, client, person, membership, team and its single sign-on. */
 export const findLiveAccess = (db: Executor, tokenHash: string, now: number): Promise<LiveAccess | undefined> =>
   db.get<LiveAccess>(
-    `select g.last_used_at, g.limits, g.expires_at as ends_at, t.grant_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
+    `select g.last_used_at, g.limits, g.expires_at as ends_at, t.grant_id, g.client_id, t.scopes, t.resource, g.team_id, g.user_id, users.email, team_members.role, teams.risk_state
       from oauth_tokens t
       join oauth_grants g on g.id = t.grant_id and g.revoked_at is null
-      join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null
+      join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null and c.disabled_at is null
       join users on users.id = g.user_id and users.disabled_at is null
       join team_members on team_members.id = g.member_id and team_members.user_id = g.user_id
         and team_members.team_id = g.team_id and ${PERSON_MAY_REACH}

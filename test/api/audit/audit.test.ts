@@ -226,6 +226,16 @@ const changes: Record<
     const { id } = (await scene.api('POST', '/operator/queue/holds', { key: operator, body })).body;
     return { path: `/operator/queue/holds/${id}` };
   },
+  disableOauthClient: async () => ({
+    path: `/operator/oauth-clients/${await registered()}/disable`,
+    body: { reason: 'x' },
+    removes: { client_name: 'Newsletter Desk' },
+  }),
+  enableOauthClient: async () => {
+    const path = `/operator/oauth-clients/${await registered()}`;
+    await scene.api('POST', `${path}/disable`, { key: operator, body: { reason: 'x' } });
+    return { path: `${path}/enable`, removes: { former_reason: 'x' } };
+  },
   retryQueue: async () => ({ path: '/operator/queue/retry', body: { email_id: await tried() }, subject: null }),
   dropQueue: async () => ({
     path: '/operator/queue/drop',
@@ -293,6 +303,11 @@ let domains = 0;
 const newDomain = async () =>
   (await scene.api('POST', '/domains', { key: team.key, body: { name: `audit${++domains}.example.com` } })).body
     .id as string;
+async function registered(): Promise<string> {
+  const { clientId } = await oauthOf(scene).register();
+  return (await scene.api('GET', `/operator/oauth-clients?search=${clientId}`, { key: operator })).body.data[0].id;
+}
+
 async function tried(): Promise<string> {
   const domain = await team.domain();
   const body = { from: `a@${domain.name}`, to: 'tempfail@tried.example', subject: 'x', text: 'x' };

@@ -184,6 +184,11 @@ export const makers: Record<string, (scene: Scene, team: Team) => Promise<string
     await oauth.letIn(owner, await oauth.register());
     return (await scene.api('GET', '/oauth/grants', { key: team.key })).body.data[0].id;
   },
+  oauth_client_id: async (scene) => {
+    const { clientId } = await oauthOf(scene).register();
+    const key = await scene.operator();
+    return (await scene.api('GET', `/operator/oauth-clients?search=${clientId}`, { key })).body.data[0].id;
+  },
   approval_id: async (scene, team) => {
     const [owner, oauth] = [await peopleOf(scene).person({ team, role: 'owner' }), oauthOf(scene)];
     const scope = { scope: 'emails:send' };

@@ -77,6 +77,7 @@ describe('the list', () => {
     }
     const annotationsOf = (name: string) => tools.find((tool) => tool.name === name)?.annotations;
     expect(annotationsOf('sendBroadcast')).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+    expect(annotationsOf('runBroadcastChecks')).toMatchObject({ readOnlyHint: true });
     expect(annotationsOf('createBroadcast')).toMatchObject({ readOnlyHint: false, destructiveHint: false });
   });
 

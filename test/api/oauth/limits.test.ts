@@ -66,6 +66,65 @@ describe('limits at consent', () => {
   });
 });
 
+describe('a form that says what no form of ours says', () => {
+  it.each([
+    ['approval', 'bogus'],
+    ['ends', '99999'],
+    ['ends', '0'],
+    ['read_only', 'no'],
+    ['own_domains', ''],
+  ])('with %s=%j lets nothing in, and the question stays open', async (name, value) => {
+    const { visitor, page } = await oauth.asked(owner, app, newVerifier(), EVERYTHING);
+    const refused = await visitor.send(page, 'Allow', { [name]: value });
+    expect([refused.status, refused.leadsTo]).toEqual([422, undefined]);
+    expect(refused.text).toContain(`${name} must be`);
+    expect(answerIn(await visitor.send(page, 'Allow')).get('code')).toMatch(/^rkc_/);
+  });
+});
+
+describe('an idempotency key', () => {
+  const as = (key: string, headers: { 'idempotency-key': string }, body = emailTo('x@example.org')) =>
+    call(key, 'POST', '/emails', body, headers);
+
+  it('of an app is neither that of the team’s programs nor of another app, and is kept by its next grant', async () => {
+    const header = { 'idempotency-key': 'order-1' };
+    const [mine, other] = [await letIn(), await oauth.letIn(owner, await oauth.register(), EVERYTHING)];
+    const member = await oauth.letIn(await people.person({ team, role: 'member' }), app, EVERYTHING);
+    const tokens = [mine.access_token, other.access_token, member.access_token, team.key];
+    const ids: string[] = [];
+    for (const [at, key] of tokens.entries()) {
+      const sent = await as(key, header, emailTo(`order${at}@example.org`));
+      expect(sent.status).toBe(200);
+      ids.push(sent.body.id);
+    }
+    expect(new Set(ids).size).toBe(tokens.length);
+    const again = (await letIn()).access_token;
+    expect((await as(again, header, emailTo('order0@example.org'))).body).toEqual({ id: ids[0] });
+    expect(await as(again, header, emailTo('else@example.org'))).toMatchObject({
+      status: 409,
+      body: { name: 'invalid_idempotent_request' },
+    });
+  });
+});
+
+describe('a scheduled email', () => {
+  const later = { scheduled_at: '2027-01-01T10:00:00Z' };
+  it.each([
+    ['own_domains', { own_domains: 'yes' }, 'recipients'],
+    ['a number of emails', { emails_per_day: '5' }, 'emails_per_day'],
+    ['approval of sends', { approval: 'sends' }, 'approval'],
+  ])('is not moved by an app that is kept to %s', async (_, limits, named) => {
+    const body = { ...emailTo('x@example.org'), scheduled_at: '2026-12-20T10:00:00Z' };
+    const { id } = (await call(team.key, 'POST', '/emails', body)).body;
+    const { access_token: token } = await letIn(limits);
+    const moved = await call(token, 'PATCH', `/emails/${id}`, later);
+    expect(moved).toMatchObject({ status: 403, body: { name: 'invalid_permission' } });
+    expect(moved.body.message).toContain(named);
+    const { body: email } = await call(team.key, 'GET', `/emails/${id}`);
+    expect(email.scheduled_at).toMatch(/^2026-12-20/);
+  });
+});
+
 describe('read_only', () => {
   it('refuses what changes or sends, by its name, and lets read', async () => {
     const { access_token: token } = await letIn({ read_only: 'yes' });

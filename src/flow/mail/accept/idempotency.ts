@@ -1,11 +1,30 @@
 import { createHash } from 'node:crypto';
 import type { Executor } from '../../../platform/db/index.ts';
 import { refuse } from '../../../platform/refusal/index.ts';
+import type { Ctx } from '../../../resources/access/index.ts';
 import { findAnswer, insertAnswers } from './idempotency.store.ts';
 
 export interface Idempotency {
   key: string;
   requestHash: string;
+}
+
+/** No client can send it within a header, so that no key of a team is one of an app, nor one of ours. */
+const APP_KEYS = '\u0002';
+
+/**
+ * What a request says of itself with the header. An app has keys of its own, for each person who let it in: it must neither use up
+ * the keys that the team's programs or other apps send with, nor be answered what they were. A new grant of it keeps them.
+ */
+export function idempotencyOf(
+  { actor }: Pick<Ctx, 'actor'>,
+  header: { 'Idempotency-Key'?: string } | undefined,
+  { operation, said }: { operation: string; said: unknown },
+): Idempotency | undefined {
+  const given = header?.['Idempotency-Key'];
+  if (given === undefined) return undefined;
+  const key = actor.kind === 'oauth_grant' ? `${APP_KEYS}${actor.clientId} ${actor.userId} ${given}` : given;
+  return { key, requestHash: hashRequest(operation, said) };
 }
 
 const KEPT_MS = 24 * 3_600_000;

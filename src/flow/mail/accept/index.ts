@@ -8,7 +8,7 @@ export { acceptWithin, logAccepted, Superseded } from './accept-prepared.ts';
 export { fetchAttachments } from './fetch-attachments.ts';
 export type { Prepared } from './prepare.ts';
 export { mustBeAllowedBySandbox } from './sandbox.ts';
-export { hashRequest, type Idempotency } from './idempotency.ts';
+export { idempotencyOf, type Idempotency } from './idempotency.ts';
 export { mailOnce } from './mail-once.ts';
 export { deleteExpiredAnswers } from './idempotency.store.ts';
 export { spoolMessage, type Spooled } from './spool-message.ts';

@@ -1,0 +1,157 @@
+// Apps as others have written their OAuth, unmodified: how each asks a person for access, gets tokens and uses them.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import * as oauth from 'oauth4webapi';
+import { ABOUT, asSeen, type McpClient } from './mcp.ts';
+
+/** Where apps are let in, and by whom: opens the page that the app asks for, and answers where the browser is led in the end. */
+export interface Place {
+  origin: string;
+  redirectUri: string;
+  browse: (asked: URL) => Promise<URL>;
+}
+
+interface Kept<Info, Tokens> {
+  info?: Info;
+  tokens?: Tokens;
+  verifier: string;
+  state: string;
+  /** Which service it was sent to, so that no other gets what is meant for it. */
+  discovery?: unknown;
+  /** The pages that a browser was sent to. */
+  asked: URL[];
+}
+
+/** What an app of this library's users writes: it keeps what it is given, and opens a browser. */
+function providerOf<Info, Tokens>({ redirectUri }: Place, kept: Kept<Info, Tokens>) {
+  return {
+    redirectUrl: redirectUri,
+    clientMetadata: { client_name: 'An editor', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
+    state: () => kept.state,
+    clientInformation: () => kept.info,
+    saveClientInformation: (info: Info) => void (kept.info = info),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens: Tokens) => void (kept.tokens = tokens),
+    redirectToAuthorization: (url: URL) => void kept.asked.push(url),
+    saveCodeVerifier: (verifier: string) => void (kept.verifier = verifier),
+    codeVerifier: () => kept.verifier,
+    saveDiscoveryState: (discovery: unknown) => void (kept.discovery = discovery),
+    discoveryState: () => kept.discovery,
+    invalidateCredentials(what: string) {
+      if (what === 'all' || what === 'tokens') delete kept.tokens;
+      if (what === 'all' || what === 'client') delete kept.info;
+      if (what === 'all' || what === 'discovery') delete kept.discovery;
+    },
+  };
+}
+
+/** Answers the parameters with which the browser came back. */
+async function letIn({ browse }: Place, { asked, state }: Kept<unknown, unknown>): Promise<URLSearchParams> {
+  const last = asked.at(-1);
+  if (!last) throw new Error('the app has not sent the browser anywhere');
+  const { searchParams } = await browse(last);
+  if (searchParams.get('state') !== state) throw new Error(`came back with another state: ${searchParams}`);
+  return searchParams;
+}
+
+export interface SignedInClient extends McpClient {
+  kept: Kept<unknown, { access_token: string; refresh_token?: string | undefined }>;
+}
+
+type Provider = NonNullable<
+  NonNullable<ConstructorParameters<typeof StreamableHTTPClientTransport>[1]>['authProvider']
+>;
+type EarlierProvider = NonNullable<NonNullable<ConstructorParameters<typeof EarlierTransport>[1]>['authProvider']>;
+
+/** The libraries begin with the address of /mcp alone, and are refused first: that answer shows them the way. */
+export const SIGNING_IN = {
+  async '2026-07-28'(place: Place): Promise<SignedInClient> {
+    const kept: SignedInClient['kept'] = { verifier: '', state: 'state-of-today', asked: [] };
+    const connect = async () => {
+      const authProvider = providerOf(place, kept) as Provider;
+      const transport = new StreamableHTTPClientTransport(new URL(`${place.origin}/mcp`), { authProvider });
+      const client = new Client(ABOUT, { versionNegotiation: { mode: 'auto' } });
+      return { client, transport, connected: client.connect(transport) };
+    };
+    const first = await connect();
+    await mustBeUnauthorized(first.connected);
+    await first.transport.finishAuth(await letIn(place, kept));
+    const { client, connected } = await connect();
+    await connected;
+    return { ...asSeen(client, client.getNegotiatedProtocolVersion()), kept };
+  },
+
+  async '2025-11-25'(place: Place): Promise<SignedInClient> {
+    const kept: SignedInClient['kept'] = { verifier: '', state: 'state-of-2025', asked: [] };
+    const connect = async () => {
+      const authProvider = providerOf(place, kept) as EarlierProvider;
+      const transport = new EarlierTransport(new URL(`${place.origin}/mcp`), { authProvider });
+      const client = new EarlierClient(ABOUT);
+      // The library's own types are not made for exactOptionalPropertyTypes.
+      return { client, transport, connected: client.connect(transport as Parameters<typeof client.connect>[0]) };
+    };
+    const first = await connect();
+    await mustBeUnauthorized(first.connected);
+    await first.transport.finishAuth((await letIn(place, kept)).get('code') ?? '');
+    const { client, transport, connected } = await connect();
+    await connected;
+    return { ...asSeen(client, transport.protocolVersion), kept };
+  },
+};
+
+async function mustBeUnauthorized(connected: Promise<void>): Promise<void> {
+  const fault = await connected.then(
+    () => undefined,
+    (error: unknown) => error as Error,
+  );
+  if (fault?.constructor.name !== 'UnauthorizedError') {
+    throw new Error('an app without a token was let in, or was not shown the way', { cause: fault });
+  }
+}
+
+/** A scene speaks plain HTTP; nothing else of this client is set. */
+const PLAIN = { [oauth.allowInsecureRequests]: true };
+
+/** As an app does that asks for the whole API (no path) or for /mcp. */
+export async function oauth4webapiAt(place: Place, { path, scope }: { path: string; scope: string }) {
+  const resource = new URL(`${place.origin}${path}`);
+  const found = await oauth.resourceDiscoveryRequest(resource, PLAIN);
+  const described = await oauth.processResourceDiscoveryResponse(resource, found);
+  const issuer = new URL(described.authorization_servers?.[0] ?? '');
+  const discovered = await oauth.discoveryRequest(issuer, { ...PLAIN, algorithm: 'oauth2' });
+  const server = await oauth.processDiscoveryResponse(issuer, discovered);
+
+  const redirectUri = place.redirectUri;
+  const metadata = { client_name: 'oauth4webapi', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' };
+  const registration = await oauth.dynamicClientRegistrationRequest(server, metadata, PLAIN);
+  const app = (await oauth.processDynamicClientRegistrationResponse(registration)) as oauth.Client;
+
+  const verifier = oauth.generateRandomCodeVerifier();
+  const state = oauth.generateRandomState();
+  const asked = new URL(server.authorization_endpoint ?? '');
+  asked.search = new URLSearchParams({
+    ...{ client_id: app.client_id, redirect_uri: redirectUri, response_type: 'code', scope, state },
+    ...{ code_challenge: await oauth.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' },
+    resource: resource.href,
+  }).toString();
+  const callback = oauth.validateAuthResponse(server, app, await place.browse(asked), state);
+
+  const more = { ...PLAIN, additionalParameters: { resource: resource.href } };
+  const exchange = await oauth.authorizationCodeGrantRequest(
+    ...([server, app, oauth.None(), callback, redirectUri, verifier, more] as const),
+  );
+  return {
+    tokens: await oauth.processAuthorizationCodeResponse(server, app, exchange),
+    async refresh(token: string) {
+      const answer = await oauth.refreshTokenGrantRequest(server, app, oauth.None(), token, more);
+      return oauth.processRefreshTokenResponse(server, app, answer);
+    },
+    async revoke(token: string): Promise<void> {
+      await oauth.processRevocationResponse(await oauth.revocationRequest(server, app, oauth.None(), token, PLAIN));
+    },
+    /** Rejects with a WWWAuthenticateChallengeError where the token does not reach. */
+    get: (target: string, token: string): Promise<Response> =>
+      oauth.protectedResourceRequest(token, 'GET', new URL(target, place.origin), new Headers(), null, PLAIN),
+  };
+}
