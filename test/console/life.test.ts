@@ -241,7 +241,7 @@ String.prototype.padEnd = function (...given) {
       await scene.settled();
       await seat.type(`:emails ${id}`);
       await seat.press('Enter');
-      const opened = await seat.sees('timeline', 'ada@example.org', id as string);
+      const opened = await seat.sees('timeline', 'ada@example.org', 'Accepted, and queued.');
       await seat.press('Escape');
       const listed = await seat.sees(/^› /m, 'SUBJECT');
       for (const frame of [opened, listed]) {

@@ -5,12 +5,11 @@ import { expect, it } from 'vitest';
 import { openDb } from '../../src/platform/db/index.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
-import { killCount } from '../rig/scale.ts';
 import { installBesideReceiver, type Program } from './program.ts';
 
 const EVENTS = 40;
 const ENDPOINTS = 20;
-const KILLS = killCount(5);
+const KILLS = 5;
 const EVENTS_A_CALL = 100;
 
 it(
