@@ -1,7 +1,6 @@
 // signing in, resetting a password and the account, as a person with a keyboard, a telephone or a screen reader meets them
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makePasswordReset } from '../../src/resources/accounts/index.ts';
@@ -9,16 +8,10 @@ import { describePeers } from '../peers/peers.ts';
 import { accountOf, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { painted, startChromium, type Chromium } from './chromium.ts';
+import { faultsOf, show, VIEWS } from './looks.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/people-pages');
-
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-/** Sizes and colours do not depend on each other: each is looked at once. */
-const VIEWS = [
-  { name: 'desk-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
-  { name: 'phone-dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
-] as const;
 
 describePeers('the pages of people in a real browser', ['chromium'], () => {
   let scene: Scene;
@@ -159,19 +152,13 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
 
   async function lookAt(page: Page, looks: readonly Look[]): Promise<string[]> {
     const found: string[] = [];
-    for (const { name: view, viewport, colorScheme } of VIEWS) {
-      await page.setViewportSize(viewport);
-      await page.emulateMedia({ colorScheme });
+    for (const view of VIEWS) {
+      await show(page, view);
       for (const [name, look] of looks) {
         await look(page);
-        const where = `${name}-${view}`;
-        await page.evaluate(DRAWN);
-        await page.screenshot({ path: path.join(PICTURES, `${where}.png`), fullPage: true });
-        const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
-        if (Number(wider) > 0) found.push(`${where}: ${String(wider)} pixels stand outside`);
-        for (const { id, nodes } of await violations(page)) {
-          found.push(`${where}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-        }
+        const where = `${name}-${view.view}`;
+        const faults = await faultsOf(page, { picture: path.join(PICTURES, `${where}.png`) });
+        found.push(...faults.map((fault) => `${where}: ${fault}`));
       }
     }
     return found;
@@ -203,15 +190,3 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     });
   });
 });
-
-/** Its size and its colours are those that were asked for last. */
-const DRAWN = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
-
-/** What runs in the page is the test's own, past the policy that lets the page run nothing. */
-async function violations(page: Page): Promise<AxeResults['violations']> {
-  await page.evaluate(axe.source);
-  const results = (await page.evaluate(
-    `axe.run({ runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,
-  )) as AxeResults;
-  return results.violations;
-}

@@ -1,7 +1,6 @@
 // a link in a mail --> the preference pages, as a person with a keyboard, a telephone or a screen reader meets them
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import axe, { type AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { confirmationUrl } from '../../src/resources/contacts/index.ts';
@@ -9,13 +8,10 @@ import { describePeers } from '../peers/peers.ts';
 import { linksTo } from '../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startChromium, type Chromium } from './chromium.ts';
+import { faultsOf, show, VIEWS, violations } from './looks.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/preference-pages');
-
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } };
-const SCHEMES = ['light', 'dark'] as const;
 
 describePeers('the preference pages in a real browser', ['chromium'], () => {
   let scene: Scene;
@@ -164,25 +160,17 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     ];
   }
 
-  it('axe finds nothing on any page, in light and dark, at a desk and on a telephone, and nothing is cut off', async () => {
+  it('axe finds nothing on any page, light at a desk and dark on a telephone, and nothing is cut off', async () => {
     const found: string[] = [];
     const all = await pages();
     await withPage(async (page) => {
-      for (const [size, viewport] of Object.entries(SIZES)) {
-        await page.setViewportSize(viewport);
-        for (const colorScheme of SCHEMES) {
-          await page.emulateMedia({ colorScheme });
-          for (const [name, open] of all) {
-            await open(page);
-            const where = `${name}-${size}-${colorScheme}`;
-            await page.evaluate(DRAWN);
-            await page.screenshot({ path: path.join(PICTURES, `${where}.png`), fullPage: true });
-            const wider = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
-            if (Number(wider) > 0) found.push(`${where}: ${String(wider)} pixels stand outside`);
-            for (const { id, nodes } of await violations(page)) {
-              found.push(`${where}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-            }
-          }
+      for (const look of VIEWS) {
+        await show(page, look);
+        for (const [name, open] of all) {
+          await open(page);
+          const where = `${name}-${look.view}`;
+          const faults = await faultsOf(page, { picture: path.join(PICTURES, `${where}.png`) });
+          found.push(...faults.map((fault) => `${where}: ${fault}`));
         }
       }
     });
@@ -197,15 +185,3 @@ describePeers('the preference pages in a real browser', ['chromium'], () => {
     });
   });
 });
-
-/** Its size and its colours are those that were asked for last. */
-const DRAWN = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
-
-/** What runs in the page is the test's own, past the policy that lets the page run nothing. */
-async function violations(page: Page): Promise<AxeResults['violations']> {
-  await page.evaluate(axe.source);
-  const results = (await page.evaluate(
-    `axe.run({ runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,
-  )) as AxeResults;
-  return results.violations;
-}

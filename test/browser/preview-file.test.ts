@@ -52,7 +52,9 @@ describePeers('the file of a preview in a real browser', ['chromium'], () => {
 });
 
 const isShown = (request: Request): boolean =>
-  !request.url().startsWith('http') || SHOWN.includes(request.resourceType());
+  !request.url().startsWith('http') ||
+  SHOWN.includes(request.resourceType()) ||
+  MAY_ASK.test(new URL(request.url()).pathname);
 
 const isMore = ({ target, headers }: Outside['asked'][number]): boolean =>
   !ACCEPTS_SHOWN.test(headers.accept ?? '') && !MAY_ASK.test(target);

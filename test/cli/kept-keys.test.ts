@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import net from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startAnswering } from './contract-server.ts';
 import { Desk } from './desk.ts';
 
@@ -58,17 +58,25 @@ describe('a key without a keyring', () => {
     });
     await new Promise<void>((resolve) => silent.listen(desk.at('bus'), resolve));
     const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${desk.at('bus')}` };
-    const kept = await login(env);
+    const [refusing, leaving] = [new Desk(), new Desk()];
+    onTestFinished(() => Promise.all([refusing.clear(), leaving.clear()]).then(() => undefined));
+    // Who was in a keyring before is told why there is no key now, and what to do.
+    for (const before of [refusing, leaving]) {
+      const named = JSON.stringify({ url: server.url, keyring: 'secret-service' });
+      fs.chmodSync(before.write('config/rasket/credentials.json', named), 0o600);
+    }
+    // Each waits for five seconds or more: at once, since they have nothing to do with each other.
+    const [kept, refused, out] = await Promise.all([
+      login(env),
+      refusing.run(send, { env }),
+      leaving.run(['logout'], { env }),
+    ]);
     expect(kept).toMatchObject({ code: 0, stdout: expect.stringContaining(file()) });
     expect(kept.stdout).toContain('; not in a keyring, because the keyring did not answer within 5 s.');
-    // Who was in a keyring before is told why there is no key now, and what to do.
-    fs.writeFileSync(file(), JSON.stringify({ url: server.url, keyring: 'secret-service' }), { mode: 0o600 });
-    const refused = await desk.run(send, { env });
     expect(refused.code).toBe(77);
     expect(refused.stderr).toContain(
       'The key is in the keyring (Secret Service), which cannot be read: the keyring did not answer within 5 s. Set one with: rasket login',
     );
-    const out = await desk.run(['logout'], { env });
     expect(out.stdout).toContain(
       'It may still be in the keyring, under rasket: the keyring did not answer within 5 s.',
     );

@@ -89,7 +89,8 @@ describe.skipIf(driver !== 'pg')('a database server that has teams already', () 
 });
 
 describe('rasket serve', () => {
-  it.each(['http', 'delivery', 'scheduler'])('runs the role %s alone', async (role) => {
+  // skipped because with PostgreSQL it would be the same: no role's own start reads or writes
+  it.skipIf(driver === 'pg').each(['http', 'delivery', 'scheduler'])('runs the role %s alone', async (role) => {
     await install();
     const server = await desk.serve(['serve', '--data', 'data', '--roles', role], { env });
     expect(server.ready).toMatchObject({ pid: server.pid, roles: [role] });
@@ -125,7 +126,8 @@ describe('rasket serve', () => {
     expect(fs.existsSync(second.readyFile)).toBe(false);
   });
 
-  it('does not take the file of a killed process for its own', async () => {
+  // skipped because with PostgreSQL it would be the same: the file stands in the data folder
+  it.skipIf(driver === 'pg')('does not take the file of a killed process for its own', async () => {
     await install();
     const killed = await desk.serve(['serve', '--data', 'data'], { env });
     killed.kill('SIGKILL');

@@ -70,7 +70,10 @@ const FAULTS = [
   // Which fault it was is read by the service. A database sees the same of both: a transaction that ended or one that was rolled back.
 ].filter(({ code }) => driver !== 'pg' || code !== undefined);
 
-const CASES = Object.keys(KINDS).flatMap((kind) => FAULTS.map((fault) => ({ kind, ...fault })));
+// A fault comes before its statement is sent, so that a server sees a transaction which is rolled back, whatever kind it is of: on
+// PostgreSQL the kind that writes most stands for all, beside one that tells others of its change.
+const HERE = driver === 'pg' ? ['email', 'topic_update'] : Object.keys(KINDS);
+const CASES = HERE.flatMap((kind) => FAULTS.map((fault) => ({ kind, ...fault })));
 
 it.each(CASES)(
   '$why at any statement of a step of kind $kind, also behind a commit: what it does is done once',
@@ -135,6 +138,8 @@ it.each(CASES)(
       if (!isReached) expect(n).toBeGreaterThan(15);
     }
   },
+  // A life for each statement.
+  240_000,
 );
 
 /** A process that carries what is due, until nothing is or its database has failed it. */

@@ -1,13 +1,13 @@
 // Random graphs, carried out by the program and by a small interpreter that knows nothing of its code.
 import { expect, it } from 'vitest';
 import { supply } from '../api/automations/graph.ts';
-import { scaled } from '../rig/scale.ts';
+import { histories } from '../rig/scale.ts';
 import { startScene } from '../rig/scene.ts';
 import { dice, testSeed } from '../rig/seed.ts';
 import { HOUR } from './mail.ts';
 
 const DAY = 24 * HOUR;
-const GRAPHS = scaled(60);
+const GRAPHS = histories(60);
 const STEPS_MAX = 12;
 const PLANS = ['Pro', 'pro', 'free', ''];
 

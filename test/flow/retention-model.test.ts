@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { administerTeam } from '../../src/resources/teams/index.ts';
-import { scaled } from '../rig/scale.ts';
+import { histories } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
 import { DAY, removeExpired, traces } from './expiry.ts';
 import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';
 
-const RUNS = scaled(1);
+const RUNS = histories(1);
 
 /** What the sink does with each of these: accepted, deferred for ever, refused, or left in doubt. */
 const KINDS = ['ok', 'tempfail', 'permfail', 'drop-after-dot', 'tempfail-once'] as const;

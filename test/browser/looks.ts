@@ -1,0 +1,37 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+/** Sizes and colours do not depend on each other: each is looked at once. */
+export const VIEWS = [
+  { view: 'desk-light', viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
+  { view: 'phone-dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
+] as const;
+
+export async function show(page: Page, { viewport, colorScheme }: (typeof VIEWS)[number]): Promise<void> {
+  await page.setViewportSize(viewport);
+  await page.emulateMedia({ colorScheme });
+}
+
+/** Pictures the whole page, and tells what stands outside of it and what axe finds. */
+export async function faultsOf(page: Page, { picture }: { picture: string }): Promise<string[]> {
+  await page.evaluate(DRAWN);
+  await page.screenshot({ path: picture, fullPage: true });
+  const wider = Number(await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'));
+  const cut = wider > 0 ? [`${wider} pixels stand outside`] : [];
+  return [
+    ...cut,
+    ...(await violations(page)).map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
+  ];
+}
+
+/** What runs in the page is the test's own, past the policy that lets the page run nothing. */
+export async function violations(page: Page): Promise<AxeResults['violations']> {
+  await page.evaluate(axe.source);
+  const options = { runOnly: RULES, resultTypes: ['violations'], iframes: false };
+  return ((await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults).violations;
+}
+
+/** Its size and its colours are those that were asked for last. */
+const DRAWN = 'new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))';
