@@ -74,6 +74,7 @@ const onBoth = [
   'test/api/automations/{automations,graphs}.test.ts',
   'test/api/billing/*.test.ts',
   'test/api/broadcasts/{broadcast-leases,broadcast-preview,broadcast-report,broadcasts,local-time,send-broadcast}.test.ts',
+  'test/api/certificates/*.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
   'test/api/custom-events/custom-events.test.ts',

@@ -131,6 +131,6 @@ function ofCertificate(config: Config, dataDir: string): Finding[] {
   const { startsAt, endsAt, faults } = files
     ? examineCertificate(files)
     : { startsAt: undefined, endsAt: undefined, faults: [] };
-  const standing = { file: config.tls.certificate_file, startsAt, endsAt, fault: faults[0]?.text };
+  const standing = { file: config.tls.certificate_file, isIssued: false, startsAt, endsAt, fault: faults[0]?.text };
   return certificateFindings(standing, { now: systemClock.now(), isCapturing: config.delivery.capture });
 }

@@ -39,6 +39,9 @@ import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
 import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
+import { createChallengeRoute } from './challenges.ts';
+import { openRedirectPorts } from './redirect-ports.ts';
+import { openSecurePorts, type SecureParts } from './secure-ports.ts';
 import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
@@ -48,6 +51,8 @@ import { createUnreadAnswers } from './unread-answers.ts';
 export interface HttpPort {
   host: string;
   port: number;
+  securePorts: readonly number[];
+  redirectPorts: readonly number[];
   url: string;
   /** Takes no new requests, and gives those under way `graceMs` to be answered. */
   close(graceMs: number): Promise<void>;
@@ -69,6 +74,8 @@ export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'>
   authenticators?: readonly Authenticator[];
   /** Looks at every request. */
   unknownProxy?: UnknownProxy;
+  /** What the ports of HTTPS show; without it there are none. */
+  secure?: SecureParts | undefined;
 }
 
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
@@ -127,15 +134,22 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   await servePeoplePages(server, { services, validators, authenticators, rateLimit });
   await addAll(server, [...validators.operations.values()], addOperation);
 
+  const secure = parts.secure && (await openSecurePorts(world, server.server, parts.secure));
+  const redirects = await openRedirectPorts(world);
   await server.listen({ host: config.http.host, port: config.http.port });
   const { address, port } = server.server.address() as AddressInfo;
   const host = address.includes(':') ? `[${address}]` : address;
   return {
     host: address,
     port,
+    securePorts: secure?.ports ?? [],
+    redirectPorts: redirects.ports,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
+      // Before the server: connections that were accepted meanwhile would belong to nobody.
+      const ended = Promise.all([secure?.close(graceMs), redirects.close()]);
       await closeServer(server, world, graceMs);
+      await ended;
       unread.close();
       await requestLog.close();
     },
@@ -223,6 +237,7 @@ type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>
 /** The pages that run before the API, for people without a key. */
 function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): Answers {
   const all = [
+    createChallengeRoute(world),
     createTrackingRoutes(world, tracking),
     createImageRoutes(world),
     createPreferencePages(world),

@@ -3,6 +3,7 @@ import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
+import { readHttpsUrl } from '../../protocol/https-url/index.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
@@ -26,9 +27,25 @@ export const sections = {
     shutdown_seconds: integer({ min: 0, max: 300, ...seconds }),
     trusted_proxies: cidrs,
   },
+  https: {
+    host: network.listenAddressOrEmpty,
+    ports: smtpPorts,
+    redirect_ports: smtpPorts,
+  },
   tls: {
     certificate_file: filePathOrEmpty,
     key_file: filePathOrEmpty,
+  },
+  acme: {
+    directory: textOrEmpty('an https URL, such as https://acme-v02.api.letsencrypt.org/directory', isHttps),
+    agree_to_terms: flag(),
+    contact: textOrEmpty('a bare address, such as admin@example.com', isBareAddress),
+    names: list(network.hostName, { min: 0, max: 99 }),
+    tracking_hosts: flag(),
+    challenge: oneOf(['http-01', 'tls-alpn-01']),
+    orders_per_hour: integer({ min: 1, max: 10_000, unit: 'orders an hour' }),
+    answer_seconds: integer({ min: 1, max: 300, ...seconds }),
+    allow_private: cidrs,
   },
   smtp: {
     host: network.listenAddressOrEmpty,
@@ -341,6 +358,10 @@ function isPrivateScheme(value: string): boolean {
   const ofBrowsers =
     /^(?:about|blob|data|file|filesystem|ftp|https?|javascript|mailto|tel|vbscript|view-source|wss?):/i;
   return /^[a-z][a-z0-9+.-]*:[\x21-\x7e]{1,2000}$/i.test(value) && !/[#\\]/.test(value) && !ofBrowsers.test(value);
+}
+
+function isHttps(value: string): boolean {
+  return typeof readHttpsUrl(value) !== 'string';
 }
 
 function isApiUrl(value: string): boolean {

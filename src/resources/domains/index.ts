@@ -37,7 +37,7 @@ export { recordStatusAfter } from './domain-state.ts';
 export { expectedRecords } from './expected-records.ts';
 export {
   isTrackingHostOfOthers,
-  trackingOwner,
+  trackingHosts, trackingOwner,
   trackingOwnerAlone,
   type TrackingOwner,
 } from './tracking-owner.store.ts';
