@@ -2,7 +2,9 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import tls from 'node:tls';
 import { expect } from 'vitest';
-import { nextTurn } from '../../../src/platform/clock/index.ts';
+import { renewCertificates } from '../../../src/flow/certificates/index.ts';
+import { closeWorld, openWorld } from '../../../src/open-world.ts';
+import type { Clock } from '../../../src/platform/clock/index.ts';
 import type { Config, DeepPartial } from '../../../src/platform/config/index.ts';
 import { issuedVersions, readShown } from '../../../src/resources/certificates/index.ts';
 import { startAcmeServer, type AcmeServer } from '../../rig/acme-server.ts';
@@ -12,7 +14,7 @@ export interface AuthorityScene extends AsyncDisposable {
   scene: Scene;
   ca: AcmeServer;
   operator: string;
-  /** Runs the job of the scheduler once; time goes on while it waits. */
+  /** Runs the job of the scheduler once. */
   look(): Promise<void>;
   /** What the operator sees of all certificates. */
   listed(): Promise<Listed[]>;
@@ -60,14 +62,7 @@ export async function startWithAuthority(
 
   async function look(): Promise<void> {
     const job = scene.app.jobs.find(({ name }) => name === 'renew-certificates');
-    let isDone = false;
-    const work = job?.run().finally(() => (isDone = true));
-    // What it waits for between two questions to the authority.
-    while (!isDone) {
-      await nextTurn();
-      if (!isDone && ca.plays.processing > 0) scene.clock.advance(1000);
-    }
-    await work;
+    await job?.run();
     const [row] = await issuedVersions(scene.app.world.db).then((all) => all.filter(({ kind }) => kind === 'host'));
     const issued = row && (await readShown(scene.app.world, row.id));
     // It is shown once it was read.
@@ -90,6 +85,19 @@ export async function startWithAuthority(
       await ca.close();
     },
   };
+}
+
+/** Runs the job on another node beside the scene: with the system's clock, unless another is given. */
+export async function lookElsewhere(
+  { app, dataDir }: Scene,
+  { trustedCa, clock, config = app.world.config }: { trustedCa: readonly string[]; clock?: Clock; config?: Config },
+): Promise<{ issued: number; failed: number }> {
+  const world = await openWorld({ config, dataDir, trustedCa, log: app.world.log, ...(clock ? { clock } : {}) });
+  try {
+    return await renewCertificates(world);
+  } finally {
+    await closeWorld(world);
+  }
 }
 
 export async function shownAt(port: number, servername: string, ca: readonly string[]): Promise<Shown> {
