@@ -130,8 +130,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const stages = { accept, listeners, wakeQueue, node };
     const certificates = await startCertificates(world, roles);
     if (certificates) toStop.push(certificates.close);
-    const secure = certificates && { tls: certificates.tls, issued: certificates.issued };
-    const http = tracking && (await startHttpPort(world, options, { ...stages, tracking, secure }));
+    const http = tracking && (await startHttpPort(world, options, { ...stages, tracking, secure: certificates }));
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
     const tls = certificates?.tls;
@@ -143,18 +142,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     await webhooks?.start();
     await audience?.start();
     return {
-      world,
-      http,
-      smtp,
+      ...{ world, http, smtp, webhooks, tracking, jobs, close },
       queue: mail?.queue,
-      webhooks,
       imports: audience?.imports,
       ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
       ...{ confirmations: audience?.confirmations, people: audience?.people },
-      tracking,
-      jobs,
       reload: () => tls?.reload(),
-      close,
     };
   } catch (error) {
     await close(0);

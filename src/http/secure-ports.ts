@@ -77,14 +77,15 @@ function createSecureServer({ log }: World, server: Server, { tls, issued }: Sec
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: HANDSHAKE_MS,
     // An unknown name is shown the certificate of this installation, and nothing is asked for it.
-    SNICallback: (name, done) =>
+    SNICallback: (name, done) => {
       issued.contextFor(name).then(
         (context) => done(null, context),
         (error: unknown) => {
           log.error({ err: error }, 'could not read a certificate');
           done(null);
         },
-      ),
+      );
+    },
   };
   const secure = createTlsServer(options, (socket: TLSSocket) => void server.emit('connection', socket));
   secure.on('tlsClientError', (_error, socket) => socket.destroy());

@@ -40,8 +40,7 @@ import { createPreferencePages } from './preference-pages/index.ts';
 import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createChallengeRoute } from './challenges.ts';
-import { openRedirectPorts } from './redirect-ports.ts';
-import { openSecurePorts, type SecureParts } from './secure-ports.ts';
+import { openPortsBeside, type SecureParts } from './ports-beside.ts';
 import { createImageRoutes } from './images.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
@@ -134,22 +133,17 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   await servePeoplePages(server, { services, validators, authenticators, rateLimit });
   await addAll(server, [...validators.operations.values()], addOperation);
 
-  const secure = parts.secure && (await openSecurePorts(world, server.server, parts.secure));
-  const redirects = await openRedirectPorts(world);
+  const beside = await openPortsBeside(world, server.server, parts.secure);
   await server.listen({ host: config.http.host, port: config.http.port });
   const { address, port } = server.server.address() as AddressInfo;
   const host = address.includes(':') ? `[${address}]` : address;
   return {
     host: address,
     port,
-    securePorts: secure?.ports ?? [],
-    redirectPorts: redirects.ports,
+    ...beside.bound,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
-      // Before the server: connections that were accepted meanwhile would belong to nobody.
-      const ended = Promise.all([secure?.close(graceMs), redirects.close()]);
-      await closeServer(server, world, graceMs);
-      await ended;
+      await Promise.all([beside.close(graceMs), closeServer(server, world, graceMs)]);
       unread.close();
       await requestLog.close();
     },

@@ -74,139 +74,91 @@ class Refused extends Error {
   }
 }
 
-/** A strict authority by RFC 8555: it checks signature, nonce and URL of every request, and looks at the names. */
-export async function startAcmeServer(name = 'ca.test'): Promise<AcmeServer> {
-  const own = makeCertificate({ names: [name], notAfter: new Date(Date.now() + 4000 * 86_400_000) });
-  const authority = makeCertificateAuthority();
-  const nonces = new Set<string>();
-  const accounts = new Map<string, JsonWebKey>();
-  const orders: Order[] = [];
-  const proofs: Proof[] = [];
-  const plays: Plays = {
+interface Request {
+  path: string;
+  route: string;
+  id: string;
+  signed: Signed;
+  accept: string | undefined;
+  response: http.ServerResponse;
+}
+
+/** What an authority keeps and does with requests that are well signed. */
+class Authority {
+  readonly violations: string[] = [];
+  readonly ordered: string[] = [];
+  readonly finalized: string[] = [];
+  readonly accounts = new Map<string, JsonWebKey>();
+  readonly nonces = new Set<string>();
+  readonly authority = makeCertificateAuthority();
+  readonly look = { httpPort: 0, tlsPort: 0 };
+  readonly plays: Plays = {
     ...{ badNonces: 0, processing: 0, chain: undefined, renewal: undefined },
     ...{ instead: () => false, issue: { days: 90 }, finalized: () => undefined },
   };
-  const state = { violations: [] as string[], ordered: [] as string[], finalized: [] as string[] };
-  const server = https.createServer(own, (request, response) => {
-    void answer(request, response).catch((error: unknown) => {
-      const refused = error instanceof Refused ? error : new Refused('serverInternal', String(error), 500);
-      if (!(error instanceof Refused)) state.violations.push(`the stand-in failed: ${String(error)}`);
-      const problem = { type: `urn:ietf:params:acme:error:${refused.type}`, detail: refused.message };
-      reply(response, refused.status, problem, { 'content-type': 'application/problem+json' });
-    });
-  });
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const base = `https://${name}:${(server.address() as AddressInfo).port}`;
-  const look = { httpPort: 0, tlsPort: 0 };
+  base = '';
+  private readonly orders: Order[] = [];
+  private readonly proofs: Proof[] = [];
 
-  function freshNonce(): string {
+  reply(response: http.ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
     const nonce = randomBytes(16).toString('base64url');
-    nonces.add(nonce);
-    return nonce;
+    this.nonces.add(nonce);
+    const usual = { 'content-type': 'application/json', 'replay-nonce': nonce, 'cache-control': 'no-store' };
+    response.writeHead(status, { ...usual, ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
   }
 
-  function reply(response: http.ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) {
-    const isText = typeof body === 'string';
-    response.writeHead(status, {
-      ...{ 'content-type': 'application/json', 'replay-nonce': freshNonce(), 'cache-control': 'no-store' },
-      ...headers,
-    });
-    response.end(isText ? body : JSON.stringify(body));
-  }
-
-  const wrong = (says: string): Refused => {
-    state.violations.push(says);
+  wrong(says: string): Refused {
+    this.violations.push(says);
     return new Refused('malformed', says);
-  };
-
-  async function readSigned(request: http.IncomingMessage): Promise<Signed> {
-    const body = JSON.parse(await text(request)) as Record<string, string>;
-    if (request.headers['content-type'] !== 'application/jose+json') throw wrong('content type');
-    if (Object.keys(body).toSorted().join() !== 'payload,protected,signature') throw wrong('fields of the JWS');
-    const head = JSON.parse(Buffer.from(body.protected ?? '', 'base64url').toString()) as {
-      alg: string;
-      nonce: string;
-      url: string;
-      jwk?: JsonWebKey;
-      kid?: string;
-    };
-    const isNew = request.url === '/acct';
-    if (head.alg !== 'ES256') throw wrong(`alg ${head.alg}`);
-    if (head.url !== base + request.url) throw wrong(`url ${head.url} at ${request.url}`);
-    if ((head.jwk !== undefined) !== isNew || (head.kid !== undefined) === isNew) throw wrong('jwk and kid');
-    if (!nonces.delete(head.nonce)) throw new Refused('badNonce', 'an unknown nonce');
-    if (plays.badNonces > 0) {
-      plays.badNonces--;
-      throw new Refused('badNonce', 'refused on purpose');
-    }
-    const key = head.jwk ?? accounts.get(head.kid ?? '');
-    if (!key) throw new Refused('accountDoesNotExist', 'no such account');
-    const bytes = Buffer.from(`${body.protected}.${body.payload}`);
-    const signature = Buffer.from(body.signature ?? '', 'base64url');
-    const publicKey = createPublicKey({ key, format: 'jwk' });
-    if (!verify('sha256', bytes, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)) throw wrong('signature');
-    const payload =
-      body.payload === '' ? undefined : JSON.parse(Buffer.from(body.payload ?? '', 'base64url').toString());
-    return { key, account: head.kid ?? '', payload: payload as Signed['payload'] };
   }
 
-  async function answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const [, route = '', id = ''] = (request.url ?? '').split('/');
-    if (plays.instead(route, response)) return void request.resume();
-    if (request.method === 'GET' || request.method === 'HEAD') {
-      if (route === 'dir') return reply(response, 200, directory());
-      if (route === 'nonce') return reply(response, 204, '');
-      if (route === 'ari' && plays.renewal) return reply(response, 200, { suggestedWindow: plays.renewal });
-      throw new Refused('malformed', `GET of ${request.url}`, 405);
-    }
-    const signed = await readSigned(request);
-    if (route === 'acct') return newAccount(signed, response);
-    if (route === 'order' && id === '') return newOrder(signed, response);
-    const order = orders[Number(id)];
-    const proof = proofs[Number(id)];
-    if (route === 'authz' || route === 'chall') {
-      if (!proof || proof.order.account !== signed.account)
-        throw new Refused('unauthorized', 'of another account', 403);
-      if (route === 'chall') await lookAt(proof, signed);
-      return reply(response, 200, route === 'chall' ? challengeOf(proof, 'http-01') : authorizationOf(proof));
-    }
+  /** What is read without a signature. */
+  read(route: string, response: http.ServerResponse): void {
+    const { base, plays } = this;
+    if (route === 'nonce') return this.reply(response, 204, '');
+    if (route === 'ari' && plays.renewal) return this.reply(response, 200, { suggestedWindow: plays.renewal });
+    if (route !== 'dir') throw new Refused('malformed', `nothing to read at ${route}`, 405);
+    const urls = { newNonce: `${base}/nonce`, newAccount: `${base}/acct`, newOrder: `${base}/order`, meta: {} };
+    this.reply(response, 200, { ...urls, ...(plays.renewal ? { renewalInfo: `${base}/ari` } : {}) });
+  }
+
+  async answer(request: Request): Promise<void> {
+    const { route, id, signed, response } = request;
+    if (route === 'acct') return this.newAccount(signed, response);
+    if (route === 'order' && id === '') return this.newOrder(signed, response);
+    if (route === 'authz' || route === 'chall') return this.answerProof(request);
+    const order = this.orders[Number(id)];
     if (!order || order.account !== signed.account) throw new Refused('malformed', 'no such order', 404);
-    if (route === 'order') return reply(response, 200, orderOf(order), { 'retry-after': '1' });
-    if (route === 'finalize') return finalize(order, signed, response);
-    if (route === 'cert' && order.chain !== undefined) {
-      if (request.headers.accept !== 'application/pem-certificate-chain') throw wrong('accept');
-      const type = { 'content-type': 'application/pem-certificate-chain' };
-      return reply(response, 200, plays.chain?.(order.chain) ?? order.chain, type);
-    }
-    throw new Refused('malformed', `nothing at ${request.url}`, 404);
+    if (route === 'order') return this.reply(response, 200, this.orderOf(order), { 'retry-after': '1' });
+    if (route === 'finalize') return this.finalize(order, signed, response);
+    if (route !== 'cert' || order.chain === undefined) throw new Refused('malformed', 'nothing there', 404);
+    if (request.accept !== CHAIN) throw this.wrong('accept');
+    this.reply(response, 200, this.plays.chain?.(order.chain) ?? order.chain, { 'content-type': CHAIN });
   }
 
-  const directory = () => ({
-    ...{ newNonce: `${base}/nonce`, newAccount: `${base}/acct`, newOrder: `${base}/order`, meta: {} },
-    ...(plays.renewal ? { renewalInfo: `${base}/ari` } : {}),
-  });
-
-  function newAccount({ key, payload }: Signed, response: http.ServerResponse): void {
+  private newAccount({ key, payload }: Signed, response: http.ServerResponse): void {
     if (payload?.termsOfServiceAgreed !== true) throw new Refused('userActionRequired', 'agree to the terms');
     const print = createHash('sha256').update(JSON.stringify(key)).digest('base64url');
-    const location = `${base}/acct/${print}`;
-    const status = accounts.has(location) ? 200 : 201;
-    accounts.set(location, key);
-    reply(response, status, { status: 'valid' }, { location });
+    const location = `${this.base}/acct/${print}`;
+    const status = this.accounts.has(location) ? 200 : 201;
+    this.accounts.set(location, key);
+    this.reply(response, status, { status: 'valid' }, { location });
   }
 
-  function newOrder({ account, payload }: Signed, response: http.ServerResponse): void {
-    const names = (payload?.identifiers as { value: string }[]).map(({ value }) => value);
-    const order: Order = { id: orders.length, account, names, status: 'pending', polls: plays.processing };
-    orders.push(order);
-    state.ordered.push(names.join(' '));
-    for (const each of names)
-      proofs.push({ name: each, status: 'pending', token: randomBytes(24).toString('base64url'), order });
-    reply(response, 201, orderOf(order), { location: `${base}/order/${order.id}` });
+  private newOrder({ account, payload = {} }: Signed, response: http.ServerResponse): void {
+    const names = (payload.identifiers as { value: string }[]).map(({ value }) => value);
+    const polls = this.plays.processing;
+    const order: Order = { id: this.orders.length, account, names, status: 'pending', polls };
+    this.orders.push(order);
+    this.ordered.push(names.join(' '));
+    for (const name of names)
+      this.proofs.push({ name, status: 'pending', token: randomBytes(24).toString('base64url'), order });
+    this.reply(response, 201, this.orderOf(order), { location: `${this.base}/order/${order.id}` });
   }
 
-  function orderOf(order: Order): object {
-    const own = proofs.filter((proof) => proof.order === order);
+  private orderOf(order: Order): object {
+    const own = this.proofs.filter((proof) => proof.order === order);
     if (order.status === 'pending' && own.every(({ status }) => status === 'valid')) order.status = 'ready';
     if (order.status === 'pending' && own.some(({ status }) => status === 'invalid')) {
       order.status = 'invalid';
@@ -215,55 +167,117 @@ export async function startAcmeServer(name = 'ca.test'): Promise<AcmeServer> {
     if (order.status === 'processing' && order.polls-- <= 0) order.status = 'valid';
     return {
       ...{ status: order.status, identifiers: order.names.map((value) => ({ type: 'dns', value })) },
-      authorizations: own.map((proof) => `${base}/authz/${proofs.indexOf(proof)}`),
-      finalize: `${base}/finalize/${order.id}`,
+      authorizations: own.map((proof) => `${this.base}/authz/${this.proofs.indexOf(proof)}`),
+      finalize: `${this.base}/finalize/${order.id}`,
       ...(order.error ? { error: order.error } : {}),
-      ...(order.status === 'valid' ? { certificate: `${base}/cert/${order.id}` } : {}),
+      ...(order.status === 'valid' ? { certificate: `${this.base}/cert/${order.id}` } : {}),
     };
   }
 
-  const challengeOf = (proof: Proof, type: string): object => ({
-    ...{ type, token: proof.token, status: proof.status, url: `${base}/chall/${proofs.indexOf(proof)}/${type}` },
-    ...(proof.error ? { error: proof.error } : {}),
-  });
+  private async answerProof({ route, id, signed, response }: Request): Promise<void> {
+    const proof = this.proofs[Number(id)];
+    if (!proof || proof.order.account !== signed.account) throw new Refused('unauthorized', 'of another account', 403);
+    if (route === 'chall') await this.lookAt(proof, signed);
+    const challengeOf = (type: string): object => ({
+      ...{ type, token: proof.token, status: proof.status, url: `${this.base}/chall/${id}/${type}` },
+      ...(proof.error ? { error: proof.error } : {}),
+    });
+    if (route === 'chall') return this.reply(response, 200, challengeOf('http-01'));
+    this.reply(response, 200, {
+      ...{ status: proof.status, identifier: { type: 'dns', value: proof.name } },
+      challenges: ['dns-01', 'tls-alpn-01', 'http-01'].map(challengeOf),
+    });
+  }
 
-  const authorizationOf = (proof: Proof): object => ({
-    ...{ status: proof.status, identifier: { type: 'dns', value: proof.name } },
-    challenges: ['dns-01', 'tls-alpn-01', 'http-01'].map((type) => challengeOf(proof, type)),
-  });
-
-  async function lookAt(proof: Proof, { key, payload }: Signed): Promise<void> {
-    if (payload === undefined || Object.keys(payload).length > 0) throw wrong('a challenge is begun with {}');
+  private async lookAt(proof: Proof, { key, payload }: Signed): Promise<void> {
+    if (payload === undefined || Object.keys(payload).length > 0) throw this.wrong('a challenge is begun with {}');
     const { crv, kty, x, y } = key;
     const print = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
     const wanted = `${proof.token}.${print}`;
-    const found =
-      look.tlsPort > 0 ? await lookByTls(proof.name, wanted, look.tlsPort) : await lookByHttp(proof, look.httpPort);
+    const { tlsPort, httpPort } = this.look;
+    const found = tlsPort > 0 ? await lookByTls(proof.name, wanted, tlsPort) : await lookByHttp(proof, httpPort);
     proof.status = found === wanted ? 'valid' : 'invalid';
-    if (found !== wanted)
-      proof.error = {
-        type: 'urn:ietf:params:acme:error:unauthorized',
-        detail: `${proof.name} answers ${found.slice(0, 40)}`,
-      };
+    if (found === wanted) return;
+    const detail = `${proof.name} answers ${found.slice(0, 40)}`;
+    proof.error = { type: 'urn:ietf:params:acme:error:unauthorized', detail };
   }
 
-  async function finalize(order: Order, { payload }: Signed, response: http.ServerResponse): Promise<void> {
-    orderOf(order);
+  private async finalize(order: Order, { payload }: Signed, response: http.ServerResponse): Promise<void> {
+    this.orderOf(order);
     if (order.status !== 'ready') throw new Refused('orderNotReady', `the order is ${order.status}`, 403);
     const csr = Buffer.from(String(payload?.csr), 'base64url');
-    if (authority.namesIn(csr).join() !== order.names.toSorted().join()) throw wrong('names of the request');
-    order.chain = authority.issue(csr, plays.issue);
+    if (this.authority.namesIn(csr).join() !== order.names.toSorted().join()) throw this.wrong('names of the request');
+    order.chain = this.authority.issue(csr, this.plays.issue);
     order.status = 'processing';
-    state.finalized.push(order.names.join(' '));
-    await plays.finalized();
-    reply(response, 200, orderOf(order));
+    this.finalized.push(order.names.join(' '));
+    await this.plays.finalized();
+    this.reply(response, 200, this.orderOf(order));
   }
+}
 
+const CHAIN = 'application/pem-certificate-chain';
+
+/** Checks everything that RFC 8555 §6 says of a request. */
+async function readSigned(on: Authority, request: http.IncomingMessage): Promise<Signed> {
+  const body = JSON.parse(await text(request)) as Record<string, string>;
+  if (request.headers['content-type'] !== 'application/jose+json') throw on.wrong('content type');
+  if (Object.keys(body).toSorted().join() !== 'payload,protected,signature') throw on.wrong('fields of the JWS');
+  const head = JSON.parse(Buffer.from(body.protected ?? '', 'base64url').toString()) as {
+    alg: string;
+    nonce: string;
+    url: string;
+    jwk?: JsonWebKey;
+    kid?: string;
+  };
+  const isNew = request.url === '/acct';
+  if (head.alg !== 'ES256') throw on.wrong(`alg ${head.alg}`);
+  if (head.url !== on.base + request.url) throw on.wrong(`url ${head.url} at ${request.url}`);
+  if ((head.jwk !== undefined) !== isNew || (head.kid !== undefined) === isNew) throw on.wrong('jwk and kid');
+  if (!on.nonces.delete(head.nonce)) throw new Refused('badNonce', 'an unknown nonce');
+  if (on.plays.badNonces > 0) {
+    on.plays.badNonces--;
+    throw new Refused('badNonce', 'refused on purpose');
+  }
+  const key = head.jwk ?? on.accounts.get(head.kid ?? '');
+  if (!key) throw new Refused('accountDoesNotExist', 'no such account');
+  const bytes = Buffer.from(`${body.protected}.${body.payload}`);
+  const signature = Buffer.from(body.signature ?? '', 'base64url');
+  const publicKey = createPublicKey({ key, format: 'jwk' });
+  if (!verify('sha256', bytes, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature)) throw on.wrong('signature');
+  const payload: unknown =
+    body.payload === '' ? undefined : JSON.parse(Buffer.from(body.payload ?? '', 'base64url').toString());
+  return { key, account: head.kid ?? '', payload: payload as Signed['payload'] };
+}
+
+async function answer(on: Authority, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+  const path = request.url ?? '';
+  const [, route = '', id = ''] = path.split('/');
+  if (on.plays.instead(route, response)) return void request.resume();
+  if (request.method === 'GET' || request.method === 'HEAD') return on.read(route, response);
+  const signed = await readSigned(on, request);
+  await on.answer({ path, route, id, signed, accept: request.headers.accept, response });
+}
+
+/** A strict authority by RFC 8555: it checks signature, nonce and URL of every request, and looks at the names. */
+export async function startAcmeServer(name = 'ca.test'): Promise<AcmeServer> {
+  const own = makeCertificate({ names: [name], notAfter: new Date(Date.now() + 4000 * 86_400_000) });
+  const on = new Authority();
+  const server = https.createServer(own, (request, response) => {
+    answer(on, request, response).catch((error: unknown) => {
+      const refused = error instanceof Refused ? error : new Refused('serverInternal', String(error), 500);
+      if (!(error instanceof Refused)) on.violations.push(`the stand-in failed: ${String(error)}`);
+      const problem = { type: `urn:ietf:params:acme:error:${refused.type}`, detail: refused.message };
+      on.reply(response, refused.status, problem, { 'content-type': 'application/problem+json' });
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  on.base = `https://${name}:${(server.address() as AddressInfo).port}`;
+  const { authority, finalized, look, ordered, plays, violations } = on;
   return {
-    ...state,
-    ...{ directory: `${base}/dir`, trust: [own.cert, authority.root], authority, plays, look },
+    ...{ authority, finalized, look, ordered, plays, violations },
+    ...{ directory: `${on.base}/dir`, trust: [own.cert, authority.root] },
     get accounts() {
-      return accounts.size;
+      return on.accounts.size;
     },
     async close() {
       server.closeAllConnections();

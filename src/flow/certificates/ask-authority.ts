@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-import type { FetchFault } from '../../platform/fetch/index.ts';
+import type { FetchFault, SendAnswer } from '../../platform/fetch/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
   AcmeFault,
@@ -37,6 +36,8 @@ export interface Authority {
   ask(request: SignedAsk): Promise<Answer>;
 }
 
+type Headers = Extract<SendAnswer, { kind: 'answered' }>['headers'];
+
 /** A chain is a few KiB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
 /** An authority may refuse nonces of before a restart, or some on purpose; one that takes none is broken. */
@@ -71,7 +72,7 @@ export function createAuthority(world: World, directoryUrl: string, stopping: Ab
     }
   }
 
-  function keepNonce(headers: IncomingHttpHeaders): void {
+  function keepNonce(headers: Headers): void {
     const nonce = headers['replay-nonce'];
     if (typeof nonce === 'string' && isNonce(nonce) && nonces.length < KEPT_MAX) nonces.push(nonce);
   }
@@ -112,7 +113,7 @@ export function createAuthority(world: World, directoryUrl: string, stopping: Ab
   return authority;
 }
 
-const answerOf = (status: number, headers: IncomingHttpHeaders, body: Buffer): Answer => ({
+const answerOf = (status: number, headers: Headers, body: Buffer): Answer => ({
   ...{ status, body, location: headers.location, retryAfter: headers['retry-after'] },
   contentType: headers['content-type'] ?? '',
 });

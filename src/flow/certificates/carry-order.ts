@@ -47,7 +47,9 @@ export class NotYet extends Error {
 }
 
 const HOUR_MS = 3_600_000;
-const POLL_MS = 2000;
+/** At first, and twice as long each time, where the authority does not say. */
+const POLL_MS = 250;
+const POLL_MS_USUAL_MAX = 5000;
 const POLL_MS_MAX = 30_000;
 /** So often is asked in one go; then the order waits for its next turn, in a minute. */
 const POLLS_MAX = 30;
@@ -140,7 +142,7 @@ async function followOrder(on: Carrying, order: Order): Promise<Chain> {
       case 'wait':
         break;
     }
-    if (step.kind !== 'prove') await waitFor(on, answer);
+    if (step.kind !== 'prove') await waitFor(on, answer, polls);
   }
   throw new NotYet(NEXT_TURN_MS, 'the authority has not issued it yet');
 }
@@ -176,7 +178,7 @@ async function prove(on: Carrying, url: string): Promise<void> {
       await ask(on, `the proof of ${name}`, challenge.url, {});
       continue;
     }
-    await waitFor(on, answer);
+    await waitFor(on, answer, polls);
   }
   throw new NotYet(NEXT_TURN_MS, 'the authority has not looked yet');
 }
@@ -211,9 +213,10 @@ async function readOwn({ authority, account }: Carrying, what: string, url: stri
 
 const GONE = new Set(['malformed', 'unauthorized']);
 
-async function waitFor({ world, signal }: Carrying, { retryAfter }: Answer): Promise<void> {
-  const asked = readRetryAfter(retryAfter, world.clock.now()) ?? POLL_MS;
+async function waitFor({ world, signal }: Carrying, { retryAfter }: Answer, polls: number): Promise<void> {
+  const usual = Math.min(POLL_MS_USUAL_MAX, POLL_MS * 2 ** polls);
+  const asked = readRetryAfter(retryAfter, world.clock.now()) ?? usual;
   if (asked > POLL_MS_MAX) throw new NotYet(asked, 'the authority asks to come again later');
-  await pause(world.clock, Math.max(POLL_MS / 4, asked), signal);
+  await pause(world.clock, Math.max(POLL_MS, asked), signal);
   if (signal.aborted) throw new NotYet(0, 'this process ends');
 }

@@ -1,5 +1,5 @@
-import { createSecureContext, type SecureContext } from 'node:tls';
 import { repeat } from '../../platform/clock/index.ts';
+import { makeContext, type ShownContext } from '../../platform/server-tls/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { ACME_TLS, alpnCertificate } from '../../protocol/acme/index.ts';
 import {
@@ -19,7 +19,7 @@ export interface Issued {
   /** The certificate of this installation; undefined until there is one. */
   current(): ShownCertificate | undefined;
   /** What a client is shown that asks for this name; undefined for names that are not ours. */
-  contextFor(name: string): Promise<SecureContext | undefined>;
+  contextFor(name: string): Promise<ShownContext | undefined>;
   /** Told whenever this installation has another one. */
   onChange(listener: () => void): void;
   stop(): void;
@@ -40,7 +40,7 @@ export function createIssued(world: World): Issued {
   const own = hostNames(config)[0];
   let names = new Map<string, Known>();
   let current: (Known & { shown: ShownCertificate }) | undefined;
-  const contexts = new Map<string, { version: number; context: Promise<SecureContext | undefined> }>();
+  const contexts = new Map<string, { version: number; context: Promise<ShownContext | undefined> }>();
   const stops: (() => void)[] = [];
   let looking: Promise<void> = Promise.resolve();
 
@@ -53,7 +53,7 @@ export function createIssued(world: World): Issued {
       const shown = await readShown(world, known.id);
       if (!shown) return;
       // Throws where it is no use: the one before stays.
-      createSecureContext(shown);
+      makeContext(shown);
       current = { id: known.id, version: known.version, shown };
       for (const listener of listeners) listener();
     } catch (error) {
@@ -79,7 +79,7 @@ export function createIssued(world: World): Issued {
       const kept = contexts.get(known.id);
       if (kept?.version === known.version) return kept.context;
       if (contexts.size >= CONTEXTS_MAX) contexts.clear();
-      const context = readShown(world, known.id).then((shown) => shown && createSecureContext(shown));
+      const context = readShown(world, known.id).then((shown) => shown && makeContext(shown));
       contexts.set(known.id, { version: known.version, context });
       context.catch(() => contexts.delete(known.id));
       return context;
@@ -94,9 +94,12 @@ export const answerToToken = async ({ clock, db }: World, token: string): Promis
   (await challengeByToken(db, token, clock.now()))?.key_authorization;
 
 /** What `tls-alpn-01` is shown for a name; undefined where no order waits for it. */
-export async function contextForProof({ clock, db }: World, name: string): Promise<SecureContext | undefined> {
+export async function contextForProof({ clock, db, ids }: World, name: string): Promise<ShownContext | undefined> {
   const challenge = await challengeByName(db, name, clock.now());
-  return challenge && createSecureContext(alpnCertificate(name, challenge.key_authorization, clock.now()));
+  if (!challenge) return undefined;
+  const serial = Buffer.from(ids.uuid().replaceAll('-', ''), 'hex').subarray(0, 15);
+  const authorization = challenge.key_authorization;
+  return makeContext(alpnCertificate({ name, authorization, now: clock.now(), serial }));
 }
 
 export const PROOF_PROTOCOL = ACME_TLS;

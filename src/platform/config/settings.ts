@@ -3,7 +3,7 @@ import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
-import { readHttpsUrl } from '../../protocol/https-url/index.ts';
+import { tlsSections } from './tls-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
@@ -27,26 +27,7 @@ export const sections = {
     shutdown_seconds: integer({ min: 0, max: 300, ...seconds }),
     trusted_proxies: cidrs,
   },
-  https: {
-    host: network.listenAddressOrEmpty,
-    ports: smtpPorts,
-    redirect_ports: smtpPorts,
-  },
-  tls: {
-    certificate_file: filePathOrEmpty,
-    key_file: filePathOrEmpty,
-  },
-  acme: {
-    directory: textOrEmpty('an https URL, such as https://acme-v02.api.letsencrypt.org/directory', isHttps),
-    agree_to_terms: flag(),
-    contact: textOrEmpty('a bare address, such as admin@example.com', isBareAddress),
-    names: list(network.hostName, { min: 0, max: 99 }),
-    tracking_hosts: flag(),
-    challenge: oneOf(['http-01', 'tls-alpn-01']),
-    orders_per_hour: integer({ min: 1, max: 10_000, unit: 'orders an hour' }),
-    answer_seconds: integer({ min: 1, max: 300, ...seconds }),
-    allow_private: cidrs,
-  },
+  ...tlsSections,
   smtp: {
     host: network.listenAddressOrEmpty,
     trusted_proxies: cidrs,
@@ -231,7 +212,7 @@ export const sections = {
   },
   accounts: {
     sign_up: oneOf(['invitation', 'open', 'closed']),
-    mail_from: textOrEmpty('a bare address, such as accounts@example.com', isBareAddress),
+    mail_from: network.bareAddressOrEmpty('accounts@example.com'),
   },
   ai: {
     kind: oneOf(['openai', 'anthropic']),
@@ -360,10 +341,6 @@ function isPrivateScheme(value: string): boolean {
   return /^[a-z][a-z0-9+.-]*:[\x21-\x7e]{1,2000}$/i.test(value) && !/[#\\]/.test(value) && !ofBrowsers.test(value);
 }
 
-function isHttps(value: string): boolean {
-  return typeof readHttpsUrl(value) !== 'string';
-}
-
 function isApiUrl(value: string): boolean {
   return /^https:\/\/[^\\?#@\s]+[^/\\?#@\s]$/.test(value) && URL.canParse(value);
 }
@@ -372,11 +349,6 @@ function hasCents(value: string): boolean {
   if (!/^[A-Z]{3}$/.test(value) || !Intl.supportedValuesOf('currency').includes(value)) return false;
   const format = new Intl.NumberFormat('en', { style: 'currency', currency: value });
   return format.resolvedOptions().maximumFractionDigits === 2;
-}
-
-/** One that an email may be from. */
-function isBareAddress(value: string): boolean {
-  return /^[a-z0-9._+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) && value.length <= 254;
 }
 
 function isSpf(value: string): boolean {

@@ -4,6 +4,7 @@
  * the one before stays in use and the log says why.
  */
 export { certificateFilesOf, examineCertificate, unreadable } from './certificate-files.ts';
+export { makeContext, type ShownContext } from './context.ts';
 export type { TlsKeys } from './self-signed-file.ts';
 export {
   openServerTls,

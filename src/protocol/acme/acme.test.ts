@@ -172,7 +172,10 @@ describe('proofs', () => {
   });
 
   it('a certificate for TLS-ALPN-01 holds the digest in a critical extension', () => {
-    const { cert } = acme.alpnCertificate('mail.example.com', 'token.print', NOW);
+    const { cert } = acme.alpnCertificate({
+      ...{ name: 'mail.example.com', authorization: 'token.print', now: NOW },
+      serial: Buffer.alloc(15, 1),
+    });
     const read = new X509Certificate(cert);
     expect(read.checkHost('mail.example.com')).toBe('mail.example.com');
     const digest = createHash('sha256').update('token.print').digest('hex');

@@ -12,7 +12,7 @@ export interface ShownCertificate {
 
 export async function readShown(ctx: Pick<Store, 'db' | 'secrets'>, id: string): Promise<ShownCertificate | undefined> {
   const row = await certificateById(ctx.db, id);
-  if (row?.chain == null || row.private_key === null) return undefined;
+  if (!row || row.chain === null || row.private_key === null) return undefined;
   const key = openCertificateKey(ctx, row.private_key, row.id);
   return { cert: row.chain, key, startsAt: row.starts_at ?? 0, endsAt: row.ends_at ?? 0 };
 }

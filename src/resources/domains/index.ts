@@ -37,7 +37,8 @@ export { recordStatusAfter } from './domain-state.ts';
 export { expectedRecords } from './expected-records.ts';
 export {
   isTrackingHostOfOthers,
-  trackingHosts, trackingOwner,
+  trackingHosts,
+  trackingOwner,
   trackingOwnerAlone,
   type TrackingOwner,
 } from './tracking-owner.store.ts';
