@@ -54,6 +54,8 @@ export async function renewCertificates(
   }
   const rows = (await allCertificates(db)).filter((row) => name === undefined || row.name === name.toLowerCase());
   if (name !== undefined && rows.length === 0) throw notFound('Certificate');
-  for (const { id } of rows) await makeDue(db, id, { now: clock.now(), newKey });
+  await db.tx(async (tx) => {
+    for (const { id } of rows) await makeDue(tx, id, { now: clock.now(), newKey });
+  });
   return { object: 'certificate_renewal' as const, certificates: rows.length };
 }
