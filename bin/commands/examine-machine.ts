@@ -128,6 +128,8 @@ const notRunning = (data: string, command: string): Finding =>
 /** What a server that is started now would find. */
 function ofCertificate(config: Config, dataDir: string): Finding[] {
   const files = certificateFilesOf(config, dataDir);
+  // How it stands with those is in the database.
+  if (!files && config.acme.directory !== '') return [];
   const { startsAt, endsAt, faults } = files
     ? examineCertificate(files)
     : { startsAt: undefined, endsAt: undefined, faults: [] };

@@ -27,9 +27,9 @@ const columns: readonly Field<Certificate>[] = [
 ];
 
 const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
-  files: 'The ports show the file of tls.certificate_file, and no authority is asked.',
+  files: 'The ports show the file of tls.certificate_file; no authority is asked.',
   authority: '',
-  none: 'No authority is named (acme.directory), nor a file (tls.certificate_file): the ports show a self-signed certificate.',
+  none: 'No authority is asked (acme.directory): the certificate is self-signed.',
 };
 
 export const certificates = {

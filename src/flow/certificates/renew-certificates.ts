@@ -13,6 +13,7 @@ import {
   renewLease,
   type CertificateRow,
 } from '../../resources/certificates/index.ts';
+import { createSendSwitch } from '../../resources/instance/index.ts';
 import { forgetAccount, openAccount, type Account } from './account.ts';
 import { createAuthority, type Authority } from './ask-authority.ts';
 import { renewalOf } from './renewal-time.ts';
@@ -37,6 +38,8 @@ export async function renewCertificates(
 ): Promise<{ issued: number; failed: number }> {
   const done = { issued: 0, failed: 0 };
   if (!asksForCertificates(world.config)) return done;
+  // Its names lead to the original, whose limits at the authority a copy would use up.
+  if ((await createSendSwitch(world)()).isRestored === true) return done;
   await keepWanted(world);
   const authority = createAuthority(world, world.config.acme.directory, stopping);
   for (let count = 0; count < AT_MOST && !stopping.aborted; count++) {

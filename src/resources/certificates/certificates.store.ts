@@ -27,12 +27,21 @@ export interface CertificateRow {
 export const allCertificates = (db: Executor): Promise<CertificateRow[]> =>
   db.all<CertificateRow>('select * from certificates order by kind, name');
 
+/** Without what they hold, which is much. */
+export const knownCertificates = (
+  db: Executor,
+): Promise<(Pick<CertificateRow, 'id' | 'name' | 'kind' | 'names' | 'next_try_at'> & { is_issued: number })[]> =>
+  db.all(
+    `select id, name, kind, names, next_try_at, case when chain is null then 0 else 1 end as is_issued
+      from certificates`,
+  );
+
 export const certificateById = (db: Executor, id: string): Promise<CertificateRow | undefined> =>
   db.get<CertificateRow>('select * from certificates where id = ?', [id]);
 
 /** What every process looks at to see whether another one is shown. */
 export const issuedVersions = (db: Executor): Promise<Pick<CertificateRow, 'id' | 'kind' | 'names' | 'version'>[]> =>
-  db.all('select id, kind, names, version from certificates where chain is not null');
+  db.all('select id, kind, names, version from certificates where chain is not null order by created_at');
 
 /** Where there is one of that name already, it stays as it is. */
 export const insertCertificate = (

@@ -22,7 +22,10 @@ export function hostNames({ acme, http, instance }: Config): string[] {
 
 const isName = (host: string): boolean => host.includes('.') && !/^[\d.]+$|:/.test(host);
 
-/** Keeps a row for each certificate that there is to be, and none for others. */
+/**
+ * Keeps a row for each certificate that there is to be. Another one is shown until it would be renewed: a name whose DNS is
+ * wrong for an hour is not ordered anew.
+ */
 export async function keepWanted(ctx: Store): Promise<void> {
   const { clock, config, db, ids } = ctx;
   const now = clock.now();
@@ -33,7 +36,7 @@ export async function keepWanted(ctx: Store): Promise<void> {
       if (!own.includes(name)) wanted.push({ name, kind: 'tracking', names: [name] });
     }
   }
-  const present = new Map((await store.allCertificates(db)).map((row) => [row.name, row]));
+  const present = new Map((await store.knownCertificates(db)).map((row) => [row.name, row]));
   for (const { name, kind, names } of wanted) {
     const row = present.get(name);
     present.delete(name);
@@ -42,6 +45,8 @@ export async function keepWanted(ctx: Store): Promise<void> {
     else if (row.names !== asText || row.kind !== kind)
       await store.changeNames(db, row.id, { kind, names: asText, now });
   }
-  for (const { id } of present.values()) await db.tx((tx) => store.removeCertificate(tx, id));
+  for (const { id, is_issued: isIssued, next_try_at: at } of present.values()) {
+    if (isIssued === 0 || at <= now) await db.tx((tx) => store.removeCertificate(tx, id));
+  }
   await store.removeEndedChallenges(db, now);
 }

@@ -2,6 +2,7 @@
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
+import { switchOffRestored } from '../../../src/resources/instance/index.ts';
 import { publish } from '../../rig/scene.ts';
 import { startWithAuthority, type AuthorityScene } from './authority-scene.ts';
 
@@ -48,6 +49,16 @@ it('a tracking host gets one of its own once it leads here, is shown it by name,
   const moved = (await at.listed()).find(({ name }) => name === host);
   expect(moved).toMatchObject({ status: 'failing', last_error: expect.stringMatching(/does not lead to/) });
   expect(ca.ordered).toHaveLength(2);
+  expect((await at.shown(host)).serial).toBe(tracking.serial);
+});
+
+it('a restored copy orders nothing: the names lead to the original', async () => {
+  await using at = await startWithAuthority();
+  const { ca, scene } = at;
+  const { clock, db } = scene.app.world;
+  await db.tx((tx) => switchOffRestored(tx, { madeAt: clock.now(), at: clock.now() }));
+  await at.look();
+  expect([ca.ordered, await at.listed()]).toEqual([[], []]);
 });
 
 it('orders are capped by the hour, our own first', async () => {
