@@ -83,6 +83,7 @@ const onBoth = [
   'test/api/automations/automations.test.ts',
   'test/api/billing/*.test.ts',
   'test/api/broadcasts/{broadcast-leases,broadcast-report,broadcasts,local-time,send-broadcast}.test.ts',
+  'test/api/certificates/*.test.ts',
   'test/api/contact-imports/contact-imports.test.ts',
   'test/api/contact-properties/contact-properties.test.ts',
   'test/api/custom-events/custom-events.test.ts',

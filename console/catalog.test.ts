@@ -75,6 +75,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     automations list: c create, u update, s stop, d duplicate, e delete
     billing: c change, p checkout, o portal
     broadcasts list: c create, u update, s send, n cancel, m resume, d duplicate, e delete, i checklist, p preview, t test, v checks
+    tls: w renew
     contacts imports: i import
     contact-properties list: c create, u update, d delete
     contacts segments: a add-segment, e remove-segment
@@ -122,12 +123,13 @@ it('what is wanted most is on the digits', () => {
   ).toBe('overview emails domains keys suppressions webhooks received templates logs contacts');
 });
 
-it('an operator has the queue, the apps, the audit log and the findings of all, and nothing of a team', () => {
+it('an operator has the queue, the apps, the certificates, the audit log and the findings of all, and nothing of a team', () => {
   expect(operatorSections.map(({ name }) => name)).toEqual([
     'destinations',
     'queue',
     'holds',
     'oauth-clients',
+    'certificates',
     'operator-audit',
     'operator-findings',
   ]);
@@ -135,7 +137,7 @@ it('an operator has the queue, the apps, the audit log and the findings of all, 
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
   expect(offered).toEqual([
-    ...[['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], ['disable', 'enable'], [], []],
+    ...[['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], ['disable', 'enable'], ['renew'], [], []],
   ]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

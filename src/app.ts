@@ -9,6 +9,7 @@ import { startCron, type CronJob } from './cron/index.ts';
 import { createModelHealth } from './flow/ai/index.ts';
 import { noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
+import { createIssued, type Issued } from './flow/certificates/index.ts';
 import { createConfirmations, createImportLoop, type Imports } from './flow/audience/index.ts';
 import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
 import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
@@ -65,7 +66,7 @@ export interface App {
   tracking: Tracking | undefined;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
-  /** Reads again what may be replaced while it runs: the certificate of the SMTP ports. */
+  /** Reads again what may be replaced while it runs: the operator's certificate. */
   reload(): void;
   /** Stops taking work, lets what is in hand end within `graceMs`, and lets go of the data folder. */
   close(graceMs: number): Promise<void>;
@@ -127,10 +128,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
     const stages = { accept, listeners, wakeQueue, node };
-    const http = tracking && (await startHttpPort(world, options, { ...stages, tracking }));
+    const certificates = await startCertificates(world, roles);
+    if (certificates) toStop.push(certificates.close);
+    const http = tracking && (await startHttpPort(world, options, { ...stages, tracking, secure: certificates }));
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
-    const { tls, smtp } = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports });
+    const tls = certificates?.tls;
+    const smtp = await startSmtpPorts(world, options, { roles, accept, wakeQueue, ports, tls });
     await startNode(node, world, { smtp, tls });
     toStop.push(await openToPrometheus(world, { node, version: options.version, queue: mail?.queue }));
     // When nothing can fail any more: a start that fails says why, in one line.
@@ -139,17 +143,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     await webhooks?.start();
     await audience?.start();
     return {
-      world,
-      ...{ http, smtp },
+      ...{ world, http, smtp, webhooks, tracking, jobs, close },
       queue: mail?.queue,
-      webhooks,
       imports: audience?.imports,
       ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
       ...{ confirmations: audience?.confirmations, people: audience?.people },
-      tracking,
-      jobs,
       reload: () => tls?.reload(),
-      close,
     };
   } catch (error) {
     await close(0);
@@ -170,18 +169,38 @@ interface SmtpParts {
   wakeQueue(): void;
   /** Gets what is to be stopped. */
   ports: Stop[];
+  tls: ServerTls | undefined;
 }
 
-async function startSmtpPorts(world: World, options: AppOptions, { roles, accept, wakeQueue, ports }: SmtpParts) {
-  const tls = hasSmtpPorts(options.config, roles) ? openServerTls(world) : undefined;
-  if (tls) ports.push(tls.close);
+/** What the ports show; undefined where no port of this process speaks TLS. */
+async function startCertificates(
+  world: World,
+  roles: ReadonlySet<Role>,
+): Promise<{ issued: Issued; tls: ServerTls; close: Stop } | undefined> {
+  const { config } = world;
+  if (!hasSmtpPorts(config, roles) && !(roles.has('http') && config.https.ports.length > 0)) return undefined;
+  const issued = createIssued(world);
+  await issued.start();
+  const tls = openServerTls(world, issued);
+  return {
+    ...{ issued, tls },
+    close() {
+      tls.close();
+      issued.stop();
+    },
+  };
+}
+
+async function startSmtpPorts(world: World, options: AppOptions, parts: SmtpParts): Promise<SmtpPorts | undefined> {
+  const { roles, accept, wakeQueue, ports, tls } = parts;
   const receive = roles.has('receiving') ? createReceive(world, accept, wakeQueue) : undefined;
   if (receive) ports.push(receive.close);
   const doors = smtpDoors(world, { accept: roles.has('submission') ? accept : undefined, receive });
   const { networkClock: waitClock, maySmtpPortsMove: mayMove } = options;
-  const smtp = tls && (await startSmtp({ world, tls, doors, waitClock, mayMove }));
-  if (smtp) ports.push(smtp.close);
-  return { tls, smtp };
+  if (!tls || !hasSmtpPorts(options.config, roles)) return undefined;
+  const smtp = await startSmtp({ world, tls, doors, waitClock, mayMove });
+  ports.push(smtp.close);
+  return smtp;
 }
 
 /** What works for the audience in the background. */
@@ -231,7 +250,7 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
 function startHttpPort(
   world: World,
   { version, payments = noPayments }: AppOptions,
-  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node'>,
+  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'secure'>,
 ): Promise<HttpPort> {
   const checks = {
     database: () => ping(world.db),

@@ -1,6 +1,7 @@
 import { type CronJob } from './cron/index.ts';
 import { closeMonths, forgetPaymentEvents, noPayments, recheckSubscriptions } from './flow/billing/index.ts';
 import { forgetConfirmationMails, removeImportFiles } from './flow/audience/index.ts';
+import { askRenewalTimes, renewCertificates } from './flow/certificates/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
 import { releaseDeferred } from './flow/mail/queue/index.ts';
 import { forgetGreylisted } from './flow/mail/receive/index.ts';
@@ -55,6 +56,8 @@ export function cronTable(world: World, payments = noPayments): readonly CronJob
     { name: 'close-billing-months', schedule: '11 * * * *', run: () => closeMonths(world) },
     { name: 'recheck-subscriptions', schedule: '23 * * * *', run: () => recheckSubscriptions(world, payments) },
     { name: 'forget-payment-events', schedule: '57 4 * * *', run: () => forgetPaymentEvents(world) },
+    { name: 'renew-certificates', schedule: '* * * * *', run: (stopping) => renewCertificates(world, stopping) },
+    { name: 'ask-renewal-times', schedule: '17 */6 * * *', run: (stopping) => askRenewalTimes(world, stopping) },
     { name: 'index-emails', schedule: '* * * * *', run: () => indexEmails(world) },
     { name: 'index-inboxes', schedule: '* * * * *', run: () => indexInboxes(world) },
     { name: 'keep-inboxes', schedule: '* * * * *', run: () => keepInboxes(world) },

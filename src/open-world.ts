@@ -46,6 +46,10 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
     callApi: createApiCall(http),
     fetch: createGuardedFetch(http),
     providers: createGuardedFetch({ ...http, allowPrivate: config.sso.allow_private }),
+    authority: createGuardedFetch({
+      ...http,
+      allowPrivate: [...config.acme.allow_private, ...loopbackOf(config.acme.directory)],
+    }),
     modelFetch: createGuardedFetch({ ...http, allowPrivate: [...http.allowPrivate, ...loopbackOf(config.ai.url)] }),
     ownConnections: createOwnConnections(),
   };

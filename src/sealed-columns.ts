@@ -1,5 +1,6 @@
 import { SEALED_LISTENER_SECRETS } from './flow/webhooks/index.ts';
 import type { SealedColumn } from './platform/secrets/index.ts';
+import { SEALED_CERTIFICATE_KEYS } from './resources/certificates/index.ts';
 import { SEALED_DKIM_KEYS } from './resources/domains/index.ts';
 import { SEALED_MFA_SECRETS } from './resources/mfa/index.ts';
 import { SEALED_SSO_SECRETS } from './resources/sso-rows/index.ts';
@@ -12,4 +13,5 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   ...SEALED_WEBHOOK_SECRETS,
   SEALED_LISTENER_SECRETS,
   SEALED_SSO_SECRETS,
+  ...SEALED_CERTIFICATE_KEYS,
 ];

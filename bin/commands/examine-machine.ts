@@ -128,9 +128,11 @@ const notRunning = (data: string, command: string): Finding =>
 /** What a server that is started now would find. */
 function ofCertificate(config: Config, dataDir: string): Finding[] {
   const files = certificateFilesOf(config, dataDir);
+  // How it stands with those is in the database.
+  if (!files && config.acme.directory !== '') return [];
   const { startsAt, endsAt, faults } = files
     ? examineCertificate(files)
     : { startsAt: undefined, endsAt: undefined, faults: [] };
-  const standing = { file: config.tls.certificate_file, startsAt, endsAt, fault: faults[0]?.text };
+  const standing = { file: config.tls.certificate_file, isIssued: false, startsAt, endsAt, fault: faults[0]?.text };
   return certificateFindings(standing, { now: systemClock.now(), isCapturing: config.delivery.capture });
 }

@@ -12,6 +12,7 @@ export { billing, billingPlans, invoices } from './billing.ts';
 export { broadcastExclusions, broadcastLinks, broadcastRecipients } from './broadcast-reports.ts';
 export { broadcastInWords, resumeIt } from './broadcast-words.ts';
 export { broadcasts } from './broadcasts.ts';
+export { certificates } from './certificates.ts';
 export { contactProperties } from './contact-properties.ts';
 export { contactImports, importInWords } from './contact-imports.ts';
 export { contactActivity, contacts } from './contacts.ts';

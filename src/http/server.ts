@@ -40,6 +40,8 @@ import { contractTarget, knownPathsOf, parseQuery } from './target.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
 import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
+import { createChallengeRoute } from './challenges.ts';
+import { openPortsBeside, type SecureParts } from './ports-beside.ts';
 import { createImageRoutes } from './images.ts';
 import { createMetricsRoute } from './metrics.ts';
 import { createTrackingRoutes } from './tracking.ts';
@@ -50,6 +52,8 @@ import { createUnreadAnswers } from './unread-answers.ts';
 export interface HttpPort {
   host: string;
   port: number;
+  securePorts: readonly number[];
+  redirectPorts: readonly number[];
   url: string;
   /** Takes no new requests, and gives those under way `graceMs` to be answered. */
   close(graceMs: number): Promise<void>;
@@ -71,6 +75,8 @@ export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'>
   authenticators?: readonly Authenticator[];
   /** Looks at every request. */
   unknownProxy?: UnknownProxy;
+  /** What the ports of HTTPS show; without it there are none. */
+  secure?: SecureParts | undefined;
 }
 
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
@@ -129,15 +135,17 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   await servePeoplePages(server, { services, validators, authenticators, rateLimit });
   await addAll(server, [...validators.operations.values()], addOperation);
 
+  const beside = await openPortsBeside(world, server.server, parts.secure);
   await server.listen({ host: config.http.host, port: config.http.port });
   const { address, port } = server.server.address() as AddressInfo;
   const host = address.includes(':') ? `[${address}]` : address;
   return {
     host: address,
     port,
+    ...beside.bound,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
-      await closeServer(server, world, graceMs);
+      await Promise.all([beside.close(graceMs), closeServer(server, world, graceMs)]);
       unread.close();
       await requestLog.close();
     },
@@ -236,6 +244,7 @@ type Answers = (...exchange: Parameters<ReturnType<typeof createTrackingRoutes>>
 /** The pages that run before the API, for people without a key. */
 function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): Answers {
   const all = [
+    createChallengeRoute(world),
     createTrackingRoutes(world, tracking),
     createMetricsRoute(world),
     createImageRoutes(world),

@@ -11,6 +11,7 @@ import { audit } from './audit.ts';
 import { automations } from './automations.ts';
 import { billing } from './billing.ts';
 import { broadcasts } from './broadcasts.ts';
+import { certificates } from './certificates.ts';
 import { contactImports } from './contact-imports.ts';
 import { contactProperties } from './contact-properties.ts';
 import { contacts } from './contacts.ts';
@@ -60,6 +61,7 @@ export const operations: Operations = {
   ...automations,
   ...billing,
   ...broadcasts,
+  ...certificates,
   ...contactImports,
   ...contactProperties,
   ...contacts,

@@ -59,6 +59,28 @@ const conflicts = [
     fault: 'tls.key_file is set but tls.certificate_file is empty; name the certificate of this key',
   },
   {
+    why: 'terms that nobody agreed to',
+    toml: 'acme.directory = "https://ca.example/dir"',
+    fault:
+      'acme.directory is https://ca.example/dir but acme.agree_to_terms is false; read the terms of that authority and set it to true',
+  },
+  {
+    why: 'a proof at a port that is closed',
+    toml: 'acme = { directory = "https://ca.example/dir", agree_to_terms = true, challenge = "tls-alpn-01" }',
+    fault:
+      'acme.challenge is "tls-alpn-01" but https.ports is empty; names are proven at port 443 then: open it, or choose "http-01"',
+  },
+  {
+    why: 'a port of HTTPS that leads to itself',
+    toml: 'https = { ports = [443], redirect_ports = [80, 443] }',
+    fault: 'https.redirect_ports and https.ports both have 443; take it out of one of them',
+  },
+  {
+    why: 'a port of HTTPS in clear',
+    toml: 'https.ports = [3000]',
+    fault: 'http.port and https.ports both have 3000; take it out of one of them',
+  },
+  {
     why: 'a port with TLS from the first byte and without',
     toml: 'submission.tls_ports = [465, 25]',
     fault: 'submission.tls_ports and submission.ports both have 25; take it out of one of them',

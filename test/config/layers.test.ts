@@ -129,6 +129,17 @@ describe('the configuration', () => {
     expect(() => loadToml('ai.url = "https://api.example.com/v1"')).toThrow(/ai\.model/);
   });
 
+  it('asks no authority by itself, and names one by https alone', () => {
+    expect(loadConfig({ env: {} }).config).toMatchObject({
+      https: { ports: [], redirect_ports: [] },
+      acme: { directory: '', agree_to_terms: false, challenge: 'http-01', orders_per_hour: 20, tracking_hosts: true },
+    });
+    for (const directory of ['http://ca.example/dir', 'ca.example', 'https://user@ca.example/dir'])
+      expect(() => loadToml(`acme.directory = "${directory}"\nacme.agree_to_terms = true`)).toThrow(/acme\.directory/);
+    const own = '[tls]\ncertificate_file = "own.pem"\n[acme]\ndirectory = "https://ca.example/dir"';
+    expect(loadToml(own).config.tls.certificate_file).toBe('own.pem');
+  });
+
   it('accepts macros of SPF beside its own placeholder', () => {
     const spf = 'v=spf1 exists:%{i}.spf.{host} -all';
     expect(loadConfig({ env: {}, overrides: { domains: { spf } } }).config.domains.spf).toBe(spf);

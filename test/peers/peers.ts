@@ -18,6 +18,7 @@ export type Peer =
   | 'nsupdate'
   | 'dig'
   | 'named-checkzone'
+  | 'pebble'
   | 'python3'
   | 'swaks'
   | 'promtool';

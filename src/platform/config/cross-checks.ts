@@ -13,6 +13,8 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkBodyLimits(config),
     ...checkConnections(config),
     ...checkTlsFiles(config),
+    ...checkHttpsPorts(config),
+    ...checkAcme(config),
     ...checkSmtpPorts(config),
     ...checkInsecureLogin(config),
     ...checkLease(config),
@@ -60,6 +62,35 @@ function checkTlsFiles({ tls }: Config): Conflict[] {
   if (tls.key_file === '' || tls.certificate_file !== '') return [];
   const keys = ['tls.certificate_file', 'tls.key_file'];
   return [{ keys, text: 'tls.key_file is set but tls.certificate_file is empty; name the certificate of this key' }];
+}
+
+function checkHttpsPorts({ http, https }: Config): Conflict[] {
+  const all = [
+    ...https.ports.map((port) => ({ key: 'https.ports', port })),
+    ...https.redirect_ports.map((port) => ({ key: 'https.redirect_ports', port })),
+    { key: 'http.port', port: http.port },
+  ].filter(({ port }) => port !== 0);
+  const second = all.find(({ port }, index) => all.findIndex((one) => one.port === port) < index);
+  if (!second) return [];
+  const first = all.find(({ port }) => port === second.port)?.key ?? '';
+  const text = `${second.key} and ${first} both have ${second.port}; take it out of one of them`;
+  return [{ keys: [first, second.key], text }];
+}
+
+// The terms are agreed to by the operator, never by the program.
+function checkAcme({ acme, https, tls }: Config): Conflict[] {
+  if (acme.directory === '' || tls.certificate_file !== '') return [];
+  const conflicts: Conflict[] = [];
+  if (!acme.agree_to_terms) {
+    const text = `acme.directory is ${acme.directory} but acme.agree_to_terms is false; read the terms of that authority and set it to true`;
+    conflicts.push({ keys: ['acme.directory', 'acme.agree_to_terms'], text });
+  }
+  if (acme.challenge === 'tls-alpn-01' && https.ports.length === 0) {
+    const text =
+      'acme.challenge is "tls-alpn-01" but https.ports is empty; names are proven at port 443 then: open it, or choose "http-01"';
+    conflicts.push({ keys: ['acme.challenge', 'https.ports'], text });
+  }
+  return conflicts;
 }
 
 // A port speaks TLS from the first byte or it does not.

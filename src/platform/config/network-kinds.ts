@@ -125,3 +125,11 @@ function splitPort(value: string): { host: string } | undefined {
   const host = match?.groups?.['v6'] ?? match?.groups?.['name'];
   return host !== undefined && port >= 1 && port <= 65_535 ? { host } : undefined;
 }
+
+export const bareAddressOrEmpty = (example: string): Kind<string> =>
+  textOrEmpty(`a bare address, such as ${example}`, isBareAddress);
+
+/** One that an email may be from. */
+function isBareAddress(value: string): boolean {
+  return /^[a-z0-9._+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) && value.length <= 254;
+}

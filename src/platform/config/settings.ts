@@ -3,6 +3,7 @@ import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
+import { tlsSections } from './tls-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
@@ -26,10 +27,7 @@ export const sections = {
     shutdown_seconds: integer({ min: 0, max: 300, ...seconds }),
     trusted_proxies: cidrs,
   },
-  tls: {
-    certificate_file: filePathOrEmpty,
-    key_file: filePathOrEmpty,
-  },
+  ...tlsSections,
   smtp: {
     host: network.listenAddressOrEmpty,
     trusted_proxies: cidrs,
@@ -214,7 +212,7 @@ export const sections = {
   },
   accounts: {
     sign_up: oneOf(['invitation', 'open', 'closed']),
-    mail_from: textOrEmpty('a bare address, such as accounts@example.com', isBareAddress),
+    mail_from: network.bareAddressOrEmpty('accounts@example.com'),
   },
   metrics: {
     token_file: filePathOrEmpty,
@@ -357,11 +355,6 @@ function hasCents(value: string): boolean {
   if (!/^[A-Z]{3}$/.test(value) || !Intl.supportedValuesOf('currency').includes(value)) return false;
   const format = new Intl.NumberFormat('en', { style: 'currency', currency: value });
   return format.resolvedOptions().maximumFractionDigits === 2;
-}
-
-/** One that an email may be from. */
-function isBareAddress(value: string): boolean {
-  return /^[a-z0-9._+-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(value) && value.length <= 254;
 }
 
 function isSpf(value: string): boolean {

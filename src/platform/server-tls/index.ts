@@ -1,8 +1,15 @@
 /**
- * The certificate that our ports show: the operator's files, read again when they change, or a self-signed one that is
- * made once and kept in the data folder. A certificate that cannot be read stops the start in one line; while running,
+ * The certificate that our ports show: the operator's files, read again when they change, what an authority issued, or a
+ * self-signed one that is made once and kept in the data folder. A certificate that cannot be read stops the start in one line; while running,
  * the one before stays in use and the log says why.
  */
 export { certificateFilesOf, examineCertificate, unreadable } from './certificate-files.ts';
+export { makeContext, type ShownContext } from './context.ts';
 export type { TlsKeys } from './self-signed-file.ts';
-export { openServerTls, CertificateFault, type CertificateStanding, type ServerTls } from './server-tls.ts';
+export {
+  openServerTls,
+  CertificateFault,
+  type CertificateStanding,
+  type IssuedKeys,
+  type ServerTls,
+} from './server-tls.ts';

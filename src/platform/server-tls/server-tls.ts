@@ -23,8 +23,10 @@ export interface ServerTls {
 }
 
 export interface CertificateStanding {
-  /** As the setting names it; empty where none is named and the certificate is self-signed. */
+  /** As the setting names it; empty where none is named. */
   file: string;
+  /** Whether an authority issued it to us, and renews it. */
+  isIssued: boolean;
   /** In milliseconds; both undefined for a self-signed one, which is replaced by itself. */
   startsAt: number | undefined;
   endsAt: number | undefined;
@@ -39,21 +41,29 @@ export interface ServerTlsOptions {
   log: Log;
 }
 
+/** What an authority issued, where one is asked. Files of the operator's are shown instead of it. */
+export interface IssuedKeys {
+  /** Undefined until there is one. */
+  current(): (TlsKeys & { startsAt: number; endsAt: number }) | undefined;
+  onChange(listener: () => void): void;
+}
+
 /** Renewed certificates are not urgent: they come weeks before the old one ends. */
 const LOOK_MS = 10_000;
 
-export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions): ServerTls {
+export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions, issued?: IssuedKeys): ServerTls {
   const { certificate_file: file } = config.tls;
   const host = config.instance.host;
   const files = certificateFilesOf(config, dataDir);
   const listeners = new Set<(keys: TlsKeys) => void>();
   let seen = files && stampOf(files);
-  let inUse: Read = files
-    ? readFiles(files)
-    : { keys: keepSelfSigned({ dataDir, host, now: clock.now() }), startsAt: undefined, endsAt: undefined };
+  let inUse: Read = files ? readFiles(files) : (readIssued(issued) ?? selfSigned());
   let fault: string | undefined;
-  if (!files)
-    log.warn({ host }, 'the SMTP ports show a self-signed certificate; name a real one as tls.certificate_file');
+  if (!files && !inUse.isIssued) {
+    const then =
+      config.acme.directory === '' ? 'name a real one as tls.certificate_file' : 'until the authority has issued one';
+    log.warn({ host }, `the ports show a self-signed certificate; ${then}`);
+  }
   warnOfEnd(inUse);
 
   function warnOfEnd({ endsAt }: Read): void {
@@ -80,6 +90,21 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions)
     warnOfEnd(inUse);
   }
 
+  function selfSigned(): Read {
+    const keys = keepSelfSigned({ dataDir, host, now: clock.now() });
+    return { keys, startsAt: undefined, endsAt: undefined, isIssued: false };
+  }
+
+  if (!files) {
+    issued?.onChange(() => {
+      const next = readIssued(issued);
+      if (!next) return;
+      inUse = next;
+      for (const listener of listeners) listener(next.keys);
+      log.info({ host, endsAt: isoTime(next.endsAt ?? 0) }, 'a certificate that was issued is shown');
+    });
+  }
+
   const stop = files
     ? repeat(clock, LOOK_MS, async () => {
         if (stampOf(files) !== seen) reload();
@@ -88,7 +113,10 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions)
   return {
     current: () => inUse.keys,
     onChange: (listener) => void listeners.add(listener),
-    standing: () => ({ file, startsAt: inUse.startsAt, endsAt: inUse.endsAt, fault }),
+    standing: () => ({
+      ...{ file, fault, isIssued: inUse.isIssued },
+      ...{ startsAt: inUse.startsAt, endsAt: inUse.endsAt },
+    }),
     reload,
     close: stop,
   };
@@ -98,6 +126,14 @@ interface Read {
   keys: TlsKeys;
   startsAt: number | undefined;
   endsAt: number | undefined;
+  isIssued: boolean;
+}
+
+function readIssued(issued: IssuedKeys | undefined): Read | undefined {
+  const shown = issued?.current();
+  if (!shown) return undefined;
+  const { cert, key, startsAt, endsAt } = shown;
+  return { keys: { cert, key }, startsAt, endsAt, isIssued: true };
 }
 
 /** Follows symbolic links, which is how renewals are put in place. */
@@ -113,6 +149,6 @@ function stampOf({ cert, key }: Files): string {
 /** Throws the first fault. */
 function readFiles(files: Files): Read {
   const { keys, startsAt, endsAt, faults } = examineCertificate(files);
-  if (keys) return { keys, startsAt, endsAt };
+  if (keys) return { keys, startsAt, endsAt, isIssued: false };
   throw new CertificateFault(faults[0]?.text, { cause: faults[0]?.cause });
 }

@@ -23,6 +23,8 @@ export interface Net {
   providers: Pick<GuardedFetch, 'send'>;
   /** HTTP to the server of the model that the settings name; loopback where they name that. */
   modelFetch: Pick<GuardedFetch, 'pool'>;
+  /** HTTP to the authority that issues certificates. */
+  authority: Pick<GuardedFetch, 'send'>;
   /** Of deliveries, which may lead to a port of ours. */
   ownConnections: OwnConnections;
 }

@@ -1,5 +1,7 @@
 /**
- * X.509 certificates (RFC 5280), written by hand because Node reads them but does not issue them: one kind only,
- * self-signed for host names, P-256 with SHA-256.
+ * X.509 certificates (RFC 5280) and requests for them (RFC 2986), written by hand because Node reads certificates but makes
+ * neither: self-signed ones for host names, the one that answers the challenge of RFC 8737, and requests; P-256 with SHA-256.
  */
+export { certificateRequest, type RequestWishes } from './certificate-request.ts';
+export { readMarks, type CertificateMarks } from './read-certificate.ts';
 export { selfSignedCertificate, type CertificateWishes } from './self-signed.ts';

@@ -37,6 +37,7 @@ export { recordStatusAfter } from './domain-state.ts';
 export { expectedRecords } from './expected-records.ts';
 export {
   isTrackingHostOfOthers,
+  trackingHosts,
   trackingOwner,
   trackingOwnerAlone,
   type TrackingOwner,

@@ -22,6 +22,16 @@ export async function trackingOwner(db: Executor, domainId: string): Promise<Tra
   return row && ownerOf(row);
 }
 
+/** The hosts that lead readers to us by the last look at their DNS, of verified domains of teams that may send. */
+export async function trackingHosts(db: Executor): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(
+    `select distinct r.name from domain_records r join domains d on d.id = r.domain_id join teams t on t.id = d.team_id
+      where r.record = 'Tracking' and r.status = 'verified' and d.held_at is not null
+      and (d.open_tracking = 1 or d.click_tracking = 1) and t.risk_state <> 'suspended' order by r.name`,
+  );
+  return rows.map(({ name }) => name.toLowerCase());
+}
+
 /** The domain of that name where all domains are of one team: nobody's name can be abused by another one there. */
 export async function trackingOwnerAlone(db: Executor, name: string): Promise<TrackingOwner | undefined> {
   const row = await db.get<Row>(`${SELECT} where d.name = ? and (select count(distinct team_id) from domains) = 1`, [

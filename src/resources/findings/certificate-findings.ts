@@ -9,12 +9,15 @@ const EXPIRING_SHARE = 1 / 5;
 
 const here = (words: string) => ({ words: `On the server’s machine, ${words}`, command: null });
 
-/** What is wrong with the certificate that the SMTP ports show. */
+const STATUS = { words: 'As an operator, see why it was not renewed', command: 'rasket tls status' };
+
+/** What is wrong with the certificate that our ports show. */
 export function certificateFindings(
-  { file, startsAt, endsAt, fault }: CertificateStanding,
+  { file, isIssued, startsAt, endsAt, fault }: CertificateStanding,
   { now, isCapturing }: { now: number; isCapturing: boolean },
 ): Finding[] {
   const subjects = file === '' ? [] : [file];
+  const named = file === '' ? '' : ` ${file}`;
   if (fault !== undefined) {
     const unusable = { summary: `${fault}.`, subjects, advice: here('mend its files') };
     return [findingOf('certificate_unusable', unusable), ...expiry()];
@@ -25,13 +28,14 @@ export function certificateFindings(
     // Where no mail leaves the machine, nobody has to prove who he is.
     if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
     if (endsAt <= now) {
-      const summary = `The certificate ${file} expired at ${isoTime(endsAt)}.`;
-      const advice = here('put a renewed one in its place');
+      const summary = `The certificate${named} expired at ${isoTime(endsAt)}.`;
+      const advice = isIssued ? STATUS : here('put a renewed one in its place');
       return [findingOf('certificate_expired', { summary, subjects, since: endsAt, advice })];
     }
     const lifeMs = startsAt === undefined ? Infinity : endsAt - startsAt;
     if (endsAt - now > Math.min(EXPIRING_MS, lifeMs * EXPIRING_SHARE)) return [];
-    const summary = `The certificate ${file} expires at ${isoTime(endsAt)}.`;
-    return [findingOf('certificate_expiring', { summary, subjects, advice: here('renew it') })];
+    const summary = `The certificate${named} expires at ${isoTime(endsAt)}.`;
+    const advice = isIssued ? STATUS : here('renew it');
+    return [findingOf('certificate_expiring', { summary, subjects, advice })];
   }
 }

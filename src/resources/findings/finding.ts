@@ -140,6 +140,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Verify a domain of any team, or correct accounts.mail_from; until then, give out links with',
     'rasket users reset ADDRESS',
   ),
+  certificate_not_issued: installation(
+    'warning',
+    'An authority does not issue or renew a certificate.',
+    'As an operator, see why, and when it is tried again',
+    'rasket tls status',
+  ),
   certificate_expiring: installation(
     'warning',
     'The certificate of the SMTP ports expires soon.',

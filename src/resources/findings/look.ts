@@ -1,6 +1,7 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { accountSender } from '../accounts/index.ts';
+import { asksForCertificates, certificatesInTrouble } from '../certificates/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
 import { hasUsers } from '../users/index.ts';
 import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
@@ -51,6 +52,7 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Pick<Look
       ...(await ofSending(store)),
       ...(await ofAccounts(store)),
       ...(await ofPayments(store)),
+      ...(await ofCertificates(store)),
     ],
   };
 }
@@ -109,6 +111,18 @@ async function ofPayments({ db }: Store): Promise<Finding[]> {
   const summary = `The payment provider has changed ${many} without an event about it.`;
   const subjects = missed.map(({ team_id: id }) => `team ${id}`);
   return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
+}
+
+/** What is shown meanwhile, and for how long, each process says by itself. */
+async function ofCertificates({ config, db }: Store): Promise<Finding[]> {
+  if (!asksForCertificates(config)) return [];
+  const failing = await certificatesInTrouble(db);
+  const [first] = failing;
+  if (!first) return [];
+  const rest = failing.length === 1 ? '' : `, nor for ${failing.length - 1} more`;
+  const summary = `No certificate is issued for ${first.name}${rest}: ${first.error ?? 'unknown'}. Next try at ${isoTime(first.next_try_at)}.`;
+  const subjects = failing.map(({ name }) => name);
+  return [findingOf('certificate_not_issued', { summary, subjects, since: first.failing_since })];
 }
 
 const presentFinding = (finding: Finding) => ({

@@ -1,5 +1,6 @@
 // Over 400 lines because each audited operation has its call here, in one table that a test holds complete.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { keepWanted } from '../../../src/resources/certificates/index.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { inboxOf } from '../../rig/inboxes.ts';
@@ -16,7 +17,9 @@ let scene: Scene;
 let team: Team;
 let operator: string;
 beforeAll(async () => {
-  scene = await startScene();
+  // Nobody asks the authority: there is no scheduler here.
+  const acme = { directory: 'https://ca.test/dir', agree_to_terms: true };
+  scene = await startScene({ config: { acme } });
   team = await scene.team();
   operator = await scene.operator('Grace');
 });
@@ -242,6 +245,10 @@ const changes: Record<
     body: { email_id: await tried(), reason: 'x' },
     subject: null,
   }),
+  renewCertificates: async () => {
+    await keepWanted(scene.app.world);
+    return { path: '/operator/certificates/renew', body: {}, subject: null };
+  },
 };
 
 /** They need name servers, providers, endpoints that answer, a file or a broadcast that is held; their mechanism is the same. */

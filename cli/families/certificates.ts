@@ -1,0 +1,75 @@
+import type { AnswerOf } from '../client/index.ts';
+import type { Field, Tone } from './family.ts';
+import { actionOf, asked, reportOf, wide, type Family } from './family.ts';
+
+type Certificate = AnswerOf<'listCertificates'>['certificates'][number];
+
+const TONES: Record<Certificate['status'], Tone> = {
+  awaited: 'plain',
+  issued: 'good',
+  failing: 'attention',
+  expired: 'bad',
+};
+
+const columns: readonly Field<Certificate>[] = [
+  { name: 'name', label: 'Name', kind: 'name' },
+  { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
+  { name: 'ends_at', label: 'Ends', kind: 'time' },
+  { name: 'next_try_at', label: 'Next try', kind: 'time' },
+  { name: 'last_error', label: 'Why not', kind: 'long' },
+  ...wide<Certificate>(
+    { name: 'id', label: 'Id', kind: 'id' },
+    { name: 'kind', label: 'Kind' },
+    { name: 'names', label: 'Names', value: ({ names }) => names.join(' ') },
+    { name: 'starts_at', label: 'Begins', kind: 'time' },
+  ),
+  ...asked<Certificate>({ name: 'failing_since', label: 'Since', kind: 'time' }),
+];
+
+const SOURCES: Record<AnswerOf<'listCertificates'>['source'], string> = {
+  files: 'The ports show the file of tls.certificate_file; no authority is asked.',
+  authority: '',
+  none: 'No authority is asked (acme.directory): the certificate is self-signed.',
+};
+
+export const certificates = {
+  command: 'tls',
+  summary: 'the certificates of the ports: how they stand, and renew them',
+  isOperators: true,
+  screens: { report: 'certificates' },
+  noun: 'a certificate',
+  report: reportOf('listCertificates', {
+    verb: 'status',
+    summary: 'show the certificates, until when they last and when they are renewed',
+    description:
+      'Shows what the authority of the settings issued or is to issue, with why the last try failed and when the next comes. This and all of `tls` need the token of an operator.',
+    example: 'tls status',
+    rows: ({ certificates: all }) => all,
+    columns,
+    given: ({ name }) => ({ name }),
+    tell: ({ certificates: all, source }) =>
+      [
+        SOURCES[source],
+        source === 'authority' && all.length === 0 ? 'None is ordered yet; the scheduler looks every minute.' : '',
+      ]
+        .filter(Boolean)
+        .join(' '),
+  }),
+  actions: [
+    actionOf('renewCertificates', {
+      verb: 'renew',
+      key: 'w',
+      summary: 'renew certificates before their time',
+      description:
+        'Has the authority asked for a certificate within a minute, or for all. The key stays unless --new-key is given; then a TLSA record that pins it has to follow.',
+      example: 'tls renew mail.example.com',
+      flags: {
+        name: { value: '<host>', isWord: true, says: 'only the certificate of this name' },
+        new_key: { says: 'with a new key', isBoolean: true },
+      },
+      tell: ({ certificates: count }) =>
+        `${count} ${count === 1 ? 'certificate is' : 'certificates are'} asked for within a minute.`,
+      hint: () => ({ words: 'See what came of it with', command: ['listCertificates'] }),
+    }),
+  ],
+} satisfies Family;

@@ -1,0 +1,27 @@
+import { readHttpsUrl } from '../../protocol/https-url/index.ts';
+import { flag, integer, list, oneOf, textOrEmpty } from './kind.ts';
+import * as network from './network-kinds.ts';
+
+const ports = list(integer({ min: 0, max: 65_535, unit: 'TCP port; 0 takes any free one' }), { min: 0, max: 20 });
+const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.includes('\0'));
+const directory = textOrEmpty(
+  'an https URL, such as https://acme-v02.api.letsencrypt.org/directory',
+  (value) => typeof readHttpsUrl(value) !== 'string',
+);
+
+/** Which ports speak TLS for the API, and where the certificate of all ports comes from. */
+export const tlsSections = {
+  https: { host: network.listenAddressOrEmpty, ports, redirect_ports: ports },
+  tls: { certificate_file: filePathOrEmpty, key_file: filePathOrEmpty },
+  acme: {
+    directory,
+    agree_to_terms: flag(),
+    contact: network.bareAddressOrEmpty('admin@example.com'),
+    names: list(network.hostName, { min: 0, max: 99 }),
+    tracking_hosts: flag(),
+    challenge: oneOf(['http-01', 'tls-alpn-01']),
+    orders_per_hour: integer({ min: 1, max: 10_000, unit: 'orders an hour' }),
+    answer_seconds: integer({ min: 1, max: 300, unit: 'seconds' }),
+    allow_private: list(network.cidr, { min: 0, max: 100 }),
+  },
+};

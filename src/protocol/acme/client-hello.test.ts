@@ -1,0 +1,40 @@
+import { Duplex } from 'node:stream';
+import tls from 'node:tls';
+import { expect, test } from 'vitest';
+import { readClientHello } from './index.ts';
+
+/** What Node's own client says first. */
+function helloOf(options: tls.ConnectionOptions): Promise<Buffer> {
+  return new Promise((resolve) => {
+    const wire = new Duplex({
+      read: () => undefined,
+      write(bytes: Buffer, _encoding, done) {
+        resolve(bytes);
+        done();
+      },
+    });
+    tls.connect({ socket: wire, ...options }).on('error', () => undefined);
+  });
+}
+
+test('a ClientHello tells the name and the protocols, however it is cut', async () => {
+  const bytes = await helloOf({ servername: 'Mail.example.com', ALPNProtocols: ['acme-tls/1', 'h2'] });
+  const read = { serverName: 'mail.example.com', protocols: ['acme-tls/1', 'h2'] };
+  expect(readClientHello(bytes)).toEqual(read);
+  for (let length = 0; length < bytes.length; length++)
+    expect(readClientHello(bytes.subarray(0, length))).toBeUndefined();
+});
+
+test('one without either is read too, and what is none is told at once', async () => {
+  expect(readClientHello(await helloOf({ host: '127.0.0.1' }))).toEqual({ serverName: undefined, protocols: [] });
+  expect(readClientHello(Buffer.from('GET / HTTP/1.1'))).toBeNull();
+});
+
+test('lengths that lead beyond its end are no ClientHello, and never a fault of ours', async () => {
+  const bytes = await helloOf({ servername: 'mail.example.com', ALPNProtocols: ['h2'] });
+  for (let at = 5; at < bytes.length; at++) {
+    const damaged = Buffer.from(bytes);
+    damaged[at] = 0xff;
+    expect(() => readClientHello(damaged)).not.toThrow();
+  }
+});

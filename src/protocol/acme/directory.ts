@@ -1,0 +1,24 @@
+import { AcmeFault } from './fault.ts';
+import { fieldsIn, readFields, readUrl, type RawAnswer } from './read-answer.ts';
+
+/** Where an authority is asked what (RFC 8555 §7.1.1). */
+export interface Directory {
+  newNonce: string;
+  newAccount: string;
+  newOrder: string;
+  /** Where it says when a certificate should be renewed (RFC 9773); undefined where it does not. */
+  renewalInfo: string | undefined;
+}
+
+export function readDirectory(answer: RawAnswer): Directory {
+  const fields = readFields('the directory', answer);
+  const at = (name: string): string => readUrl(`${name} of the directory`, fields[name]);
+  if (fieldsIn(fields.meta).externalAccountRequired === true)
+    throw new AcmeFault('the authority takes only accounts that were made with it before, which is not supported');
+  return {
+    newNonce: at('newNonce'),
+    newAccount: at('newAccount'),
+    newOrder: at('newOrder'),
+    renewalInfo: fields.renewalInfo === undefined ? undefined : at('renewalInfo'),
+  };
+}

@@ -1,0 +1,46 @@
+import { createHash, createPublicKey, sign, type KeyObject } from 'node:crypto';
+
+export const base64url = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64url');
+
+/** A public key on P-256, its members in the order that RFC 7638 hashes them in. */
+export interface PublicJwk {
+  crv: string;
+  kty: string;
+  x: string;
+  y: string;
+}
+
+export function publicJwk(privateKey: KeyObject): PublicJwk {
+  const { crv = '', kty = '', x = '', y = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+  if (kty !== 'EC' || crv !== 'P-256') throw new TypeError('an account has a key on P-256');
+  return { crv, kty, x, y };
+}
+
+/** RFC 7638: what the account's key is called in a key authorization. */
+export const thumbprint = (privateKey: KeyObject): string =>
+  createHash('sha256')
+    .update(JSON.stringify(publicJwk(privateKey)))
+    .digest('base64url');
+
+export interface RequestToSign {
+  privateKey: KeyObject;
+  /** The account's URL; undefined before there is one, and the key itself is sent. */
+  account: string | undefined;
+  nonce: string;
+  url: string;
+  /** Undefined asks for what is at the URL (POST-as-GET, RFC 8555 §6.3). */
+  payload: unknown;
+}
+
+/** The body of a request: a flattened JWS with ES256 (RFC 8555 §6.2). */
+export function signRequest({ privateKey, account, nonce, url, payload }: RequestToSign): string {
+  const who = account === undefined ? { jwk: publicJwk(privateKey) } : { kid: account };
+  const head = base64url(JSON.stringify({ alg: 'ES256', nonce, url, ...who }));
+  const content = payload === undefined ? '' : base64url(JSON.stringify(payload));
+  const signature = sign('sha256', Buffer.from(`${head}.${content}`), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  return JSON.stringify({ protected: head, payload: content, signature: base64url(signature) });
+}
+
+/** RFC 8555 §6.5.1; anything else is no nonce, and would be refused in a header. */
+export const isNonce = (text: string | undefined): text is string =>
+  text !== undefined && /^[A-Za-z0-9_-]{1,512}$/.test(text);

@@ -1,0 +1,35 @@
+/**
+ * Certificates from an authority: which there are to be, the keys and orders behind them, and what is shown until the next
+ * one is there. Keys are sealed at rest; a certificate itself is public, and stands as it is. Asking the authority is the
+ * work of flow/certificates.
+ */
+export { countOrder, findAccount, insertAccount, noteAccountUrl, type AccountRow } from './accounts.store.ts';
+export {
+  certificateById,
+  certificatesAtRest,
+  certificatesInTrouble,
+  challengeByName,
+  challengeByToken,
+  claimDue,
+  issuedVersions,
+  noteFailure,
+  noteIssued,
+  noteOrder,
+  putChallenge,
+  putOff,
+  releaseLease,
+  removeChallengesOf,
+  renewLease,
+  renewSooner,
+  type CertificateRow,
+} from './certificates.store.ts';
+export {
+  newAccountKey,
+  newCertificateKey,
+  openAccountKey,
+  openCertificateKey,
+  SEALED_CERTIFICATE_KEYS,
+} from './keys.ts';
+export { listCertificates, renewCertificates } from './operator.ts';
+export { readShown, type ShownCertificate } from './shown.ts';
+export { asksForCertificates, hostNames, keepWanted } from './wanted.ts';
