@@ -54,9 +54,9 @@ function explainSocket({ code = '', syscall, address, port }: SystemFault): stri
 function explainSystem({ code = '', path, address, port, hostname }: SystemFault): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} on ${address} is in use; stop the other program or choose another (http.port, https.ports, https.redirect_ports)`;
+      return `port ${port} on ${address} is in use; stop the other program or set RASKET_HTTP_PORT, or the port under [https], to another`;
     case 'EADDRNOTAVAIL':
-      return `${address} is not an address of this machine; set http.host, or https.host, to one that is`;
+      return `${address} is not an address of this machine; set RASKET_HTTP_HOST, or the host under [https], to one that is`;
     case 'EACCES':
     case 'EPERM':
       return port === undefined
