@@ -1,6 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { secret, text, textOrEmpty } from './kind.ts';
+import { secret, text, textOrEmpty, type Kind } from './kind.ts';
 import { readPostgresUrl } from './postgres-url.ts';
 
 export const hostName = text('a host name such as mail.example.com', isHostName);
