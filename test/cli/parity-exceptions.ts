@@ -83,6 +83,14 @@ export const exceptions: Record<string, Exception> = {
   },
   updateInboxLabel: { given: { color: { words: ['--color', '#00A2C7'], sent: '#00A2C7' } } },
   updateInbox: { beside: { '--clear': 'null' } },
+  getInvoice: {
+    beside: {
+      '--csv': 'the answer of getInvoiceCsv instead',
+      '--print': 'the answer of getInvoicePage instead',
+      '--output': 'where either is written to',
+      '--force': 'over a file that is there',
+    },
+  },
   updateInboxAgent: { beside: { '--clear': 'null' } },
   updateInboxThread: {
     given: { snoozed_until: { words: ['--snooze', '2130-01-01T00:00:00Z'], sent: '2130-01-01T00:00:00.000Z' } },
