@@ -97,7 +97,7 @@ const onBoth = [
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',
   'test/api/mcp/*.test.ts',
   'test/api/oauth/{attacks,consent,grants,limits,oauth,people,register}.test.ts',
-  'test/api/queue/queue.test.ts',
+  'test/api/queue/{queue,queued-email}.test.ts',
   'test/api/received-emails/{read-received,search-received}.test.ts',
   'test/api/segments/{filter-model,segments}.test.ts',
   'test/api/sessions/*.test.ts',
