@@ -8,7 +8,7 @@ export const pages = [
   ...['api', 'audience', 'automations', 'benchmarks', 'command-line', 'console', 'domains', 'inbox', 'operating'].map(
     inDocs,
   ),
-  ...['people', 'receiving', 'smtp', 'webhooks'].map(inDocs),
+  ...['people', 'postgres', 'receiving', 'security', 'smtp', 'webhooks'].map(inDocs),
 ];
 
 function inDocs(name: string): string {
