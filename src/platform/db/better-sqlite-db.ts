@@ -79,6 +79,8 @@ export function openBetterSqlite(file: string): Db {
       begin.run();
     });
     try {
+      // While a transaction is open, memos do not look for writes of other processes.
+      reads.look();
       const value = await work(writing);
       commit.run();
       versions.committed(touched);
@@ -148,7 +150,7 @@ const ROWS_AN_INSERT = 16;
 function createReadSpan(
   connection: Sqlite.Database,
   onOutsideChange: () => void,
-): { isOpen(): boolean; extend(): void; end(): void } {
+): { isOpen(): boolean; extend(): void; look(): void; end(): void } {
   const begin = connection.prepare('begin');
   const commit = connection.prepare('commit');
   // Changes when another connection has committed, such as a command of the operator.
@@ -160,18 +162,22 @@ function createReadSpan(
     isOpen = false;
     if (connection.inTransaction) commit.run();
   };
+  const look = (): void => {
+    const version = dataVersion.get();
+    if (version === seenVersion) return;
+    seenVersion = version;
+    onOutsideChange();
+  };
   return {
     isOpen: () => isOpen,
     end,
+    look,
     extend() {
       if (isOpen) return;
       begin.run();
       isOpen = true;
       setImmediate(end);
-      const version = dataVersion.get();
-      if (version === seenVersion) return;
-      seenVersion = version;
-      onOutsideChange();
+      look();
     },
   };
 }
