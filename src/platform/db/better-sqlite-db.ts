@@ -41,7 +41,7 @@ export function openBetterSqlite(file: string): Db {
     dialect: 'sqlite',
     memo: (tables, load) =>
       memoOver(() => {
-        if (!writer.inTransaction) reads.extend();
+        reads.extend();
         return versions.of(tables);
       }, load),
     onCommit: listeners.add,
@@ -79,8 +79,6 @@ export function openBetterSqlite(file: string): Db {
       begin.run();
     });
     try {
-      // While a transaction is open, memos do not look for writes of other processes.
-      reads.look();
       const value = await work(writing);
       commit.run();
       versions.committed(touched);
@@ -150,7 +148,7 @@ const ROWS_AN_INSERT = 16;
 function createReadSpan(
   connection: Sqlite.Database,
   onOutsideChange: () => void,
-): { isOpen(): boolean; extend(): void; look(): void; end(): void } {
+): { isOpen(): boolean; extend(): void; end(): void } {
   const begin = connection.prepare('begin');
   const commit = connection.prepare('commit');
   // Changes when another connection has committed, such as a command of the operator.
@@ -171,9 +169,10 @@ function createReadSpan(
   return {
     isOpen: () => isOpen,
     end,
-    look,
     extend() {
       if (isOpen) return;
+      // Memos are asked while a write is under way, too.
+      if (connection.inTransaction) return look();
       begin.run();
       isOpen = true;
       setImmediate(end);
