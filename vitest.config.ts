@@ -106,7 +106,7 @@ const onBoth = [
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',
   'test/api/oauth/{attacks,consent,grants,limits,oauth,operator-clients,people,register}.test.ts',
-  'test/api/queue/queue.test.ts',
+  'test/api/queue/{queue,queued-email}.test.ts',
   'test/api/received-emails/{read-received,search-received}.test.ts',
   'test/api/segments/{filter-model,segments}.test.ts',
   'test/api/sessions/*.test.ts',

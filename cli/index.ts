@@ -22,6 +22,7 @@ import { addBillingCommands } from './commands/billing/index.ts';
 import { addInboxCommands } from './commands/inbox-threads/index.ts';
 import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
+import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
 import { addSsoCommands } from './commands/sso/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
@@ -44,8 +45,6 @@ import {
   oauthGrants,
   operatorAudit,
   operatorFindings,
-  queue,
-  queueHolds,
   segmentContacts,
   segments,
   sessions,
@@ -103,7 +102,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['metrics', addMetricsCommands],
   ['logs', (program) => declareFamily(program, logs, { add: (parent) => void declareTail(parent, logs.list) })],
   ['audit', declare(audit, operatorAudit)],
-  ['queue', declare(queue, queueHolds)],
+  ['queue', addQueueCommands],
   ['tls', declare(certificates)],
   ['findings', declare(findings, operatorFindings)],
   ['health ready', addSystemCommands],

@@ -16,6 +16,7 @@ import { createTopic, listTopics } from '../../src/resources/topics/index.ts';
 import { addWebhook, disableWebhook, listWebhooks } from '../../src/resources/webhooks/index.ts';
 import { seedDay } from './mail.ts';
 import { DOMAIN, PEOPLE, SECOND_DOMAIN } from './people.ts';
+import { addAutomation, addBroadcasts, addInbox, failSome } from './scenes.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 /** Retention takes what is older than thirty. */
@@ -58,8 +59,14 @@ export async function seed(whole: World, { teamId, isTold, progress }: Seeding):
   if (await findDomainByName(world.db, teamId, SECOND_DOMAIN)) return { emails, contacts: 0, received: 0 };
   await addAudience(ctx);
   await addTemplates(ctx);
+  await addInbox(ctx);
   const received = await receiveSome(world, teamId, now);
   await scheduleSome(world, ctx, now);
+  // A run is carried by the server, which tells of it: runs begin where nobody is told, or all are to be.
+  const isAlone = (await listWebhooks(ctx, PAGE)).data.length === 1;
+  await addAutomation(ctx, isTold || isAlone ? whole : undefined);
+  await addBroadcasts(ctx);
+  await failSome(ctx, hook);
   await registerDomain(ctx, { name: SECOND_DOMAIN });
   return { emails, contacts: PEOPLE.length, received };
 }

@@ -40,7 +40,10 @@ export async function runList(
   const { client, terminal, isJson } = session;
   const { list } = family;
   const { fields: names } = options;
-  const fields = names ? namedFields(list.columns, names, family.noun) : shownFields(list.columns, options.wide);
+  const isNarrow = terminal.isTty && !options.wide;
+  const fields = names
+    ? namedFields(list.columns, names, family.noun)
+    : shownFields(list.columns, options.wide).filter(({ isAside }) => !(isAside && isNarrow));
   const filters = readFlags(list.filters, options);
   if (options.since !== undefined) {
     const { readSince } = await import('./read-since.ts');

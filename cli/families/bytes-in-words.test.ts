@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bytesInWords } from './bytes-in-words.ts';
+import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
 
 it.each([
   [0, '0 bytes'],
@@ -10,3 +10,13 @@ it.each([
   [10 * 1024 ** 3, '10 GiB'],
   [5 * 1024 ** 5, '5120 TiB'],
 ])('%d is %s', (bytes, words) => expect(bytesInWords(bytes)).toBe(words));
+
+it.each([
+  [0, '0B'],
+  [980, '980B'],
+  [1023, '1.0K'],
+  [10_188, '9.9K'],
+  [10_189, '10K'],
+  [18_204, '18K'],
+  [52_428_800, '50M'],
+])('%d is %s in a column', (bytes, words) => expect(bytesInBrief(bytes)).toBe(words));

@@ -7,3 +7,12 @@ export function bytesInWords(bytes: number): string {
   while (size >= 1023.5 && bytes >= 1024 && unit < UNITS.length - 1) [size, unit] = [size / 1024, unit + 1];
   return `${unit === 0 ? size : Number(size.toPrecision(size < 1000 ? 3 : 4))} ${UNITS[unit]}`;
 }
+
+/** The same in four signs, as `ls -h` says it: 980B, 1.4K, 18K, 2.1M. */
+export function bytesInBrief(bytes: number): string {
+  let [size, unit] = [bytes, 0];
+  while (size >= 999.5 && unit < BRIEF.length - 1) [size, unit] = [size / 1024, unit + 1];
+  return `${unit === 0 || size >= 9.95 ? Math.round(size) : size.toFixed(1)}${BRIEF[unit]}`;
+}
+
+const BRIEF = ['B', 'K', 'M', 'G', 'T'];

@@ -31,6 +31,8 @@ export interface Field<Item> {
   tone?: (item: Item) => Tone;
   /** Not shown unless there is space for everything, or unless it is asked for by name. */
   shown?: 'wide' | 'asked';
+  /** Left out of a table at a terminal, where it would take a line of its own, unless `--wide` asks for everything. */
+  isAside?: true;
 }
 
 /** Shown where there is space for everything. */

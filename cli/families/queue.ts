@@ -1,6 +1,7 @@
 import type { AnswerOf } from '../client/index.ts';
+import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
 import type { Field, Flag, ItemOf, Tone } from './family.ts';
-import { actionOf, asked, listOf, reportOf, wide, type Family } from './family.ts';
+import { actionOf, asked, detailOf, listOf, reportOf, wide, type Family } from './family.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
 type Delivery = ItemOf<'listQueuedDeliveries'>;
@@ -26,6 +27,10 @@ const whyOfDelivery = (delivery: Delivery): string =>
   delivery.state === 'team_suspended'
     ? 'Its team is suspended, until it is resumed on the server’s machine.'
     : whyOf(delivery);
+
+/** As the operator's setting has it: the subject, its hash, or neither. */
+export const subjectOf = ({ subject, subject_hash: hash }: Pick<Delivery, 'subject' | 'subject_hash'>): string =>
+  subject ?? (hash === null ? '' : `#${hash}`);
 
 /** The states that anything is in, with how much. */
 const inStates = ({ states }: Destination): string =>
@@ -105,6 +110,8 @@ export const queue = {
   }),
   list: listOf('listQueuedDeliveries', {
     summary: 'list what waits, newest first',
+    description:
+      'Lists what waits, newest first: whose it is, from whom to where, how large, and until when. Why one waits is said by queue explain, and by --wide.',
     example: 'queue list --destination example.org --state retrying',
     filters: {
       ...{ destination: { ...ONE_OF.destination, says: `only ${ONE_OF.destination.says}` } },
@@ -119,22 +126,26 @@ export const queue = {
     columns: [
       { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },
       { name: 'email_id', label: 'Email', kind: 'id' },
-      { name: 'destination', label: 'Destination', kind: 'name' },
+      { name: 'destination', label: 'Destination' },
       { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => TONES[state] },
-      { name: 'attempts', label: 'Tries', kind: 'whole' },
-      // It waits for its time, and has not begun to.
-      {
-        ...{ name: 'since', label: 'Since', kind: 'time' },
-        value: ({ state, since }) => (state === 'scheduled' ? null : since),
-      },
       { name: 'until', label: 'Next try', kind: 'time' },
-      { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOfDelivery },
+      { name: 'size', label: 'Size', kind: 'whole', words: ({ size }) => bytesInBrief(size) },
+      { name: 'team', label: 'Team' },
+      { name: 'from', label: 'From' },
+      { name: 'subject', label: 'Subject', value: subjectOf },
+      { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOfDelivery, isAside: true },
       ...wide<Delivery>(
+        { name: 'attempts', label: 'Tries', kind: 'whole' },
+        // It waits for its time, and has not begun to.
+        {
+          ...{ name: 'since', label: 'Since', kind: 'time' },
+          value: ({ state, since }) => (state === 'scheduled' ? null : since),
+        },
         { name: 'recipients', label: 'Recipients', value: ({ recipients }) => recipients.join(' ') },
-        { name: 'team_id', label: 'Team', kind: 'id' },
+        { name: 'team_id', label: 'Team id', kind: 'id' },
         { name: 'hold_id', label: 'Hold', kind: 'id' },
       ),
-      ...asked<Delivery>({ name: 'hold_reason', label: 'Held for' }),
+      ...asked<Delivery>({ name: 'hold_reason', label: 'Held for' }, { name: 'subject_hash', label: 'Subject hash' }),
     ],
     empty: 'Nothing waits.',
     given: ({ email_id }) => ({ email_id }),
@@ -172,6 +183,43 @@ export const queue = {
     }),
     drop,
   ],
+} satisfies Family;
+
+/** An email on its way, whosever it is; it is told as a story, and `--fields` names these. */
+export const queuedEmail = {
+  command: 'queue',
+  summary: 'what became of an email',
+  isOperators: true,
+  noun: 'an email of the queue',
+  get: detailOf('getQueuedEmail', {
+    verb: 'explain',
+    summary: 'say what became of an email of any team, why, and what comes next',
+    description:
+      'Says what became of an email of any team: each try with the answer of the mail server, and what comes next. It shows no text, no file and nobody who opened or clicked; of the subject, what operators.subjects of the configuration allows.',
+    example: 'queue explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+    path: { queued_email_id: { word: 'email', says: 'the id of the email, or of its delivery in the queue' } },
+    fields: [
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'team', label: 'Team', kind: 'whole' },
+      { name: 'from', label: 'From', kind: 'name' },
+      { name: 'to', label: 'To', kind: 'name' },
+      { name: 'cc', label: 'Cc', kind: 'name' },
+      { name: 'bcc', label: 'Bcc', kind: 'name' },
+      { name: 'last_event', label: 'State', kind: 'state' },
+      { name: 'created_at', label: 'Created', kind: 'time' },
+      { name: 'scheduled_at', label: 'Scheduled', kind: 'time' },
+      { name: 'size', label: 'Size', words: ({ size }) => bytesInWords(size) },
+      { name: 'subject', label: 'Subject', value: subjectOf },
+      ...asked<AnswerOf<'getQueuedEmail'>>(
+        { name: 'subject_hash', label: 'Subject hash' },
+        { name: 'team_id', label: 'Team id', kind: 'id' },
+        { name: 'events', label: 'Events' },
+        { name: 'attempts', label: 'Tries' },
+        { name: 'pending', label: 'Next' },
+        { name: 'is_cut', label: 'Cut' },
+      ),
+    ],
+  }),
 } satisfies Family;
 
 export const queueHolds = {

@@ -6,7 +6,14 @@ import { styleOf } from './items.ts';
 import type { Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
 
-type Email = EmailHistory['email'];
+/** What is told of an email, whoever asks. */
+export type Told = Omit<EmailHistory, 'email' | 'suppressed'> & {
+  email: Pick<EmailHistory['email'], 'id' | 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'last_event' | 'scheduled_at'>;
+  /** Undefined where its reader has no business with the list of suppressions. */
+  suppressed: EmailHistory['suppressed'] | undefined;
+};
+
+type Email = Told['email'];
 type Event = EmailHistory['events'][number];
 type Attempt = EmailHistory['attempts'][number];
 type Pending = EmailHistory['pending'][number];
@@ -20,7 +27,7 @@ interface Telling {
 /** What became of an email, from its acceptance to what comes next, in whole sentences: one text for each moment. */
 export function tellHistory(
   terminal: Terminal,
-  history: EmailHistory,
+  history: Told,
   { withTranscript = false, say = sayOnLine() }: Telling = {},
 ): string[] {
   const cleaned = withoutSteering(history);
@@ -69,7 +76,8 @@ const ASKED_AFTER: readonly string[] = ['bounced', 'suppressed'];
 const EVENTS_ASKED_AFTER: readonly string[] = ['email.bounced', 'email.complained', 'email.suppressed'];
 
 /** A report does not always suppress, the simulator never does, and an entry may have been removed since. */
-function tellSuppressed({ events, attempts, suppressed }: EmailHistory, say: Say): string[] {
+function tellSuppressed({ events, attempts, suppressed }: Told, say: Say): string[] {
+  if (suppressed === undefined) return [];
   const ended = attempts.flatMap(({ recipients }) =>
     recipients.filter(({ outcome }) => ASKED_AFTER.includes(outcome)).map(({ email }) => email),
   );

@@ -4,6 +4,7 @@ import {
   listHolds,
   listWaiting,
   readQueue,
+  readQueuedEmail,
   releaseHold,
   retryWaiting,
 } from '../flow/mail/queue-admin/index.ts';
@@ -13,6 +14,7 @@ import { pageOf, type Operations } from './operation.ts';
 export const queue = {
   getQueue: (ctx) => readQueue(ctx.store),
   listQueuedDeliveries: (ctx, { query = {} }) => listWaiting(ctx.store, query, pageOf(query)),
+  getQueuedEmail: (ctx, { path }) => readQueuedEmail(ctx.store, path.queued_email_id),
   listQueueHolds: (ctx, { query }) => listHolds(ctx.store, pageOf(query)),
   createQueueHold: (ctx, { body }) => createHold(ctx, body),
   releaseQueueHold: (ctx, { path }) => releaseHold(ctx, path.hold_id).finally(ctx.services.wakeQueue),

@@ -263,6 +263,7 @@ describe('the queue', () => {
   };
   const deliveries = [held, free].map((why, at) => ({
     ...{ id: `id-${at}`, email_id: `mail-${at}`, team_id: 'team', destination: `d${at}.example`, recipients: [] },
+    ...{ team: 'my-team', from: 'a@example.com', subject: null, subject_hash: '9f2c4a7be01d3358', size: 18_204 },
     ...{ state: 'held', attempts: 1, since: times.oldest_at, until: times.oldest_at, ...why },
   }));
 

@@ -108,6 +108,7 @@ export const exceptions: Record<string, Exception> = {
     without: { html_format: 'the HTML is shown as it came or, with --json, as the API answers by itself' },
   },
   createDomain: { beside: zone },
+  getQueuedEmail: { beside: { '--transcript': 'how much of the answer to print' } },
   getDomain: { beside: zone },
   // The domain of the example is not verified.
   verifyDomain: { exitCode: 1 },

@@ -74,6 +74,18 @@ describe('rasket seed', () => {
       expect((await json<Listed>(family, 'list')).data.length, family).toBeGreaterThan(0);
     }
     expect((await json<Listed>('domains', 'list')).data).toHaveLength(3);
+    const [hook] = (await json<Listed>('webhooks', 'list')).data;
+    const failed = await json<Listed>('webhooks', 'events', hook?.id ?? '', '--status', 'failed');
+    expect(failed.data).toHaveLength(6);
+    const tries = await json<Listed>('webhooks', 'attempts', hook?.id ?? '', failed.data[0]?.id ?? '');
+    expect(tries.data).toMatchObject([{ http_status_code: 404 }, { http_status_code: 502 }, { http_status_code: 502 }]);
+    const threads = await json<Listed>('inbox', 'threads', 'support@shop.example.com');
+    expect(threads.data).toHaveLength(5);
+    const [automation] = (await json<Listed>('automations', 'list')).data;
+    const runs = await json<{ data: { status: string }[] }>('automations', 'runs', automation?.id ?? '');
+    expect(runs.data.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 'running'));
+    const broadcasts = await json<{ data: { status: string }[] }>('broadcasts', 'list');
+    expect(broadcasts.data.map(({ status }) => status)).toEqual(['scheduled', 'draft']);
 
     expect(await json('seed')).toEqual({ emails: 0, contacts: 0, received: 0 });
     expect(await allEmails()).toHaveLength(data.length);

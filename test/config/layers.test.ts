@@ -182,6 +182,7 @@ describe('showing the configuration', () => {
       'tries = 3  # from an override',
       'capture = true  # from the profile',
       'http_allow_private = [ "127.0.0.0/8", "::1/128" ]  # from the profile',
+      'subjects = "text"  # from the profile',
       'format = "pretty"  # from the profile',
       'scanner_seconds = 0  # from the profile',
       'secure_cookie = false  # from the profile',

@@ -75,7 +75,7 @@ describe('the console of an operator', () => {
   let token: string;
   let seat: Screen;
   beforeAll(async () => {
-    scene = await startScene();
+    scene = await startScene({ config: { operators: { subjects: 'text' } } });
     team = await scene.team('Example');
     await team.domain('mail.example.com');
     token = await scene.operator();

@@ -71,4 +71,21 @@ describe('what is remembered of a table', () => {
     await new Promise((next) => setImmediate(next));
     expect(await price('apple')).toBe(7);
   });
+
+  it('is forgotten when another process has written before a transaction that is still open', async () => {
+    const { db } = scratch;
+    expect(await price('apple')).toBe(1);
+    const other = await openDb(scratch.options);
+    try {
+      await other.run('update goods set price = 7 where name = ?', ['apple']);
+    } finally {
+      await other.close();
+    }
+    const seenInside: (number | undefined)[] = [];
+    await db.tx(async () => {
+      if (db.dialect === 'sqlite' && scratch.options.driver !== 'better-sqlite3') return;
+      seenInside.push(await price('apple'));
+    });
+    expect(seenInside.every((seen) => seen === 7)).toBe(true);
+  });
 });

@@ -8,7 +8,7 @@ export const pages = [
   ...['api', 'audience', 'automations', 'benchmarks', 'command-line', 'console', 'domains', 'inbox', 'operating'].map(
     inDocs,
   ),
-  ...['people', 'monitoring', 'receiving', 'smtp', 'webhooks'].map(inDocs),
+  ...['people', 'monitoring', 'postgres', 'receiving', 'security', 'smtp', 'webhooks'].map(inDocs),
 ];
 
 function inDocs(name: string): string {

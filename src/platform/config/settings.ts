@@ -136,6 +136,9 @@ export const sections = {
   audit: {
     retention_days: integer({ min: 30, max: 36_500, unit: 'days' }),
   },
+  operators: {
+    subjects: oneOf(['hash', 'text', 'none']),
+  },
   log: {
     level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     format: oneOf(['json', 'pretty']),

@@ -41,7 +41,7 @@ export function openBetterSqlite(file: string): Db {
     dialect: 'sqlite',
     memo: (tables, load) =>
       memoOver(() => {
-        if (!writer.inTransaction) reads.extend();
+        reads.extend();
         return versions.of(tables);
       }, load),
     onCommit: listeners.add,
@@ -160,18 +160,23 @@ function createReadSpan(
     isOpen = false;
     if (connection.inTransaction) commit.run();
   };
+  const look = (): void => {
+    const version = dataVersion.get();
+    if (version === seenVersion) return;
+    seenVersion = version;
+    onOutsideChange();
+  };
   return {
     isOpen: () => isOpen,
     end,
     extend() {
       if (isOpen) return;
+      // Memos are asked while a write is under way, too.
+      if (connection.inTransaction) return look();
       begin.run();
       isOpen = true;
       setImmediate(end);
-      const version = dataVersion.get();
-      if (version === seenVersion) return;
-      seenVersion = version;
-      onOutsideChange();
+      look();
     },
   };
 }

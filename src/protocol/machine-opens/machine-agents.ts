@@ -28,7 +28,7 @@ export const MACHINE_AGENTS: readonly Agent[] = [
   { name: 'Google’s robots', pattern: /google-read-aloud|google-inspectiontool|mediapartners-google|feedfetcher/i },
   // "Cubot" is a make of telephones.
   { name: 'bots', pattern: /(?<!cu)bot\b/i },
-  { name: 'robots by their own word', pattern: /crawler|spider|scanner|archiver|monitor(ing)?\b/i },
+  { name: 'self-declared robots', pattern: /crawler|spider|scanner|archiver|monitor(ing)?\b/i },
   { name: 'programs of a shell', pattern: /\bcurl\/|\bwget\/|httpie\/|\bwinhttp/i },
   { name: 'libraries of Python', pattern: /python-requests|python-urllib|python-httpx|aiohttp|scrapy/i },
   { name: 'libraries of Go', pattern: /go-http-client/i },

@@ -17,8 +17,8 @@ export interface SharedBody {
   values: string;
 }
 
-const HTML_BLOB = 'html';
-const TEXT_BLOB = 'text';
+export const HTML_BLOB = 'html';
+export const TEXT_BLOB = 'text';
 export const ATTACHMENT_BLOB = (emailId: string, attachmentId: string): string => `${emailId}/${attachmentId}`;
 
 /** Bodies larger than the setting do not stand in the row, which says of each whether it does. */

@@ -194,6 +194,34 @@ export async function accountMailAmong(db: Executor, ids: readonly string[]): Pr
   return new Set((await db.all<{ id: string }>(sql, [among.value])).map(({ id }) => id));
 }
 
+/** Bytes in the rows of an email, and which of its texts stand elsewhere. */
+export interface StoredSize {
+  email_id: string;
+  bytes: number;
+  html_in_blob: number;
+  text_in_blob: number;
+}
+
+export async function storedSizes(db: Executor, ids: readonly string[]): Promise<StoredSize[]> {
+  const among = uuidsIn(db.dialect, 'body.email_id', ids);
+  const texts = (table: string): string =>
+    `coalesce(octet_length(${table}.html), 0) + coalesce(octet_length(${table}.text), 0)`;
+  // A message holds its texts and files itself.
+  const isOwn = 'message.email_id is null';
+  const rows = await db.all<StoredSize>(
+    `select body.email_id, case when ${isOwn} then body.html_in_blob else 0 end as html_in_blob,
+        case when ${isOwn} then body.text_in_blob else 0 end as text_in_blob,
+        case when ${isOwn} then ${texts('body')} + ${texts('shared')}
+            + coalesce((select sum(size) from email_attachments where email_id = body.email_id), 0)
+          else octet_length(message.head) + message.body_bytes end as bytes
+      from email_bodies as body left join email_messages as message on message.email_id = body.email_id
+        left join shared_bodies as shared on shared.id = body.shared_body_id
+      where ${among.sql}`,
+    [among.value],
+  );
+  return rows.map((row) => ({ ...row, bytes: Number(row.bytes) }));
+}
+
 export function bodyRowsByIds(db: Executor, ids: readonly string[]): Promise<BodyRow[]> {
   const among = uuidsIn(db.dialect, 'email_id', ids);
   return db.all<BodyRow>(`select * from email_bodies where ${among.sql}`, [among.value]);

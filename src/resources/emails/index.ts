@@ -9,8 +9,9 @@ export {
   type AttemptRow,
   type TriedRecipient,
 } from './attempts.store.ts';
-export { listEmailAttempts, listEmailEvents } from './read-history.ts';
-export { isWithheld } from './present.ts';
+export { listEmailAttempts, listEmailEvents, storyOf } from './read-history.ts';
+export { emailSizes } from './email-sizes.ts';
+export { isWithheld, presentEnvelope } from './present.ts';
 export { getEmail, listEmails } from './read-emails.ts';
 export {
   readEmail,

@@ -7,6 +7,17 @@ import type { EmailRow } from './emails.store.ts';
 export const isWithheld = ({ config }: Pick<Store, 'config'>, row: Pick<EmailRow, 'is_account_mail'>): boolean =>
   row.is_account_mail === 1 && !config.delivery.capture;
 
+/** Who wrote to whom, and when. */
+export const presentEnvelope = (row: EmailRow) => ({
+  from: row.sender,
+  to: readList(row.to_list),
+  cc: readList(row.cc_list),
+  bcc: readList(row.bcc_list),
+  created_at: isoTime(row.created_at),
+  scheduled_at: row.scheduled_at === null ? null : isoTime(row.scheduled_at),
+  last_event: row.last_event,
+});
+
 export function presentEmail(store: Pick<Store, 'config'>, row: EmailRow, stored: EmailBody | undefined) {
   const isHidden = isWithheld(store, row);
   const body = isHidden ? undefined : stored;

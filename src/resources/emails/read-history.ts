@@ -1,6 +1,6 @@
 import { eventIdOf, eventPage, publicEventId, type EventData, type RecordedEvent } from '../../events/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
@@ -33,6 +33,30 @@ async function mustBeReadable(ctx: Ctx, emailId: string): Promise<EmailRow> {
   if (!email) throw notFound('Email');
   await mustBeWithinQuota(ctx);
   return email;
+}
+
+/** What its readers did is their team's to know. */
+const OF_READERS: ReadonlySet<string> = new Set(['email.opened', 'email.clicked', 'email.unsubscribed']);
+const STORY_MAX = 100;
+const STORY_PAGES_MAX = 10;
+
+/** What became of an email on its way, newest first, without who read it. */
+export async function storyOf(db: Executor, emailId: string) {
+  const events: RecordedEvent[] = [];
+  let page: Page = { limit: STORY_MAX };
+  let isCut = true;
+  for (let pages = 0; pages < STORY_PAGES_MAX && isCut && events.length < STORY_MAX; pages++) {
+    const { rows, hasMore } = await eventPage(db, emailId, page);
+    events.push(...rows.filter(({ type }) => !OF_READERS.has(type)));
+    page = { limit: STORY_MAX, after: rows.at(-1)?.id };
+    isCut = hasMore;
+  }
+  const tries = await attemptPage(db, emailId, { limit: STORY_MAX });
+  return {
+    events: events.slice(0, STORY_MAX).map(presentEvent),
+    attempts: tries.rows.map(presentAttempt),
+    is_cut: isCut || tries.hasMore || events.length > STORY_MAX,
+  };
 }
 
 /** The bare addresses, each once. */

@@ -14,6 +14,7 @@ export {
   countByPlan,
   listTeams,
   plansOfTeam,
+  slugsOf,
   type TeamPlan,
   suspendedAmong,
   suspendedTeams,

@@ -61,6 +61,15 @@ export async function countByPlan(db: Executor): Promise<Map<string, number>> {
 
 export const listTeams = (db: Executor): Promise<TeamRow[]> => db.all<TeamRow>('select * from teams order by id');
 
+/** The slugs of these teams, by their ids. */
+export async function slugsOf(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const rows = await db.all<{ id: string; slug: string }>(`select id, slug from teams where ${among.sql}`, [
+    among.value,
+  ]);
+  return new Map(rows.map(({ id, slug }) => [id, slug]));
+}
+
 /** The teams that a person is in. */
 export async function teamsOf(
   db: Executor,

@@ -7,4 +7,5 @@ export { createHold, listHolds, releaseEndedHolds, releaseHold } from './holds.t
 export { freeBroadcastMail } from './broadcast-mail.ts';
 export { dropWaiting, retryWaiting } from './change-waiting.ts';
 export { listWaiting } from './list-waiting.ts';
+export { readQueuedEmail } from './read-email.ts';
 export { readQueue } from './read-queue.ts';

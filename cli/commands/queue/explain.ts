@@ -1,0 +1,20 @@
+import type { AnswerOf } from '../../client/index.ts';
+import { bytesInWords } from '../../families/bytes-in-words.ts';
+import { subjectOf } from '../../families/queue.ts';
+import { tellHistory, type Terminal } from '../../output/index.ts';
+
+/** An operator cannot act for the team: nothing is advised that takes a key of it. */
+export function explainQueuedEmail(
+  terminal: Terminal,
+  email: AnswerOf<'getQueuedEmail'>,
+  withTranscript: boolean,
+): void {
+  const { events, attempts, pending, is_cut: isCut, team, size } = email;
+  const subject = email.subject === null ? `(subject ${subjectOf(email) || 'not shown'})` : email.subject;
+  const story = { events: events.toReversed(), attempts: attempts.toReversed(), pending, isCut };
+  const history = { email: { ...email, subject }, ...story, suppressed: undefined, forwarded: undefined };
+  const [heading = '', ...told] = tellHistory(terminal, history, { withTranscript, say: () => undefined });
+  terminal.tell(`${heading.trimEnd()}\nteam ${team}, ${bytesInWords(size)}\n`);
+  if (isCut) terminal.tell('Earlier events and tries are left out.');
+  for (const text of told) terminal.tell(text);
+}
