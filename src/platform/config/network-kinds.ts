@@ -1,6 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { secret, text, textOrEmpty } from './kind.ts';
+import type { Kind } from './kind.ts';
 import { readPostgresUrl } from './postgres-url.ts';
 
 export const hostName = text('a host name such as mail.example.com', isHostName);
