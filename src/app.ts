@@ -297,6 +297,7 @@ async function startNode(
   });
   node.watch(() => (tls ? certificateFindings(tls.standing(), { now: clock.now(), isCapturing }) : []));
   await node.start();
+  tls?.warn();
 }
 
 /** Without a port nobody is shown a certificate, and nobody is told that it is a self-signed one. */

@@ -135,10 +135,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   await servePeoplePages(server, { services, validators, authenticators, rateLimit });
   await addAll(server, [...validators.operations.values()], addOperation);
 
-  const beside = await openPortsBeside(world, server.server, parts.secure);
-  await server.listen({ host: config.http.host, port: config.http.port });
-  const { address, port } = server.server.address() as AddressInfo;
-  const host = address.includes(':') ? `[${address}]` : address;
+  const { address, port, host, beside } = await listen(server, world, parts.secure);
   return {
     host: address,
     port,
@@ -341,6 +338,19 @@ function agentFault({ headers, routeOptions }: FastifyRequest): Refusal | undefi
   });
   refusal.code = 1010;
   return refusal;
+}
+
+/** Opens all ports, or none; `host` is the address as it stands in a URL. */
+async function listen(server: FastifyInstance, world: World, secure: SecureParts | undefined) {
+  const beside = await openPortsBeside(world, server.server, secure);
+  try {
+    await server.listen({ host: world.config.http.host, port: world.config.http.port });
+  } catch (error) {
+    await beside.close(0);
+    throw error;
+  }
+  const { address, port } = server.server.address() as AddressInfo;
+  return { address, port, host: address.includes(':') ? `[${address}]` : address, beside };
 }
 
 async function closeServer(server: FastifyInstance, world: World, graceMs: number): Promise<void> {

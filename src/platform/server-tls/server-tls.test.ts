@@ -33,7 +33,9 @@ function open(files: { certificate?: string; key?: string } = {}, host = 'mail.e
   const tls = { certificate_file: files.certificate ?? '', key_file: files.key ?? '' };
   const { config } = loadConfig({ env: {}, overrides: { instance: { host }, tls } });
   const log = createLog({ level: 'info', format: 'json', write: (line) => void lines.push(line) });
-  return openServerTls({ config, dataDir: folder, clock, log });
+  const opened = openServerTls({ config, dataDir: folder, clock, log });
+  opened.warn();
+  return opened;
 }
 
 function makeKeys(endsAt = now + DAY_MS): TlsKeys {

@@ -15,6 +15,8 @@ export interface ServerTls {
   current(): TlsKeys;
   /** Told whenever there is another one. */
   onChange(listener: (keys: TlsKeys) => void): void;
+  /** Says in the log what is wrong with it; for when nothing can fail any more, as a start that fails says why in one line. */
+  warn(): void;
   /** How it stands with what is shown. */
   standing(): CertificateStanding;
   /** Reads the files again; the answer says what came of it. */
@@ -57,14 +59,17 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
   const files = certificateFilesOf(config, dataDir);
   const listeners = new Set<(keys: TlsKeys) => void>();
   let seen = files && stampOf(files);
-  let inUse: Read = files ? readFiles(files) : (readIssued(issued) ?? selfSigned());
+  let inUse: Read = files ? readFiles(files) : (readIssued(issued) ?? selfSigned({ dataDir, host, now: clock.now() }));
   let fault: string | undefined;
-  if (!files && !inUse.isIssued) {
-    const then =
-      config.acme.directory === '' ? 'name a real one as tls.certificate_file' : 'until the authority has issued one';
-    log.warn({ host }, `the ports show a self-signed certificate; ${then}`);
+
+  function warn(): void {
+    if (!files && !inUse.isIssued) {
+      const then =
+        config.acme.directory === '' ? 'name a real one as tls.certificate_file' : 'until the authority has issued one';
+      log.warn({ host }, `the ports show a self-signed certificate; ${then}`);
+    }
+    warnOfEnd(inUse);
   }
-  warnOfEnd(inUse);
 
   function warnOfEnd({ endsAt }: Read): void {
     if (endsAt === undefined || endsAt > clock.now()) return;
@@ -90,11 +95,6 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
     warnOfEnd(inUse);
   }
 
-  function selfSigned(): Read {
-    const keys = keepSelfSigned({ dataDir, host, now: clock.now() });
-    return { keys, startsAt: undefined, endsAt: undefined, isIssued: false };
-  }
-
   if (!files) {
     issued?.onChange(() => {
       const next = readIssued(issued);
@@ -113,6 +113,7 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
   return {
     current: () => inUse.keys,
     onChange: (listener) => void listeners.add(listener),
+    warn,
     standing: () => ({
       ...{ file, fault, isIssued: inUse.isIssued },
       ...{ startsAt: inUse.startsAt, endsAt: inUse.endsAt },
@@ -128,6 +129,11 @@ interface Read {
   endsAt: number | undefined;
   isIssued: boolean;
 }
+
+const selfSigned = (wanted: Parameters<typeof keepSelfSigned>[0]): Read => ({
+  ...{ keys: keepSelfSigned(wanted), isIssued: false },
+  ...{ startsAt: undefined, endsAt: undefined },
+});
 
 function readIssued(issued: IssuedKeys | undefined): Read | undefined {
   const shown = issued?.current();

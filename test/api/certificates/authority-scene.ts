@@ -24,6 +24,7 @@ export interface AuthorityScene extends AsyncDisposable {
 }
 
 export interface Listed {
+  id: string;
   name: string;
   kind: string;
   status: string;

@@ -7,6 +7,7 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import { renewCertificates } from '../../../src/flow/certificates/index.ts';
+import { certificateById } from '../../../src/resources/certificates/index.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { lookElsewhere, startWithAuthority, type AuthorityScene } from './authority-scene.ts';
 
@@ -241,6 +242,24 @@ it('two nodes order once', async () => {
   ]);
   expect(done.map(({ issued }) => issued).toSorted()).toEqual([0, 0, 1]);
   expect([ca.ordered, ca.finalized, ca.accounts, ca.violations]).toEqual([[NAME], [NAME], 1, []]);
+});
+
+it('whoever is slow keeps its lease, and nobody orders beside it', async () => {
+  await using at = await startWithAuthority({ answer_seconds: 300 });
+  const { ca, scene } = at;
+  const { clock } = scene;
+  ca.plays.finalized = async () => {
+    const [row] = await at.listed();
+    for (let passed = 0; passed < 200_000; passed += 40_000) {
+      clock.advance(40_000);
+      await expect
+        .poll(async () => (await certificateById(scene.app.world.db, row?.id ?? ''))?.lease_until)
+        .toBeGreaterThan(clock.now() + 60_000);
+    }
+    expect(await lookElsewhere(scene, { trustedCa: ca.trust, clock })).toEqual({ issued: 0, failed: 0 });
+  };
+  await at.look();
+  expect([ca.ordered, ca.finalized, ca.violations]).toEqual([[NAME], [NAME], []]);
 });
 
 it('waits for an authority that takes its time, and is renewed when the authority says', async () => {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { switchOffRestored } from '../../../src/resources/instance/index.ts';
 import { publish } from '../../rig/scene.ts';
-import { startWithAuthority, type AuthorityScene } from './authority-scene.ts';
+import { lookElsewhere, startWithAuthority, type AuthorityScene } from './authority-scene.ts';
 
 function get(port: number, target: string, headers: Record<string, string> = {}, method = 'GET') {
   return new Promise<{ status: number; location: string | undefined; body: string }>((resolve, reject) => {
@@ -56,7 +56,7 @@ it('a restored copy orders nothing: the names lead to the original', async () =>
   await using at = await startWithAuthority();
   const { ca, scene } = at;
   const { clock, db } = scene.app.world;
-  await db.tx((tx) => switchOffRestored(tx, { madeAt: clock.now(), at: clock.now() }));
+  await db.tx((tx) => switchOffRestored(tx, { madeAt: undefined, at: clock.now() }));
   await at.look();
   expect([ca.ordered, await at.listed()]).toEqual([[], []]);
 });
@@ -78,6 +78,25 @@ it('orders are capped by the hour, our own first', async () => {
   scene.clock.advance(3_600_000);
   await at.look();
   expect(ca.ordered).toHaveLength(4);
+});
+
+it('other names in the settings are ordered at once, and what is wanted no more is ordered no more', async () => {
+  await using at = await startWithAuthority({ orders_per_hour: 1 });
+  const { ca, scene } = at;
+  const { config } = scene.app.world;
+  const host = await trackedDomain(at, 'gone.example');
+  await at.look();
+  expect((await at.listed()).map(({ name, status }) => [name, status])).toEqual([
+    ['rasket.test', 'issued'],
+    [host, 'awaited'],
+  ]);
+  scene.clock.advance(3_600_000);
+  const acme = { ...config.acme, names: ['also.rasket.test'], tracking_hosts: false };
+  await lookElsewhere(scene, { trustedCa: ca.trust, clock: scene.clock, config: { ...config, acme } });
+  expect(ca.ordered).toEqual(['rasket.test', 'also.rasket.test rasket.test']);
+  expect(await at.listed()).toMatchObject([{ names: ['also.rasket.test', 'rasket.test'], status: 'issued' }]);
+  scene.clock.advance(10_000);
+  await expect.poll(async () => (await at.shown('also.rasket.test')).isTrusted).toBe(true);
 });
 
 it('names are proven at the TLS port where that is chosen, and pages are served beside it', async () => {
