@@ -39,6 +39,22 @@ describe('the screens of the console', () => {
       `frames/${name}-${columns}x${rows}.txt`,
     );
 
+  it('the line of tabs, at each width, with the first, one in the middle and the last in hand', async () => {
+    const lines: string[] = [];
+    const names = [sections[0], sections[20], sections.at(-1)].map((section) => section?.name ?? '');
+    for (const { columns, rows } of SIZES) {
+      await seat.resize(columns, rows);
+      for (const name of names) {
+        await seat.type(`:${name}`);
+        await seat.sees(`:${name}`);
+        await seat.press('Enter');
+        const [, tabs = ''] = (await seat.sees(new RegExp(`\\[(?:\\d )?${name}\\]`))).split('\n');
+        lines.push(tabs.trimEnd());
+      }
+    }
+    await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('frames/tabs.txt');
+  });
+
   for (const size of SIZES) {
     const { columns, rows } = size;
     it.each(sections.map(({ name }) => name))(`%s at ${columns}×${rows}`, async (name) => {

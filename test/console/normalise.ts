@@ -1,7 +1,7 @@
 const ZERO = '0';
 const same = (found: string): string => found.replaceAll(/[0-9a-f]/gi, ZERO);
 
-/** A frame without what differs from run to run; everything keeps its width, except on the first line. */
+/** A frame without what differs from run to run; everything keeps its width, except on the first two lines. */
 export function normalise(frame: string): string {
   const lines = frame
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, same)
@@ -21,9 +21,14 @@ export function normalise(frame: string): string {
     .replaceAll(/[▁-█][ ▁-█]*/g, '█')
     .split('\n')
     .map((line) => line.trimEnd());
-  const [first = '', ...others] = lines;
-  return (
-    [first.replace(/127\.0\.0\.1:\d+/, '127.0.0.1:3000').replaceAll(/ {2,}/g, '  '), ...others].join('\n').trimEnd() +
-    '\n'
-  );
+  const [first = '', tabs = '', ...others] = lines;
+  const server = first.replace(/127\.0\.0\.1:\d+/, '127.0.0.1:3000').replaceAll(/ {2,}/g, '  ');
+  return `${[server, tabInHand(tabs), ...others].join('\n').trimEnd()}\n`;
+}
+
+/** Of the line of tabs the one in hand alone: a new tab changes the frame of the tabs and no other. */
+function tabInHand(line: string): string {
+  const name = /\[(?:\d )?([\w-]+)\]/.exec(line)?.[1];
+  if (name === undefined) throw new Error(`no tab is in hand: ${line}`);
+  return ` [${name}]`;
 }
