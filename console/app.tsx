@@ -6,6 +6,7 @@ import { boxed } from './draw/box.ts';
 import { bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
+import { drawPanes, isWide } from './panes.ts';
 
 export interface AppInput {
   navigator: Navigator;
@@ -34,6 +35,7 @@ export function App({ navigator, version, urlFrom }: AppInput): ReactNode {
     () => [''],
   );
   const size = { columns, rows: rows - 4 - lower.length };
+  navigator.isWide = isWide(columns);
   // First, because drawing finds out how much there is to scroll.
   const lines = body(navigator, size);
   return (
@@ -102,9 +104,9 @@ function crumbs({ screens, screen }: Navigator, columns: number): string {
   return apart(` ${bold(titles.join(' › '))}`, hasRoom(note, columns) ? `${note} ` : '', columns);
 }
 
-function body({ screen, dialog, faults }: Navigator, size: { columns: number; rows: number }): string[] {
+function body({ screens, dialog, faults }: Navigator, size: { columns: number; rows: number }): string[] {
   const lines = faults.orInWords(
-    () => screen?.draw(size) ?? [],
+    () => drawPanes(screens, size),
     (fault) => ['', ...wrap(`  ${fault}`, size.columns - 2)],
   );
   if (!dialog) return lines;

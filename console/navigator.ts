@@ -10,6 +10,7 @@ import { ActionRunner, type Stage } from './action-runner.ts';
 import { Faults, LOOKING } from './faults.ts';
 import { helpText } from './help.ts';
 import { History } from './history.ts';
+import { hasOuter } from './panes.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
 import type { Host, Offer, Screen } from './screens/screen.ts';
@@ -50,6 +51,8 @@ export class Navigator implements Host, Stage {
   #stack: Screen[] = [];
   #section: Section | undefined;
   #stop = new AbortController();
+  #isWide = false;
+  #stopOuter = new AbortController();
   readonly #runner = new ActionRunner(this);
   /** Takes back what was said of a server that did not answer. */
   #unsay: () => void = () => undefined;
@@ -160,7 +163,23 @@ export class Navigator implements Host, Stage {
     this.#stop = new AbortController();
     this.#stack = stack;
     this.screen?.start(this.#stop.signal);
+    this.#followOuter();
     this.changed();
+  }
+
+  /** Whether what is open has the list beside it that it was opened from: then that is followed too. */
+  set isWide(isWide: boolean) {
+    if (isWide === this.#isWide) return;
+    this.#isWide = isWide;
+    this.#followOuter();
+  }
+
+  #followOuter(): void {
+    this.#stopOuter.abort();
+    const outer = this.#stack.at(-2);
+    if (!this.#isWide || !hasOuter(this.screen, outer)) return;
+    this.#stopOuter = new AbortController();
+    outer.start(AbortSignal.any([this.#stop.signal, this.#stopOuter.signal]));
   }
 
   enter(section: Section, rest = ''): void {

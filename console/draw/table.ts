@@ -25,6 +25,8 @@ export interface TableView {
   /** Which row the keys are for. */
   cursor: number;
   isMarked: (row: object) => boolean;
+  /** The keys are for something else: the row in hand is told without a bar. */
+  isAside?: boolean | undefined;
 }
 
 export interface Table {
@@ -33,7 +35,11 @@ export interface Table {
   row: (at: number) => readonly string[];
 }
 
-export function layTable(terminal: Terminal, { fields, rows, cursor, isMarked }: TableView, width: number): Table {
+export function layTable(
+  terminal: Terminal,
+  { fields, rows, cursor, isMarked, isAside = false }: TableView,
+  width: number,
+): Table {
   const textOf = (field: Field<never>, row: object): string => cellOf(terminal, field, row);
   const columns = placeColumns(fields, rows, { width: width - 2, gap: GAP, textOf });
   const { beside, below } = columns;
@@ -50,8 +56,10 @@ export function layTable(terminal: Terminal, { fields, rows, cursor, isMarked }:
       const sign = isMarked(row) ? '*' : ' ';
       const [first = '', ...more] = lines;
       if (at !== cursor) return [fit(` ${sign}${first}`, width), ...more];
+      const inHand = [`›${sign}${first}`, ...more];
+      if (isAside) return inHand.map((line) => bold(fit(unstyled(line), width)));
       // One without colours: inverse is what every terminal can, and no colour is readable on all of them.
-      return [`›${sign}${first}`, ...more].map((line) => inverse(fit(unstyled(line), width)));
+      return inHand.map((line) => inverse(fit(unstyled(line), width)));
     },
   };
 }

@@ -9,6 +9,7 @@ import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import { InboxScreen } from './inbox-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
+import { Preview } from './preview.ts';
 import { TableBody } from './table-body.ts';
 import { nameOf, titleOf } from './title-of.ts';
 
@@ -36,6 +37,7 @@ export class ListScreen implements Screen {
   readonly #list: List;
   readonly #path: Path;
   #pager: Pager<Row>;
+  readonly #preview: Preview<Row>;
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
   #filter: ReadFilter;
@@ -55,6 +57,10 @@ export class ListScreen implements Screen {
     this.title = title;
     this.#filter = readFilter(list.filters, '', Date.now());
     this.#body = new TableBody(list.columns, (row) => row.id);
+    this.#preview = new Preview(
+      (row) => row.id,
+      (row, side) => this.#itemAt(row.id, row, side === '' ? undefined : side),
+    );
     this.#pager = this.#newPager();
   }
 
@@ -204,6 +210,7 @@ export class ListScreen implements Screen {
       return true;
     }
     this.#isOpening = false;
+    if (this.#preview.key(key)) return true;
     if (['g', 'home'].includes(key) && this.#pager.hasBefore) {
       this.#body.select([], 0);
       this.#load((signal) => this.#pager.first(signal));
@@ -227,6 +234,9 @@ export class ListScreen implements Screen {
     if (this.#pager.hasBehind) this.#host.say('There is more: this list is loaded page by page. G or ↓ goes on.');
   }
 
+  beside = (isShown: boolean): Screen | undefined =>
+    this.#preview.show(isShown ? this.#body.row(this.#rows()) : undefined, this.#signal);
+
   #open(): boolean {
     const row = this.#body.row(this.#rows());
     this.#isOpening = row === undefined && !this.#pager.isLoaded;
@@ -236,7 +246,7 @@ export class ListScreen implements Screen {
 
   openItem(row: Row): void {
     if (this.#list.operation === 'listInboxes') return this.#host.open(this.#inboxAt(row));
-    this.#host.open(this.#itemAt(row.id, row));
+    this.#host.open(this.#preview.take(row.id) ?? this.#itemAt(row.id, row));
   }
 
   #inboxAt(row: Row): Screen {
@@ -331,6 +341,7 @@ export class ListScreen implements Screen {
       ['enter', 'open'],
       ['space', 'mark, to do something to several'],
       ['*', 'mark all that are loaded; esc unmarks'],
+      ...this.#preview.keys,
     ];
   }
 

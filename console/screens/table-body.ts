@@ -58,15 +58,16 @@ export class TableBody<Row extends object> {
     for (const row of rows) this.marked.set(this.#idOf(row), row);
   }
 
-  draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height }: Size): string[] {
+  draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height, hasBeside, isAside }: Size): string[] {
     // The table keeps eight lines, where it has as many.
     const most = height - Math.min(8, rows.length + 2);
-    const below = height >= 12 ? drawBelow(this.fields, this.row(rows), columns, most) : [];
+    const below = height >= 12 && !hasBeside ? drawBelow(this.fields, this.row(rows), columns, most) : [];
     const room = Math.max(2, height - below.length - (below.length > 0 ? 1 : 0));
     const cursor = this.at(rows);
     this.#lastAt = cursor;
     const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
-    const { head, row } = layTable(terminal, { fields: this.fields, rows, cursor, isMarked }, columns);
+    const view = { fields: this.fields, rows, cursor, isMarked, isAside };
+    const { head, row } = layTable(terminal, view, columns);
     const space = Math.max(1, room - head.length);
     this.#top = firstSeen((at) => row(at).length, { top: this.#top, cursor, count: rows.length, space });
     const seen: string[] = [];

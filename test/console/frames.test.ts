@@ -8,6 +8,7 @@ import { Screen } from './screen.ts';
 const SIZES = [
   { columns: 80, rows: 24 },
   { columns: 120, rows: 40 },
+  { columns: 200, rows: 50 },
 ];
 
 /** Sides of an item, and what shows that one is there. */
