@@ -167,7 +167,7 @@ const isOfInner = (operation: string, keys: readonly string[]): boolean =>
   });
 
 /** What every screen has on its keys. */
-export const RESERVED = [...'jkJKhlgGrqyx', '/', ':', '?', ' ', ...'0123456789'];
+export const RESERVED = [...'jkJKhlgGrqyx', '/', ':', '?', ' ', '<', '>', '=', ...'0123456789'];
 
 function labelOf(family: Family, shown: Family, { verb }: Action): string {
   if (family.command === shown.command) return verb;

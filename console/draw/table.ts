@@ -1,7 +1,7 @@
 import { readWords, type Field, type Tone } from '../../cli/families/index.ts';
 import { cellText, clean, styleOf, type Terminal } from '../../cli/output/index.ts';
 import { placeColumns, type Columns } from './columns.ts';
-import { shownWidth, wrap, bold, faint, fit, inverse, unstyled } from './text.ts';
+import { bar, bold, faint, fit, shownWidth, unstyled, wrap } from './text.ts';
 
 type Fields = readonly Field<never>[];
 
@@ -31,6 +31,8 @@ export interface TableView {
 
 export interface Table {
   head: readonly string[];
+  /** The columns that are shown, in their order. */
+  shown: Fields;
   /** The lines of a row; more than one where it has a name for which there is no space beside the rest. */
   row: (at: number) => readonly string[];
 }
@@ -48,6 +50,7 @@ export function layTable(
     ...below.map((field) => ' '.repeat(INDENT) + titleOf(field)),
   ];
   return {
+    shown: [...beside.map(({ field }) => field), ...below],
     head: titles.map((line) => fit(bold(line), width)),
     row: (at) => {
       const row = rows[at];
@@ -58,8 +61,8 @@ export function layTable(
       if (at !== cursor) return [fit(` ${sign}${first}`, width), ...more];
       const inHand = [`›${sign}${first}`, ...more];
       if (isAside) return inHand.map((line) => bold(fit(unstyled(line), width)));
-      // One without colours: inverse is what every terminal can, and no colour is readable on all of them.
-      return inHand.map((line) => inverse(fit(unstyled(line), width)));
+      // Inverse is what every terminal can; a state is as readable in it as it is without.
+      return inHand.map((line) => bar(fit(line, width)));
     },
   };
 }

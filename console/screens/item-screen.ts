@@ -7,7 +7,7 @@ import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview, type Previewed } from './preview.ts';
-import { TableBody } from './table-body.ts';
+import { SORT_KEYS, TableBody } from './table-body.ts';
 import { nameOf } from './title-of.ts';
 import { callAndSee } from '../parked-events.ts';
 
@@ -332,7 +332,7 @@ class PartsScreen implements Screen {
   }
 
   beside = (isShown: boolean): Screen | undefined =>
-    this.#preview.show(isShown ? this.#body.row(this.#rows()) : undefined, this.#signal);
+    this.#preview.show(isShown ? this.#body.row(this.#shown()) : undefined, this.#signal);
 
   #rows(): readonly object[] {
     const item = this.#item();
@@ -340,16 +340,18 @@ class PartsScreen implements Screen {
     return (item && (this.#parts.of(item as never) as readonly object[] | undefined)) ?? [];
   }
 
+  #shown = (): readonly object[] => this.#body.ordered(this.#rows());
+
   start = (signal: AbortSignal): void => void (this.#signal = signal);
   refresh = (): void => undefined;
   note = (): string => '';
   offers = (): readonly Offer[] => [];
-  keys = (): readonly (readonly [string, string])[] => [['y', 'copy the value'], ...this.#preview.keys];
-  draw = (size: Size): string[] => this.#body.draw(this.#host.terminal, this.#rows(), size);
-  key = (key: string): boolean => this.#preview.key(key) || this.#body.key(key, this.#rows());
+  keys = (): readonly (readonly [string, string])[] => [['y', 'copy the value'], ...SORT_KEYS, ...this.#preview.keys];
+  draw = (size: Size): string[] => this.#body.draw(this.#host.terminal, this.#shown(), size);
+  key = (key: string): boolean => this.#preview.key(key) || this.#body.key(key, this.#shown());
 
   copy(): string | undefined {
-    const part = this.#body.row(this.#rows());
+    const part = this.#body.row(this.#shown());
     return part && this.#parts.copy(part as never);
   }
 }

@@ -10,7 +10,7 @@ import { InboxScreen } from './inbox-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview } from './preview.ts';
-import { TableBody } from './table-body.ts';
+import { SORT_KEYS, TableBody } from './table-body.ts';
 import { nameOf, titleOf } from './title-of.ts';
 
 type Row = { id: string };
@@ -136,11 +136,12 @@ export class ListScreen implements Screen {
   }
 
   #rows(): readonly Row[] {
-    if (!this.#isOfLoaded()) return this.#pager.rows;
+    if (!this.#isOfLoaded()) return this.#body.ordered(this.#pager.rows);
     const wanted = this.#filter.text.toLowerCase();
-    return this.#pager.rows.filter((row) =>
+    const found = this.#pager.rows.filter((row) =>
       this.#list.columns.some((field) => readWords(field, row).toLowerCase().includes(wanted)),
     );
+    return this.#body.ordered(found);
   }
 
   get filter(): ScreenFilter {
@@ -176,13 +177,14 @@ export class ListScreen implements Screen {
     const marked = this.#body.marked.size > 0 ? `${this.#body.marked.size} marked · ` : '';
     const what = filter === '' ? '' : `/${filter} · `;
     if (!isLoaded) return `${what}${'search' in this.#filter.query ? 'searching' : 'loading'} …`;
-    const isOfLoaded = this.#isOfLoaded() && (hasBefore || hasBehind);
+    // The API sorts by time alone: another order is that of what is loaded.
+    const isOfLoaded = (this.#isOfLoaded() || this.#body.order !== undefined) && (hasBefore || hasBehind);
     const count = isOfLoaded
       ? `${shown.length} of the ${rows.length} loaded`
       : shown.length === rows.length
         ? `${rows.length}`
         : `${shown.length} of ${rows.length}`;
-    return `${marked}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
+    return `${marked}${this.#body.orderInWords}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
   }
 
   draw(size: Size): string[] {
@@ -211,16 +213,21 @@ export class ListScreen implements Screen {
     }
     this.#isOpening = false;
     if (this.#preview.key(key)) return true;
-    if (['g', 'home'].includes(key) && this.#pager.hasBefore) {
+    const isSorted = this.#body.order !== undefined;
+    if (!isSorted && ['g', 'home'].includes(key) && this.#pager.hasBefore) {
       this.#body.select([], 0);
       this.#load((signal) => this.#pager.first(signal));
       return true;
     }
-    if (['G', 'end'].includes(key) && this.#pager.hasBehind) {
+    if (!isSorted && ['G', 'end'].includes(key) && this.#pager.hasBehind) {
       this.#load((signal) => this.#toEnd(signal));
       return true;
     }
     if (!this.#body.key(key, rows)) return false;
+    if (this.#body.order) {
+      if (key === '>' || key === '<') this.#load((signal) => this.#pager.fill(signal));
+      return true;
+    }
     const at = this.#body.at(rows);
     if (at >= rows.length - 10 && this.#pager.hasBehind) this.#load((signal) => this.#pager.behind(signal));
     else if (at < 10 && at <= before && this.#pager.hasBefore) this.#load((signal) => this.#pager.before(signal));
@@ -341,6 +348,7 @@ export class ListScreen implements Screen {
       ['enter', 'open'],
       ['space', 'mark, to do something to several'],
       ['*', 'mark all that are loaded; esc unmarks'],
+      ...SORT_KEYS,
       ...this.#preview.keys,
     ];
   }

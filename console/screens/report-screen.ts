@@ -7,7 +7,7 @@ import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 import { rowScreen } from './item-screen.ts';
 import { Preview } from './preview.ts';
-import { TableBody } from './table-body.ts';
+import { SORT_KEYS, TableBody } from './table-body.ts';
 
 type Given = Readonly<Record<string, string>>;
 
@@ -43,7 +43,7 @@ export class ReportScreen implements Screen {
   /** Only where a row has more than a line of a table tells. */
   beside = (isShown: boolean): Screen | undefined => {
     const hasMore = this.#report.given !== undefined || this.#report.columns.some(({ kind }) => kind === 'long');
-    return this.#preview.show(isShown && hasMore ? this.#body.row(this.#rows ?? []) : undefined, this.#signal);
+    return this.#preview.show(isShown && hasMore ? this.#body.row(this.#shown) : undefined, this.#signal);
   };
 
   start(signal: AbortSignal): void {
@@ -64,6 +64,10 @@ export class ReportScreen implements Screen {
     this.#host.changed();
   }
 
+  get #shown(): readonly object[] {
+    return this.#body.ordered(this.#rows ?? []);
+  }
+
   #tell(fault: string): void {
     if (fault !== this.#fault) this.#host.changed();
     this.#fault = fault;
@@ -79,15 +83,18 @@ export class ReportScreen implements Screen {
     if (this.#rows.length === 0) return ['', ...told];
     return [
       ...told,
-      ...this.#body.draw(this.#host.terminal, this.#rows, { columns, rows: rows - told.length, ...around }),
+      ...this.#body.draw(this.#host.terminal, this.#shown, { columns, rows: rows - told.length, ...around }),
     ];
   }
 
-  keys = (): readonly (readonly [string, string])[] => (this.#given() ? [['enter', 'list it']] : []);
+  keys = (): readonly (readonly [string, string])[] => [
+    ...(this.#given() ? [['enter', 'list it'] as const] : []),
+    ...SORT_KEYS,
+  ];
 
   key(key: string): boolean {
     const list = key === 'enter' ? this.#listOf(this.#given()) : undefined;
-    if (!list) return this.#preview.key(key) || this.#body.key(key, this.#rows ?? []);
+    if (!list) return this.#preview.key(key) || this.#body.key(key, this.#shown);
     this.#host.open(list);
     return true;
   }
@@ -101,7 +108,7 @@ export class ReportScreen implements Screen {
 
   /** What a row is of, in the words of the list and of forms. */
   #given(): Given | undefined {
-    const row = this.#body.row(this.#rows ?? []);
+    const row = this.#body.row(this.#shown);
     return row && this.#givenBy(row);
   }
 

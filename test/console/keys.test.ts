@@ -52,18 +52,30 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('4');
     await seat.sees('rk_');
     await seat.press('?');
-    await seat.sees('This screen', 'revoke: revoke a key, at once and for good', 'Everywhere');
+    await seat.sees('Actions of this screen', 'revoke: revoke a key, at once and for good', 'Navigation');
+    for (let lines = 0; lines < 12; lines++) await seat.press('j');
+    await seat.sees('Global', 'copy the id, or the value of a record');
   });
 
   it(': completes what it is given, says what there is not, and takes a filter along', async () => {
     await seat.type(':sup');
-    await seat.sees(/:sup +suppressions/);
+    await seat.sees(/^ :sup *$/m, /│ › 5 +suppressions +\S+/);
     await seat.press('Tab');
     await seat.sees(':suppressions');
     await seat.press('Enter');
     await seat.sees('gone@example.net');
     await go('nonsense', 'There is no nonsense here');
-    await go('con', 'con may be contacts, contact-properties.');
+    await seat.type(':con');
+    await seat.sees(/│ › 0 +contacts +\S+/, /│ +contact-properties +\S+/);
+    await seat.press('Down');
+    await seat.sees(/│ › +contact-properties/);
+    await seat.press('Enter');
+    await seat.sees(/^ contact-properties/m);
+    // Letters in their order are enough.
+    await seat.type(':whk');
+    await seat.sees(/│ › 6 +webhooks/);
+    await seat.press('Enter');
+    await seat.sees(/^ webhooks/m);
     await seat.press('2');
     await seat.sees('Your invoice');
     await go('send now', 'send takes nothing behind it; it asks for what it needs.');
@@ -251,7 +263,7 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('?');
     // What a key does stays in its column, also where it takes two lines.
     await seat.press('j');
-    await seat.sees(/space {21}mark, to do something to │\n {2}│ {29}several/);
+    await seat.sees(/c {27}create: register a +│\n {2}│ {29}domain and print/);
     await seat.press('Escape');
     await seat.resize(100, 30);
   });

@@ -131,7 +131,11 @@ describe('the console of an operator', () => {
   it('nothing of a team is offered, and ? names what there is', async () => {
     await go('destinations', /^ destinations$/m);
     await seat.press('?');
-    const frame = await seat.sees('This screen', 'hold: hold mail back until it is released', 'drop: take mail out');
+    const frame = await seat.sees(
+      'Actions of this screen',
+      'hold: hold mail back until it is released',
+      'drop: take mail out',
+    );
     expect(frame).not.toContain('suppressions');
     await seat.press('Escape');
     await go('domains', 'There is no domains here');
