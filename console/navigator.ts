@@ -32,6 +32,9 @@ interface Outside {
 
 const ID = /^([0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 
+/** As tables show it. */
+const END_OF_ID = /^[0-9a-f]{8}$/;
+
 /** Where one is and what one is doing: screens on a stack, at most one dialog or prompt over them, and every key. */
 export class Navigator implements Host, Stage {
   readonly client: Client;
@@ -181,6 +184,10 @@ export class Navigator implements Host, Stage {
     if (screen instanceof ListScreen && ID.test(rest)) {
       this.#show([screen]);
       return screen.openById(rest);
+    }
+    if (screen instanceof ListScreen && END_OF_ID.test(rest)) {
+      this.#show([screen]);
+      return screen.openByEnd(rest);
     }
     if (rest !== '') this.#applyFilter(screen, rest);
     this.#show([screen]);

@@ -13,8 +13,12 @@ const SEE_BELOW = '…';
 /** A state is told by a mark and a word; its colour only repeats them. */
 const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', bad: '✗' };
 
+/** The end of an id tells one row from the others, and is enough to name it; the detail has it whole. */
+const ID_END = 8;
+
 export function cellOf(terminal: Terminal, field: Field<never>, row: object): string {
-  const text = clean(cellText(terminal, field, row));
+  const whole = clean(cellText(terminal, field, row));
+  const text = field.kind === 'id' ? whole.slice(-ID_END) : whole;
   const tone = text === '' ? undefined : field.tone?.(row as never);
   return tone === undefined ? text : terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
 }

@@ -1,6 +1,6 @@
 import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
-import { cleanLines, formatItem, tellHistory, type Say } from '../../cli/output/index.ts';
+import { bodyOf, cleanLines, formatItem, tellHistory, type Say } from '../../cli/output/index.ts';
 import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
@@ -37,6 +37,9 @@ export interface ItemInput {
   list: (inner: Inner) => Screen;
 }
 
+/** What a person opens one for, by the operation that reads it: the label of that side. */
+const OPENS_ON: Readonly<Record<string, string>> = { getReceivedEmail: 'text', getWebhook: 'events' };
+
 /** One side of an item: a text to scroll, or a table to walk through. */
 interface Side {
   label: string;
@@ -69,7 +72,7 @@ export class ItemScreen implements Previewed {
     this.#isLoaded = input.get === undefined && input.row !== undefined;
     this.#lists = input.lists.map((inner) => ({ label: sideOf(inner), screen: input.list(inner) }));
     const parts = input.get?.parts;
-    this.#label = input.side ?? '';
+    this.#label = input.side ?? OPENS_ON[input.get?.operation ?? ''] ?? '';
     if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
   }
 
@@ -188,7 +191,10 @@ export class ItemScreen implements Previewed {
   }
 
   #bodyOf(field: Field<never>): string {
-    const value = this.#item && valueOf(field, this.#item);
+    const item = this.#item as { text?: string | null; html?: string | null } | undefined;
+    const value = item && valueOf(field, item);
+    // What has no text is read as text all the same.
+    if (field.name === 'text' && !value && item?.html) return bodyOf({ text: null, html: item.html });
     if (value === null || value === undefined) return '';
     return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
   }

@@ -11,7 +11,7 @@ import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview } from './preview.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
-import { nameOf, titleOf } from './title-of.ts';
+import { nameOf, shortTitleOf, titleOf } from './title-of.ts';
 
 type Row = { id: string };
 type Path = Readonly<Record<string, string>>;
@@ -262,6 +262,12 @@ export class ListScreen implements Screen {
     return new InboxScreen(this.#host, { inbox: row.id, title: clean(titleOf(row)), drafts });
   }
 
+  /** One that is in no page yet, by the end of its id as tables show it. */
+  openByEnd(end: string): void {
+    const load = async (signal: AbortSignal): Promise<void> => this.openById((await this.#find(end, signal)).id);
+    void tried(this.#host, this.#signal, { load, tell: (fault) => this.#host.say(fault) });
+  }
+
   /** One that is in no page yet. */
   openById(id: string): void {
     this.#host.open(this.#itemAt(id, undefined));
@@ -308,7 +314,7 @@ export class ListScreen implements Screen {
     const get = path && detailOfRow(this.#family, path);
     return new ItemScreen(this.#host, {
       family: this.#family,
-      title: (item) => clean(titleOf(row ?? item ?? { id })),
+      title: (item) => clean(row || item ? shortTitleOf(row ?? item ?? {}) : id),
       path,
       row: row && { item: row, fields: columns },
       fields: get?.fields ?? columns,
@@ -329,7 +335,8 @@ export class ListScreen implements Screen {
     for (let page = 0; page < PAGES_SEARCHED; page++) {
       const call = { path: this.#path, query: { ...this.#narrowed, limit: PAGE, after } } as CallOf<OperationId>;
       const { data } = (await this.#host.client.call(operation, call, signal)) as unknown as Page<Row>;
-      const found = data.find((row) => row.id === id || ids.some((field) => valueOf(field, row) === id));
+      const isMeant = (value: unknown): boolean => typeof value === 'string' && value.endsWith(id);
+      const found = data.find((row) => isMeant(row.id) || ids.some((field) => isMeant(valueOf(field, row))));
       if (found) return found;
       after = data.at(-1)?.id;
       if (data.length < PAGE || after === undefined) throw new CliFault(`There is none with the id ${id}.`, 'notFound');

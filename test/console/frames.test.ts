@@ -17,8 +17,8 @@ const DETAILS = [
   { name: 'email-text', keys: ['2', 'Enter', 'l', 'l'], sees: ['› Your invoice', 'See you.'] },
   { name: 'email-attempts', keys: ['2', 'Enter', 'h', 'h'], sees: ['› Your invoice', 'TRIED', 'mx.sink.test'] },
   { name: 'domain-records', keys: ['3', 'Enter', 'l'], sees: ['› news.example.com', 'PRIORITY', 'v=DKIM1'] },
-  { name: 'received-text', keys: ['7', 'Enter', 'l', 'l'], sees: ['› A question', 'Does it work?'] },
-  { name: 'webhook-events', keys: ['6', 'Enter', 'h'], sees: ['hooks.example.com', '✗ failed', '✓ success'] },
+  { name: 'received-text', keys: ['7', 'Enter'], sees: ['› A question', 'Does it work?'] },
+  { name: 'webhook-events', keys: ['6', 'Enter'], sees: ['hooks.example.com', '✗ failed', '✓ success'] },
 ];
 
 describe('the screens of the console', () => {

@@ -5,6 +5,8 @@ const same = (found: string): string => found.replaceAll(/[0-9a-f]/gi, ZERO);
 export function normalise(frame: string): string {
   const lines = frame
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, same)
+    // The ends of ids that tables show.
+    .replaceAll(/(?<![\w.-])[0-9a-f]{8}(?![\w.-])/g, '00000000')
     .replaceAll(/\b(?:sup|wh|msg|att|atmpt)_[0-9a-f]{32}\b/g, (id) => id.replace(/(?<=_).*/, same))
     .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d/g, '2030-01-01 10:00')
     .replaceAll(/(?<=2030-01-01 10:00):\d\d/g, ':00')
