@@ -4,6 +4,7 @@ import { everyFamily } from '../cli/output/index.ts';
 /** A screen of the first level: what `:` and the digits lead to. */
 export type Section = { name: string; summary: string; isOperators: boolean } & (
   | { kind: 'overview' }
+  | { kind: 'metrics' }
   | { kind: 'list'; family: Family; list: List }
   | { kind: 'item'; family: Family; get: Detail }
   | { kind: 'report'; family: Family; report: Report }
@@ -31,6 +32,7 @@ const FIRST = [
 
 const every: readonly Section[] = [
   { name: 'overview', summary: 'how things are', isOperators: false, kind: 'overview' } as const,
+  { name: 'metrics', summary: 'what became of your mail, in numbers', isOperators: false, kind: 'metrics' } as const,
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
 

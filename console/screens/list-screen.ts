@@ -11,6 +11,7 @@ import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview } from './preview.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
+import { moreColumnsOf, type MoreColumns } from './segment-counts.ts';
 import { nameOf, shortTitleOf, titleOf } from './title-of.ts';
 
 type Row = { id: string };
@@ -38,6 +39,7 @@ export class ListScreen implements Screen {
   readonly #path: Path;
   #pager: Pager<Row>;
   readonly #preview: Preview<Row>;
+  readonly #more: MoreColumns | undefined;
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
   #filter: ReadFilter;
@@ -56,7 +58,8 @@ export class ListScreen implements Screen {
     this.#narrowed = narrowed;
     this.title = title;
     this.#filter = readFilter(list.filters, '', Date.now());
-    this.#body = new TableBody(list.columns, (row) => row.id);
+    this.#more = moreColumnsOf(list, host.client, host.changed);
+    this.#body = new TableBody([...list.columns, ...(this.#more?.fields ?? [])], (row) => row.id);
     this.#preview = new Preview(
       (row) => row.id,
       (row, side) => this.#itemAt(row.id, row, side === '' ? undefined : side),
@@ -85,6 +88,7 @@ export class ListScreen implements Screen {
     if (isQuiet && (isAway || this.#pager.isLoading)) return;
     await this.#pager.refresh(signal, this.#at());
     this.#host.changed();
+    void this.#more?.ask(this.#rows(), signal);
     if (this.#isOpening) this.#open();
   }
 
@@ -252,6 +256,7 @@ export class ListScreen implements Screen {
   }
 
   openItem(row: Row): void {
+    this.#body.hold(row);
     if (this.#list.operation === 'listInboxes') return this.#host.open(this.#inboxAt(row));
     this.#host.open(this.#preview.take(row.id) ?? this.#itemAt(row.id, row));
   }

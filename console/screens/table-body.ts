@@ -65,6 +65,11 @@ export class TableBody<Row extends object> {
     return true;
   }
 
+  /** This row stays in hand, whichever comes to stand before it. */
+  hold(row: Row): void {
+    this.#selected = this.#idOf(row);
+  }
+
   select(rows: readonly Row[], target: number): void {
     const at = Math.max(0, Math.min(rows.length - 1, target));
     const row = rows[at];
