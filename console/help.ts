@@ -42,8 +42,8 @@ export function helpText(
     ({ key, label, action }) => [key, label === action.summary ? label : `${label}: ${action.summary}`] as const,
   );
   const groups: readonly (readonly [string, Pairs])[] = [
+    ['Navigation', [...own, ...MOVING]],
     ['Actions of this screen', done],
-    ['Navigation', [...MOVING, ...own]],
     ['Global', GLOBAL],
     ['Screens', screens],
   ];

@@ -38,7 +38,11 @@ export interface ItemInput {
 }
 
 /** What a person opens one for, by the operation that reads it: the label of that side. */
-const OPENS_ON: Readonly<Record<string, string>> = { getReceivedEmail: 'text', getWebhook: 'events' };
+const OPENS_ON: Readonly<Record<string, (item: { status?: string } | undefined) => string>> = {
+  getReceivedEmail: () => 'text',
+  // A disabled one has something to be done about it, which its details say.
+  getWebhook: (item) => (item?.status === 'disabled' ? 'details' : 'events'),
+};
 
 /** One side of an item: a text to scroll, or a table to walk through. */
 interface Side {
@@ -72,7 +76,7 @@ export class ItemScreen implements Previewed {
     this.#isLoaded = input.get === undefined && input.row !== undefined;
     this.#lists = input.lists.map((inner) => ({ label: sideOf(inner), screen: input.list(inner) }));
     const parts = input.get?.parts;
-    this.#label = input.side ?? OPENS_ON[input.get?.operation ?? ''] ?? '';
+    this.#label = input.side ?? '';
     if (parts) this.#parts = new PartsScreen(host, parts, () => this.#item);
   }
 
@@ -153,7 +157,9 @@ export class ItemScreen implements Previewed {
 
   #side(): Side | undefined {
     const sides = this.#sides();
-    return sides.find(({ label }) => label === this.#label) ?? sides[0];
+    const first = OPENS_ON[this.#input.get?.operation ?? '']?.(this.#item as { status?: string } | undefined);
+    const wanted = this.#label === '' ? first : this.#label;
+    return sides.find(({ label }) => label === wanted) ?? sides[0];
   }
 
   /** A row of a list lacks what only the detail has. */

@@ -263,7 +263,7 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('?');
     // What a key does stays in its column, also where it takes two lines.
     await seat.press('j');
-    await seat.sees(/c {25}create: register a +│\n {2}│ {29}domain and print/);
+    await seat.sees(/space {21}mark, to do something to │\n {2}│ {29}several/);
     await seat.press('Escape');
     await seat.resize(100, 30);
   });

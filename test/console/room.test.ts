@@ -86,7 +86,10 @@ describe('the console with room', () => {
     await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'disabled' } });
     await go('webhooks', /^› ✗ disabled/m);
     await seat.press('Enter');
-    await seat.sees('webhooks › https://hooks.example.com/rasket', /\[events\]/, /^› .*! parked/m);
+    // It says first what to do about that.
+    await seat.sees('webhooks › https://hooks.example.com/rasket', /\[details\]/, 'Enable it with');
+    await seat.press('h');
+    await seat.sees(/\[events\]/, /^› .*email\.sent/m);
     await seat.press('e');
     await seat.sees('y do it');
     await seat.press('y');
