@@ -18,9 +18,11 @@ export function chart({ values, height, columns, paint, ends: [from, to] }: Char
   const label = Math.max(2, String(most).length);
   const wide = Math.max(1, Math.min(BAR_MAX, Math.floor((columns - label - 2) / Math.max(1, values.length))));
   const middle = Math.floor(height / 2);
+  // Of few the middle is told only where it is a number.
+  const isTold = most >= 10 || (most * (height - middle)) % height === 0;
   const lines = bars(values, height, wide).map((line, at) => {
     const told =
-      at === 0 ? most : at === middle && most > 1 ? Math.round((most * (height - middle)) / height) : undefined;
+      at === 0 ? most : at === middle && isTold ? Math.round((most * (height - middle)) / height) : undefined;
     const scale = told === undefined ? `${' '.repeat(label)} │` : `${String(told).padStart(label)} ┤`;
     return faint(scale) + paint(line);
   });
