@@ -89,7 +89,7 @@ describe('the console with room', () => {
     // It says first what to do about that.
     await seat.sees('webhooks › https://hooks.example.com/rasket', /\[details\]/, 'Enable it with');
     await seat.press('h');
-    await seat.sees(/\[events\]/, /^› .*email\.sent/m);
+    await seat.sees(/\[events\]/, /^› \d{4}-.*email\.sent/m);
     await seat.press('e');
     await seat.sees('y do it');
     await seat.press('y');
