@@ -11,6 +11,7 @@ import { ListScreen } from './screens/list-screen.ts';
 import type { Offer, Screen } from './screens/screen.ts';
 import { inALine } from './screens/title-of.ts';
 import { readForm } from './read-form.ts';
+import { mendOf } from './mend.ts';
 import { planOf, workOf, type Plan, type Work } from './works.ts';
 
 /** As many lines of a form are asked for. */
@@ -215,12 +216,32 @@ export class ActionRunner {
       else screen?.refresh();
     } catch (error) {
       if (work.signal.aborted) stage.say(`${label} was stopped.`);
+      else if (await this.#offerMend(error, { bound, paths, names, typed, form }, screen)) return;
       // Of several the first may be done already: those are not done again by one more Enter.
       else this.#sayFault(error, paths.length > 1 ? undefined : form, screen);
       screen?.refresh();
     } finally {
       if (this.#work === work) this.#work = undefined;
     }
+  }
+
+  /** Asks whether to put right what is in the way, and then to do it after all; answers whether there is such a thing. */
+  async #offerMend(error: unknown, task: Task, screen: Screen | undefined): Promise<boolean> {
+    const { client, left } = this.#stage;
+    const mend = await mendOf(error, { client, signal: left }, task.bound.action, task.paths).catch(() => undefined);
+    if (!mend || left.aborted || this.#stage.screen !== screen) return false;
+    const go = async (): Promise<void> => {
+      try {
+        await mend.work();
+        await this.#run(task);
+      } catch (fault) {
+        this.#sayFault(fault, undefined, screen);
+      }
+    };
+    this.#stage.say('');
+    this.#stage.dialog = new AskDialog(mend.title, [mend.question], () => void go());
+    this.#stage.changed();
+    return true;
   }
 
   /** What was typed is there again for another try, unless whoever typed it has gone on to something else. */

@@ -6,6 +6,7 @@ import { boxed } from './draw/box.ts';
 import { bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
+import { drawPanes, isWide } from './panes.ts';
 
 export interface AppInput {
   navigator: Navigator;
@@ -34,6 +35,7 @@ export function App({ navigator, version, urlFrom }: AppInput): ReactNode {
     () => [''],
   );
   const size = { columns, rows: rows - 4 - lower.length };
+  navigator.isWide = isWide(columns);
   // First, because drawing finds out how much there is to scroll.
   const lines = body(navigator, size);
   return (
@@ -102,23 +104,29 @@ function crumbs({ screens, screen }: Navigator, columns: number): string {
   return apart(` ${bold(titles.join(' › '))}`, hasRoom(note, columns) ? `${note} ` : '', columns);
 }
 
-function body({ screen, dialog, faults }: Navigator, size: { columns: number; rows: number }): string[] {
+function body({ screens, dialog, prompt, faults }: Navigator, size: { columns: number; rows: number }): string[] {
   const lines = faults.orInWords(
-    () => screen?.draw(size) ?? [],
+    () => drawPanes(screens, size),
     (fault) => ['', ...wrap(`  ${fault}`, size.columns - 2)],
   );
-  if (!dialog) return lines;
   const width = Math.min(size.columns - 4, 110);
+  if (!dialog) {
+    const offered = prompt && prompt.entries.length > 0 ? prompt.draw(width - 4, size.rows - 3) : [];
+    return offered.length === 0 ? lines : over(lines, boxed('Go to a screen, or do', offered, width), size.rows);
+  }
   const inside = faults
     .orInWords(
       () => dialog.draw(width - 4, size.rows - 4),
       (fault) => wrap(fault, width - 4),
     )
     .slice(0, size.rows - 3);
-  const box = boxed(dialog.title, inside, width).map((line) => `  ${line}`);
-  // What it is about stays in sight above it.
-  const above = Array.from({ length: size.rows - box.length }, (_, at) => lines[at] ?? '');
-  return [...above, ...box];
+  return over(lines, boxed(dialog.title, inside, width), size.rows);
+}
+
+/** What a box is about stays in sight above it. */
+function over(lines: readonly string[], box: readonly string[], rows: number): string[] {
+  const above = Array.from({ length: rows - box.length }, (_, at) => lines[at] ?? '');
+  return [...above, ...box.map((line) => `  ${line}`)];
 }
 
 const LOWER_MAX = 4;
@@ -135,7 +143,7 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   }
   const typed = prompt.sign + prompt.line.draw(columns - 3);
   const left = columns - shownWidth(typed) - 5;
-  const offered = fit(navigator.candidates(prompt).join('  '), Math.max(0, left)).trimEnd();
+  const offered = fit(prompt.completions.join('  '), Math.max(0, left)).trimEnd();
   const wrong = prompt.fault === '' ? [] : wrap(prompt.fault, columns - 2).slice(0, LOWER_MAX - 1);
   return [...wrong.map((line) => ` ${line}`), ` ${typed}  ${faint(offered)}`];
 }
@@ -143,6 +151,7 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
 /** Each key whole; where there are more than fit, the first one says so. */
 function keysLine({ dialog, prompt, screen, actions }: Navigator, columns: number): string {
   if (dialog) return ` ${dialog.keys}`;
+  if (prompt?.sign === ':') return ' enter do it   ↑↓ choose   tab complete   ↑ what was typed before   esc leave it';
   if (prompt) return ' enter do it   tab complete   ↑↓ what was typed before   esc leave it';
   const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];
   const pairs = [

@@ -4,6 +4,7 @@ import { everyFamily } from '../cli/output/index.ts';
 /** A screen of the first level: what `:` and the digits lead to. */
 export type Section = { name: string; summary: string; isOperators: boolean } & (
   | { kind: 'overview' }
+  | { kind: 'metrics' }
   | { kind: 'list'; family: Family; list: List }
   | { kind: 'item'; family: Family; get: Detail }
   | { kind: 'report'; family: Family; report: Report }
@@ -31,6 +32,7 @@ const FIRST = [
 
 const every: readonly Section[] = [
   { name: 'overview', summary: 'how things are', isOperators: false, kind: 'overview' } as const,
+  { name: 'metrics', summary: 'what became of your mail, in numbers', isOperators: false, kind: 'metrics' } as const,
   ...families.flatMap(sectionsOf),
 ].sort((a, b) => rankOf(a) - rankOf(b));
 
@@ -167,7 +169,7 @@ const isOfInner = (operation: string, keys: readonly string[]): boolean =>
   });
 
 /** What every screen has on its keys. */
-export const RESERVED = [...'jkhlgGrqyx', '/', ':', '?', ' ', ...'0123456789'];
+export const RESERVED = [...'jkJKhlgGrqyx', '/', ':', '?', ' ', '<', '>', '=', ...'0123456789'];
 
 function labelOf(family: Family, shown: Family, { verb }: Action): string {
   if (family.command === shown.command) return verb;

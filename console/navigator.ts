@@ -2,25 +2,19 @@ import { isSession, NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type KeyInUse, type Say, type Terminal } from '../cli/output/index.ts';
 import { sayHere, type At } from './advice.ts';
 import type { BoundAction, Section } from './catalog.ts';
-import { commonStart, completions, filterCompletions, readCommand } from './command-line.ts';
+import { entriesFor, filterCompletions, readCommand, type Command } from './command-line.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
 import type { FormDialog } from './dialogs/form-dialog.ts';
-import { LineEdit } from './dialogs/line-edit.ts';
 import { ActionRunner, type Stage } from './action-runner.ts';
 import { Faults, LOOKING } from './faults.ts';
 import { helpText } from './help.ts';
 import { History } from './history.ts';
+import { hasOuter } from './panes.ts';
+import { Prompt } from './prompt.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
 import type { Host, Offer, Screen } from './screens/screen.ts';
 import { watchClient } from './watched-client.ts';
-
-export interface Prompt {
-  sign: ':' | '/';
-  line: LineEdit;
-  /** What is wrong with what was typed before. */
-  fault: string;
-}
 
 interface Outside {
   client: Client;
@@ -38,6 +32,9 @@ interface Outside {
 
 const ID = /^([0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
 
+/** As tables show it. */
+const END_OF_ID = /^[0-9a-f]{8}$/;
+
 /** Where one is and what one is doing: screens on a stack, at most one dialog or prompt over them, and every key. */
 export class Navigator implements Host, Stage {
   readonly client: Client;
@@ -50,6 +47,8 @@ export class Navigator implements Host, Stage {
   #stack: Screen[] = [];
   #section: Section | undefined;
   #stop = new AbortController();
+  #isWide = false;
+  #stopOuter = new AbortController();
   readonly #runner = new ActionRunner(this);
   /** Takes back what was said of a server that did not answer. */
   #unsay: () => void = () => undefined;
@@ -160,7 +159,23 @@ export class Navigator implements Host, Stage {
     this.#stop = new AbortController();
     this.#stack = stack;
     this.screen?.start(this.#stop.signal);
+    this.#followOuter();
     this.changed();
+  }
+
+  /** Whether what is open has the list beside it that it was opened from: then that is followed too. */
+  set isWide(isWide: boolean) {
+    if (isWide === this.#isWide) return;
+    this.#isWide = isWide;
+    this.#followOuter();
+  }
+
+  #followOuter(): void {
+    this.#stopOuter.abort();
+    const outer = this.#stack.at(-2);
+    if (!this.#isWide || !hasOuter(this.screen, outer)) return;
+    this.#stopOuter = new AbortController();
+    outer.start(AbortSignal.any([this.#stop.signal, this.#stopOuter.signal]));
   }
 
   enter(section: Section, rest = ''): void {
@@ -169,6 +184,10 @@ export class Navigator implements Host, Stage {
     if (screen instanceof ListScreen && ID.test(rest)) {
       this.#show([screen]);
       return screen.openById(rest);
+    }
+    if (screen instanceof ListScreen && END_OF_ID.test(rest)) {
+      this.#show([screen]);
+      return screen.openByEnd(rest);
     }
     if (rest !== '') this.#applyFilter(screen, rest);
     this.#show([screen]);
@@ -198,7 +217,7 @@ export class Navigator implements Host, Stage {
   }
 
   paste(text: string): void {
-    if (this.prompt) this.prompt.line.insert(inOneLine(text));
+    if (this.prompt) this.prompt.insert(inOneLine(text));
     else this.dialog?.paste?.(text);
     this.changed();
   }
@@ -239,8 +258,12 @@ export class Navigator implements Host, Stage {
   }
 
   #ask(sign: Prompt['sign'], text: string, fault = ''): void {
-    this.#typed[sign].rewind();
-    this.prompt = { sign, line: new LineEdit(text), fault };
+    const names = this.screen?.filter?.names ?? {};
+    const offered =
+      sign === ':'
+        ? { entries: (typed: string) => entriesFor(typed, this.sections, this.actions) }
+        : { completions: (typed: string) => filterCompletions(typed, names) };
+    this.prompt = new Prompt(sign, { text, fault, history: this.#typed[sign], ...offered });
   }
 
   #help(): Dialog {
@@ -297,39 +320,20 @@ export class Navigator implements Host, Stage {
   }
 
   #keyOfPrompt(prompt: Prompt, key: string): void {
-    if (key === 'esc' || (key === 'backspace' && prompt.line.text === '')) this.prompt = undefined;
-    else if (key === 'tab') prompt.line.set(this.#complete(prompt));
-    else if (key === 'up' || key === 'down') prompt.line.set(this.#typed[prompt.sign].step(key, prompt.line.text));
-    else if (key === 'enter') {
-      this.prompt = undefined;
-      this.#typed[prompt.sign].add(prompt.line.text);
-      if (prompt.sign === '/') this.#applyFilter(this.screen, prompt.line.text);
-      else this.#obey(prompt.line.text);
-    } else prompt.line.key(key);
+    const how = prompt.key(key);
+    if (how === 'goes on') return;
+    this.prompt = undefined;
+    if (how === 'left') return;
+    if (prompt.sign === '/') return this.#applyFilter(this.screen, prompt.line.text);
+    const line = prompt.line.text.trim();
+    const { chosen } = prompt;
+    // What is typed whole and does not apply here says why, before what is called alike is done in its place.
+    if (chosen?.name !== line && this.#sayWithheld(({ label }) => label === line)) return;
+    const labels = this.actions.map(({ label }) => label);
+    this.#obey(chosen?.command ?? readCommand(line, this.sections, labels));
   }
 
-  candidates({ sign, line: { text } }: Prompt): string[] {
-    if (sign === ':')
-      return completions(
-        text,
-        this.sections,
-        this.actions.map(({ label }) => label),
-      );
-    return filterCompletions(text, this.screen?.filter?.names ?? {});
-  }
-
-  #complete(prompt: Prompt): string {
-    const words = this.candidates(prompt);
-    const start = commonStart(words);
-    return start.length > prompt.line.text.length ? start : prompt.line.text;
-  }
-
-  #obey(line: string): void {
-    const command = readCommand(
-      line,
-      this.sections,
-      this.actions.map(({ label }) => label),
-    );
+  #obey(command: Command): void {
     switch (command.kind) {
       case 'quit':
         return this.#outside.quit();
@@ -342,10 +346,7 @@ export class Navigator implements Host, Stage {
         return found && this.#runner.begin(found.bound, found.offer);
       }
       case 'unknown':
-        if (this.#sayWithheld(({ label }) => label === line.trim())) return;
-        return this.say(`There is no ${command.word} here; Tab shows what there is.`);
-      case 'ambiguous':
-        return this.say(`${command.word} may be ${command.words.join(', ')}.`);
+        return this.say(`There is no ${command.word} here; : alone shows what there is.`);
       case 'surplus':
         return this.say(`${command.label} takes nothing behind it; it asks for what it needs.`);
     }

@@ -83,6 +83,11 @@ export class Pager<Row extends { id: string }> {
     this.#trim('before');
   }
 
+  /** As much as is held: so much is sorted. */
+  async fill(signal: AbortSignal): Promise<void> {
+    while (this.hasBehind && !this.isLoading && this.rows.length < WINDOW) await this.behind(signal);
+  }
+
   async before(signal: AbortSignal): Promise<void> {
     const [first] = this.rows;
     if (!first || !this.hasBefore || this.isLoading) return;

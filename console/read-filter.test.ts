@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { broadcastRecipients, broadcasts } from '../cli/families/index.ts';
+import { broadcastRecipients, broadcasts, logs } from '../cli/families/index.ts';
 import { readFilter, writeFilter } from './read-filter.ts';
 
 it('what the API has to be told is there where nothing is typed, and gives way to what is', () => {
@@ -12,4 +12,12 @@ it('what the API has to be told is there where nothing is typed, and gives way t
   });
   expect(writeFilter(filters, readFilter(filters, '', 0))).toBe('type=sent');
   expect(readFilter(broadcasts.list.filters, '', 0)).toEqual({ query: {}, text: '' });
+});
+
+it('a time ago is shown as it was typed', () => {
+  const { filters } = logs.list;
+  const read = readFilter(filters, 'since=2h method=POST', Date.parse('2030-01-01T10:00:00Z'));
+  expect(read.query.start_date).toBe('2030-01-01T08:00:00.000Z');
+  expect(writeFilter(filters, read)).toBe('since=2h method=POST');
+  expect(readFilter(filters, writeFilter(filters, read), Date.parse('2030-01-01T10:00:00Z'))).toEqual(read);
 });

@@ -5,6 +5,8 @@ export interface ReadFilter {
   query: Readonly<Record<string, string | number>>;
   /** What is looked for, by the API where it can search, and else in what is loaded. */
   text: string;
+  /** How `since` was typed, where it was. */
+  since?: string;
 }
 
 type Flags = Readonly<Record<string, Flag>>;
@@ -15,6 +17,7 @@ const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600
 export function readFilter(filters: Flags, typed: string, now: number): ReadFilter {
   const query: Record<string, string | number> = presetsOf(filters);
   const rest: string[] = [];
+  let since: string | undefined;
   const words = typed
     .trim()
     .replaceAll(/--([a-z-]+)[ =]/g, '$1=')
@@ -23,13 +26,16 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
   for (const word of words) {
     const [, name = '', value = ''] = /^([a-z_-]+)=(.+)$/.exec(word) ?? [];
     const field = Object.entries(filters).find(([key, flag]) => [key, optionOf(key, flag)].includes(name));
-    if (name === 'since' && 'start_date' in filters) query.start_date = readSince(value, now);
-    else if (field) query[field[0]] = field[1].isNumber ? Number(value) : value;
+    if (name === 'since' && 'start_date' in filters) {
+      query.start_date = readSince(value, now);
+      since = value;
+    } else if (field) query[field[0]] = field[1].isNumber ? Number(value) : value;
     else if (name !== '') throw new Error(`There is no filter ${name}; there are: ${namesOf(filters).join(', ')}`);
     else rest.push(word);
   }
   const text = rest.join(' ');
-  return { query: text !== '' && 'search' in filters ? { ...query, search: text } : query, text };
+  const asked = text !== '' && 'search' in filters ? { ...query, search: text } : query;
+  return { query: asked, text, ...(since === undefined ? {} : { since }) };
 }
 
 /** What the API has to be told, where nothing is typed. */
@@ -53,9 +59,13 @@ function readSince(text: string, now: number): string {
 }
 
 /** The words that make this filter. */
-export function writeFilter(filters: Flags, { query, text }: ReadFilter): string {
+export function writeFilter(filters: Flags, { query, text, since }: ReadFilter): string {
   const named = Object.entries(query)
     .filter(([field, value]) => !(field === 'search' && value === text))
-    .map(([field, value]) => `${optionOf(field, filters[field] ?? {})}=${value}`);
+    .map(([field, value]) =>
+      field === 'start_date' && since !== undefined
+        ? `since=${since}`
+        : `${optionOf(field, filters[field] ?? {})}=${value}`,
+    );
   return [...named, ...(text === '' ? [] : [text])].join(' ');
 }

@@ -54,6 +54,7 @@ export { invitations } from './invitations.ts';
 export { logs } from './logs.ts';
 export { queue, queuedEmail, queueHolds, toneOfDelivery } from './queue.ts';
 export { receivedAttachments, receivedEmails } from './received-emails.ts';
+export { totalsOf } from './metrics.ts';
 export { members } from './members.ts';
 export { oauthClients, oauthGrants } from './oauth.ts';
 export { health } from './system.ts';

@@ -1,5 +1,5 @@
 import { shorten } from '../../cli/output/index.ts';
-import { bold, fit, shownWidth } from './text.ts';
+import { bold, faint, fit, shownWidth } from './text.ts';
 
 /** Lines in a frame of this width. Its title gives way where it is longer than the frame. */
 export function boxed(title: string, lines: readonly string[], width: number): string[] {
@@ -9,4 +9,14 @@ export function boxed(title: string, lines: readonly string[], width: number): s
     ...lines.map((line) => `│ ${fit(line, width - 4)} │`),
     `└${'─'.repeat(width - 2)}┘`,
   ];
+}
+
+/** Two texts beside each other, with a line between them. */
+export function columnsBeside(
+  left: readonly string[],
+  right: readonly string[],
+  width: number,
+  rows: number,
+): string[] {
+  return Array.from({ length: rows }, (_, at) => `${fit(left[at] ?? '', width)}${faint('│')} ${right[at] ?? ''}`);
 }

@@ -1,7 +1,7 @@
 import { readWords, type Field, type Tone } from '../../cli/families/index.ts';
 import { cellText, clean, styleOf, type Terminal } from '../../cli/output/index.ts';
 import { placeColumns, type Columns } from './columns.ts';
-import { shownWidth, wrap, bold, faint, fit, inverse, unstyled } from './text.ts';
+import { bar, bold, faint, fit, shownWidth, unstyled, wrap } from './text.ts';
 
 type Fields = readonly Field<never>[];
 
@@ -13,8 +13,12 @@ const SEE_BELOW = '…';
 /** A state is told by a mark and a word; its colour only repeats them. */
 const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', bad: '✗' };
 
+/** The end of an id tells one row from the others, and is enough to name it; the detail has it whole. */
+const ID_END = 8;
+
 export function cellOf(terminal: Terminal, field: Field<never>, row: object): string {
-  const text = clean(cellText(terminal, field, row));
+  const whole = clean(cellText(terminal, field, row));
+  const text = field.kind === 'id' ? whole.slice(-ID_END) : whole;
   const tone = text === '' ? undefined : field.tone?.(row as never);
   return tone === undefined ? text : terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
 }
@@ -25,15 +29,23 @@ export interface TableView {
   /** Which row the keys are for. */
   cursor: number;
   isMarked: (row: object) => boolean;
+  /** The keys are for something else: the row in hand is told without a bar. */
+  isAside?: boolean | undefined;
 }
 
 export interface Table {
   head: readonly string[];
+  /** The columns that are shown, in their order. */
+  shown: Fields;
   /** The lines of a row; more than one where it has a name for which there is no space beside the rest. */
   row: (at: number) => readonly string[];
 }
 
-export function layTable(terminal: Terminal, { fields, rows, cursor, isMarked }: TableView, width: number): Table {
+export function layTable(
+  terminal: Terminal,
+  { fields, rows, cursor, isMarked, isAside = false }: TableView,
+  width: number,
+): Table {
   const textOf = (field: Field<never>, row: object): string => cellOf(terminal, field, row);
   const columns = placeColumns(fields, rows, { width: width - 2, gap: GAP, textOf });
   const { beside, below } = columns;
@@ -42,6 +54,7 @@ export function layTable(terminal: Terminal, { fields, rows, cursor, isMarked }:
     ...below.map((field) => ' '.repeat(INDENT) + titleOf(field)),
   ];
   return {
+    shown: [...beside.map(({ field }) => field), ...below],
     head: titles.map((line) => fit(bold(line), width)),
     row: (at) => {
       const row = rows[at];
@@ -50,8 +63,10 @@ export function layTable(terminal: Terminal, { fields, rows, cursor, isMarked }:
       const sign = isMarked(row) ? '*' : ' ';
       const [first = '', ...more] = lines;
       if (at !== cursor) return [fit(` ${sign}${first}`, width), ...more];
-      // One without colours: inverse is what every terminal can, and no colour is readable on all of them.
-      return [`›${sign}${first}`, ...more].map((line) => inverse(fit(unstyled(line), width)));
+      const inHand = [`›${sign}${first}`, ...more];
+      if (isAside) return inHand.map((line) => bold(fit(unstyled(line), width)));
+      // Inverse is what every terminal can; a state is as readable in it as it is without.
+      return inHand.map((line) => bar(fit(line, width)));
     },
   };
 }

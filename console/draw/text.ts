@@ -23,6 +23,9 @@ const isStyle = (piece: string): boolean => piece.startsWith(SGR);
 
 export const unstyled = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '');
 
+/** A bar over a whole line: what is coloured in it stays so. */
+export const bar = (line: string): string => inverse(line.replaceAll(`${SGR}0m`, `${SGR}0m${SGR}7m`));
+
 /** The one of several that is in hand: marked by more than by how it is drawn. */
 export const inHand = (label: string): string => inverse(bold(`[${label}]`));
 

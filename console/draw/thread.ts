@@ -98,8 +98,3 @@ function withoutQuotes(text: string): string {
   }
   return shown.join('\n');
 }
-
-/** Two texts beside each other, with a line between them. */
-export function beside(left: readonly string[], right: readonly string[], width: number, rows: number): string[] {
-  return Array.from({ length: rows }, (_, at) => `${fit(left[at] ?? '', width)}${faint('│')} ${right[at] ?? ''}`);
-}

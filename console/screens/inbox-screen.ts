@@ -2,9 +2,10 @@ import type { BodyOf } from '../../cli/client/index.ts';
 import { inboxes } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { ChooseDialog } from '../dialogs/choose-dialog.ts';
+import { columnsBeside } from '../draw/box.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { faint } from '../draw/text.ts';
-import { beside, drawThread, drawThreadRow, ROW_LINES, type OpenThread, type ThreadRow } from '../draw/thread.ts';
+import { drawThread, drawThreadRow, ROW_LINES, type OpenThread, type ThreadRow } from '../draw/thread.ts';
 import { offersOn } from './inbox-actions.ts';
 import { Answers } from './inbox-answers.ts';
 import { chooseLabels } from './inbox-labels.ts';
@@ -31,6 +32,7 @@ interface InboxInput {
 export class InboxScreen implements Screen {
   readonly title: string;
   readonly own: ReadonlySet<string> = new Set(['r']);
+  readonly isWhole = true;
   readonly #host: Host;
   readonly #inbox: string;
   readonly #drafts: () => Screen;
@@ -130,7 +132,7 @@ export class InboxScreen implements Screen {
     if (this.#isWide) return this.#drawThread(columns - 2, rows).map((line) => ` ${line}`);
     const left = Math.max(28, Math.min(64, Math.floor(columns * 0.38)));
     const width = columns - left - 3;
-    return beside(this.#drawList(left, rows), this.#drawThread(width, rows), left, rows);
+    return columnsBeside(this.#drawList(left, rows), this.#drawThread(width, rows), left, rows);
   }
 
   #drawList(width: number, rows: number): string[] {

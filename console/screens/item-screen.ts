@@ -1,12 +1,13 @@
 import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
-import { cleanLines, formatItem, tellHistory, type Say } from '../../cli/output/index.ts';
+import { bodyOf, cleanLines, formatItem, tellHistory, type Say } from '../../cli/output/index.ts';
 import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
-import { faint, inHand, wholes, wrap } from '../draw/text.ts';
+import { bold, faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
-import { TableBody } from './table-body.ts';
+import { Preview, type Previewed } from './preview.ts';
+import { SORT_KEYS, TableBody } from './table-body.ts';
 import { nameOf } from './title-of.ts';
 import { callAndSee } from '../parked-events.ts';
 
@@ -36,6 +37,13 @@ export interface ItemInput {
   list: (inner: Inner) => Screen;
 }
 
+/** What a person opens one for, by the operation that reads it: the label of that side. */
+const OPENS_ON: Readonly<Record<string, (item: { status?: string } | undefined) => string>> = {
+  getReceivedEmail: () => 'text',
+  // A disabled one has something to be done about it, which its details say.
+  getWebhook: (item) => (item?.status === 'disabled' ? 'details' : 'events'),
+};
+
 /** One side of an item: a text to scroll, or a table to walk through. */
 interface Side {
   label: string;
@@ -44,7 +52,7 @@ interface Side {
 }
 
 /** An item from all its sides: its story, its fields, its texts, what it holds and the lists that belong to it. */
-export class ItemScreen implements Screen {
+export class ItemScreen implements Previewed {
   readonly #host: Host;
   readonly #input: ItemInput;
   readonly #lists: readonly Side[];
@@ -89,6 +97,31 @@ export class ItemScreen implements Screen {
     tell: (fault: string): void => this.#tell(fault),
   };
 
+  get isApart(): boolean {
+    return this.#input.row === undefined;
+  }
+
+  get side(): string {
+    return this.#label;
+  }
+
+  turn(step: 1 | -1): void {
+    const sides = this.#sides();
+    const at = sides.findIndex(({ label }) => label === this.#side()?.label);
+    this.#label = sides[(at + step + sides.length) % sides.length]?.label ?? '';
+    this.#startSide();
+  }
+
+  scroll(lines: number): void {
+    this.#scroll = Math.max(0, this.#scroll + lines);
+  }
+
+  renew(row: object): void {
+    if (!this.#input.get) this.#item = row;
+  }
+
+  beside = (isShown: boolean): Screen | undefined => this.#side()?.screen?.beside?.(isShown);
+
   #startSide(): void {
     this.#stopSide.abort();
     this.#stopSide = new AbortController();
@@ -124,7 +157,9 @@ export class ItemScreen implements Screen {
 
   #side(): Side | undefined {
     const sides = this.#sides();
-    return sides.find(({ label }) => label === this.#label) ?? sides[0];
+    const first = OPENS_ON[this.#input.get?.operation ?? '']?.(this.#item as { status?: string } | undefined);
+    const wanted = this.#label === '' ? first : this.#label;
+    return sides.find(({ label }) => label === wanted) ?? sides[0];
   }
 
   /** A row of a list lacks what only the detail has. */
@@ -135,12 +170,13 @@ export class ItemScreen implements Screen {
 
   #sides(): Side[] {
     const fields = this.#fields;
+    const details = (width: number): string[] => this.#details(width);
     const story: Side[] = this.#story ? [{ label: 'timeline', lines: (width) => this.#told(width) }] : [];
     const parts = this.#input.get?.parts?.label.toLowerCase();
     const bodies = fields.filter((field) => field.name !== parts && this.#isBody(field) && this.#bodyOf(field) !== '');
     return [
-      ...(this.#input.get?.operation === 'getEmail' && !this.#story ? [{ label: 'timeline', lines: () => [] }] : story),
-      { label: 'details', lines: (width) => this.#details(width) },
+      ...(this.#input.get?.operation === 'getEmail' && !this.#story ? [{ label: 'timeline', lines: details }] : story),
+      { label: 'details', lines: details },
       ...(this.#parts ? [{ label: parts ?? '', screen: this.#parts }] : []),
       ...bodies.map((field) => ({
         label: field.label.toLowerCase(),
@@ -161,23 +197,33 @@ export class ItemScreen implements Screen {
   }
 
   #bodyOf(field: Field<never>): string {
-    const value = this.#item && valueOf(field, this.#item);
+    const item = this.#item as { text?: string | null; html?: string | null } | undefined;
+    const value = item && valueOf(field, item);
+    // What has no text is read as text all the same.
+    if (field.name === 'text' && !value && item?.html) return bodyOf({ text: null, html: item.html });
     if (value === null || value === undefined) return '';
     return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
   }
 
+  /** What is known from its row is there before the rest of it. */
   #details(width: number): string[] {
     if (!this.#item) return [];
+    const rest = this.#isLoaded ? [] : ['', this.#fault === '' ? faint('Loading …') : this.#fault];
+    return [...this.#known(this.#item, width), ...rest.flatMap((line) => wrap(line, width))];
+  }
+
+  #known(item: object, width: number): string[] {
     const isAsked = this.#input.get !== undefined;
     const plain = this.#fields.filter(({ kind, shown }) => kind !== 'body' && !(isAsked && shown === 'asked'));
     const terminal = { ...this.#host.terminal, isTty: true, columns: width };
     const labels = Math.max(...plain.map(({ label }) => label.length)) + 2;
-    return formatItem(terminal, plain, this.#item)
+    // What goes on stands under its value.
+    const pair = new RegExp(`^((?:\\u001B\\[\\d+m)?.{${labels - 2}}(?:\\u001B\\[0m)? {2})(.*)$`);
+    return formatItem(terminal, plain, item)
       .split('\n')
       .flatMap((line) => {
-        const [first = '', ...more] = wrap(line, width);
-        // What goes on stands under its value.
-        return [first, ...more.flatMap((text) => wrap(text, width - labels).map((part) => ' '.repeat(labels) + part))];
+        const [, label = '', value = line] = pair.exec(line) ?? [];
+        return wrap(value, width - labels).map((text, at) => (at === 0 ? label : ' '.repeat(labels)) + text);
       });
   }
 
@@ -190,14 +236,15 @@ export class ItemScreen implements Screen {
     return below > 0 ? `${below} more line${below === 1 ? '' : 's'}` : '';
   }
 
-  draw({ columns, rows }: Size): string[] {
+  draw({ columns, rows, isAside = false, hasBeside = false }: Size): string[] {
     const side = this.#side();
     const sides = this.#sides();
-    const bar = sides.map(({ label }) => (label === side?.label ? inHand(label) : faint(` ${label} `)));
+    const chosen = isAside ? (label: string) => bold(`[${label}]`) : inHand;
+    const bar = sides.map(({ label }) => (label === side?.label ? chosen(label) : faint(` ${label} `)));
     const at = sides.findIndex(({ label }) => label === side?.label);
     const head = [wholes(bar, Math.max(0, at), columns), ...this.#next(columns), ''];
     this.#height = rows - head.length;
-    const size = { columns, rows: this.#height };
+    const size = { columns, rows: this.#height, isAside, hasBeside };
     if (side?.screen) return [...head, ...side.screen.draw(size)];
     const lines = side?.lines?.(columns - 2) ?? [];
     this.#length = lines.length;
@@ -229,10 +276,7 @@ export class ItemScreen implements Screen {
   key(key: string): boolean {
     const step = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 }[key];
     if (step !== undefined) {
-      const sides = this.#sides();
-      const at = sides.findIndex(({ label }) => label === this.#side()?.label);
-      this.#label = sides[(at + step + sides.length) % sides.length]?.label ?? '';
-      this.#startSide();
+      this.turn(step === 1 ? 1 : -1);
       return true;
     }
     const { walk } = this.#input;
@@ -287,13 +331,20 @@ class PartsScreen implements Screen {
   readonly #parts: Parts;
   readonly #item: () => object | undefined;
   readonly #body: TableBody<object>;
+  readonly #preview: Preview<object>;
+  #signal = AbortSignal.abort();
 
   constructor(host: Host, parts: Parts, item: () => object | undefined) {
     this.#host = host;
     this.#parts = parts;
     this.#item = item;
-    this.#body = new TableBody(parts.columns, (row) => String(this.#rows().indexOf(row)));
+    const idOf = (row: object): string => String(this.#rows().indexOf(row));
+    this.#body = new TableBody(parts.columns, idOf);
+    this.#preview = new Preview(idOf, (row) => rowScreen(host, parts.columns, row));
   }
+
+  beside = (isShown: boolean): Screen | undefined =>
+    this.#preview.show(isShown ? this.#body.row(this.#shown()) : undefined, this.#signal);
 
   #rows(): readonly object[] {
     const item = this.#item();
@@ -301,16 +352,36 @@ class PartsScreen implements Screen {
     return (item && (this.#parts.of(item as never) as readonly object[] | undefined)) ?? [];
   }
 
-  start = (): void => undefined;
+  #shown = (): readonly object[] => this.#body.ordered(this.#rows());
+
+  start = (signal: AbortSignal): void => void (this.#signal = signal);
   refresh = (): void => undefined;
   note = (): string => '';
   offers = (): readonly Offer[] => [];
-  keys = (): readonly (readonly [string, string])[] => [['y', 'copy the value']];
-  draw = (size: Size): string[] => this.#body.draw(this.#host.terminal, this.#rows(), size);
-  key = (key: string): boolean => this.#body.key(key, this.#rows());
+  keys = (): readonly (readonly [string, string])[] => [['y', 'copy the value'], ...SORT_KEYS, ...this.#preview.keys];
+  draw = (size: Size): string[] => this.#body.draw(this.#host.terminal, this.#shown(), size);
+  key = (key: string): boolean => this.#preview.key(key) || this.#body.key(key, this.#shown());
 
   copy(): string | undefined {
-    const part = this.#body.row(this.#rows());
+    const part = this.#body.row(this.#shown());
     return part && this.#parts.copy(part as never);
   }
 }
+
+/** A row that the API has no more of, in full. */
+export function rowScreen(host: Host, fields: readonly Field<never>[], row: object): ItemScreen {
+  const none = (): never => {
+    throw new Error('a row alone has no lists');
+  };
+  const shown = fields.map((field) => ({ ...field, shown: undefined }));
+  const input = {
+    family: NO_FAMILY,
+    title: () => '',
+    path: undefined,
+    row: { item: row, fields: shown },
+    fields: shown,
+  };
+  return new ItemScreen(host, { ...input, get: undefined, lists: [], list: none });
+}
+
+const NO_FAMILY: Family = { command: '', summary: '', noun: '' };

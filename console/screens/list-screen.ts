@@ -9,8 +9,10 @@ import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import { InboxScreen } from './inbox-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
-import { TableBody } from './table-body.ts';
-import { nameOf, titleOf } from './title-of.ts';
+import { Preview } from './preview.ts';
+import { SORT_KEYS, TableBody } from './table-body.ts';
+import { moreColumnsOf, type MoreColumns } from './segment-counts.ts';
+import { nameOf, shortTitleOf, titleOf } from './title-of.ts';
 
 type Row = { id: string };
 type Path = Readonly<Record<string, string>>;
@@ -36,6 +38,8 @@ export class ListScreen implements Screen {
   readonly #list: List;
   readonly #path: Path;
   #pager: Pager<Row>;
+  readonly #preview: Preview<Row>;
+  readonly #more: MoreColumns | undefined;
   readonly #body: TableBody<Row>;
   readonly #narrowed: Path;
   #filter: ReadFilter;
@@ -54,7 +58,12 @@ export class ListScreen implements Screen {
     this.#narrowed = narrowed;
     this.title = title;
     this.#filter = readFilter(list.filters, '', Date.now());
-    this.#body = new TableBody(list.columns, (row) => row.id);
+    this.#more = moreColumnsOf(list, host.client, host.changed);
+    this.#body = new TableBody([...list.columns, ...(this.#more?.fields ?? [])], (row) => row.id);
+    this.#preview = new Preview(
+      (row) => row.id,
+      (row, side) => this.#itemAt(row.id, row, side === '' ? undefined : side),
+    );
     this.#pager = this.#newPager();
   }
 
@@ -79,6 +88,7 @@ export class ListScreen implements Screen {
     if (isQuiet && (isAway || this.#pager.isLoading)) return;
     await this.#pager.refresh(signal, this.#at());
     this.#host.changed();
+    void this.#more?.ask(this.#rows(), signal);
     if (this.#isOpening) this.#open();
   }
 
@@ -130,11 +140,12 @@ export class ListScreen implements Screen {
   }
 
   #rows(): readonly Row[] {
-    if (!this.#isOfLoaded()) return this.#pager.rows;
+    if (!this.#isOfLoaded()) return this.#body.ordered(this.#pager.rows);
     const wanted = this.#filter.text.toLowerCase();
-    return this.#pager.rows.filter((row) =>
+    const found = this.#pager.rows.filter((row) =>
       this.#list.columns.some((field) => readWords(field, row).toLowerCase().includes(wanted)),
     );
+    return this.#body.ordered(found);
   }
 
   get filter(): ScreenFilter {
@@ -170,13 +181,14 @@ export class ListScreen implements Screen {
     const marked = this.#body.marked.size > 0 ? `${this.#body.marked.size} marked · ` : '';
     const what = filter === '' ? '' : `/${filter} · `;
     if (!isLoaded) return `${what}${'search' in this.#filter.query ? 'searching' : 'loading'} …`;
-    const isOfLoaded = this.#isOfLoaded() && (hasBefore || hasBehind);
+    // The API sorts by time alone: another order is that of what is loaded.
+    const isOfLoaded = (this.#isOfLoaded() || this.#body.order !== undefined) && (hasBefore || hasBehind);
     const count = isOfLoaded
       ? `${shown.length} of the ${rows.length} loaded`
       : shown.length === rows.length
         ? `${rows.length}`
         : `${shown.length} of ${rows.length}`;
-    return `${marked}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
+    return `${marked}${this.#body.orderInWords}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
   }
 
   draw(size: Size): string[] {
@@ -204,16 +216,22 @@ export class ListScreen implements Screen {
       return true;
     }
     this.#isOpening = false;
-    if (['g', 'home'].includes(key) && this.#pager.hasBefore) {
+    if (this.#preview.key(key)) return true;
+    const isSorted = this.#body.order !== undefined;
+    if (!isSorted && ['g', 'home'].includes(key) && this.#pager.hasBefore) {
       this.#body.select([], 0);
       this.#load((signal) => this.#pager.first(signal));
       return true;
     }
-    if (['G', 'end'].includes(key) && this.#pager.hasBehind) {
+    if (!isSorted && ['G', 'end'].includes(key) && this.#pager.hasBehind) {
       this.#load((signal) => this.#toEnd(signal));
       return true;
     }
     if (!this.#body.key(key, rows)) return false;
+    if (this.#body.order) {
+      if (key === '>' || key === '<') this.#load((signal) => this.#pager.fill(signal));
+      return true;
+    }
     const at = this.#body.at(rows);
     if (at >= rows.length - 10 && this.#pager.hasBehind) this.#load((signal) => this.#pager.behind(signal));
     else if (at < 10 && at <= before && this.#pager.hasBefore) this.#load((signal) => this.#pager.before(signal));
@@ -227,6 +245,9 @@ export class ListScreen implements Screen {
     if (this.#pager.hasBehind) this.#host.say('There is more: this list is loaded page by page. G or ↓ goes on.');
   }
 
+  beside = (isShown: boolean): Screen | undefined =>
+    this.#preview.show(isShown ? this.#body.row(this.#rows()) : undefined, this.#signal);
+
   #open(): boolean {
     const row = this.#body.row(this.#rows());
     this.#isOpening = row === undefined && !this.#pager.isLoaded;
@@ -235,14 +256,21 @@ export class ListScreen implements Screen {
   }
 
   openItem(row: Row): void {
+    this.#body.hold(row);
     if (this.#list.operation === 'listInboxes') return this.#host.open(this.#inboxAt(row));
-    this.#host.open(this.#itemAt(row.id, row));
+    this.#host.open(this.#preview.take(row.id) ?? this.#itemAt(row.id, row));
   }
 
   #inboxAt(row: Row): Screen {
     const input = { family: inboxDrafts, list: inboxDrafts.list, path: { inbox: row.id }, title: 'drafts' };
     const drafts = (): Screen => new ListScreen(this.#host, input);
     return new InboxScreen(this.#host, { inbox: row.id, title: clean(titleOf(row)), drafts });
+  }
+
+  /** One that is in no page yet, by the end of its id as tables show it. */
+  openByEnd(end: string): void {
+    const load = async (signal: AbortSignal): Promise<void> => this.openById((await this.#find(end, signal)).id);
+    void tried(this.#host, this.#signal, { load, tell: (fault) => this.#host.say(fault) });
   }
 
   /** One that is in no page yet. */
@@ -291,7 +319,7 @@ export class ListScreen implements Screen {
     const get = path && detailOfRow(this.#family, path);
     return new ItemScreen(this.#host, {
       family: this.#family,
-      title: (item) => clean(titleOf(row ?? item ?? { id })),
+      title: (item) => clean(row || item ? shortTitleOf(row ?? item ?? {}) : id),
       path,
       row: row && { item: row, fields: columns },
       fields: get?.fields ?? columns,
@@ -312,7 +340,8 @@ export class ListScreen implements Screen {
     for (let page = 0; page < PAGES_SEARCHED; page++) {
       const call = { path: this.#path, query: { ...this.#narrowed, limit: PAGE, after } } as CallOf<OperationId>;
       const { data } = (await this.#host.client.call(operation, call, signal)) as unknown as Page<Row>;
-      const found = data.find((row) => row.id === id || ids.some((field) => valueOf(field, row) === id));
+      const isMeant = (value: unknown): boolean => typeof value === 'string' && value.endsWith(id);
+      const found = data.find((row) => isMeant(row.id) || ids.some((field) => isMeant(valueOf(field, row))));
       if (found) return found;
       after = data.at(-1)?.id;
       if (data.length < PAGE || after === undefined) throw new CliFault(`There is none with the id ${id}.`, 'notFound');
@@ -331,6 +360,8 @@ export class ListScreen implements Screen {
       ['enter', 'open'],
       ['space', 'mark, to do something to several'],
       ['*', 'mark all that are loaded; esc unmarks'],
+      ...SORT_KEYS,
+      ...this.#preview.keys,
     ];
   }
 

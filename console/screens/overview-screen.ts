@@ -1,46 +1,36 @@
-import { anotherProgram, ApiFault, type Advice, type AnswerOf } from '../../cli/client/index.ts';
-import { toneOfFinding, usage, usageInWords, type Tone } from '../../cli/families/index.ts';
-import { clean, sayOnLine, styleOf } from '../../cli/output/index.ts';
-import { bars, bold, clockOf, faint, gauge, shownWidth, wrap } from '../draw/text.ts';
+import type { Advice } from '../../cli/client/index.ts';
+import { toneOfFinding, usageInWords, type Tone } from '../../cli/families/index.ts';
+import { clean, formatTime, sayOnLine, styleOf } from '../../cli/output/index.ts';
+import { chart } from '../draw/chart.ts';
+import { rateInWords } from '../draw/rates.ts';
+import { bars, bold, clockOf, faint, fit, gauge, shownWidth, wrap } from '../draw/text.ts';
+import { isWide } from '../panes.ts';
+import { OverviewData, sumsOf, type Failure, type Finding, type Metrics, type Seen } from './overview-data.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
-
-type Metrics = AnswerOf<'getEmailMetrics'>;
-type Check = AnswerOf<'getReady'>['checks'][number];
-type Finding = AnswerOf<'getFindings'>['findings'][number];
-
-interface Seen {
-  version?: string;
-  checks?: readonly Check[];
-  findings?: readonly Finding[];
-  /** When these were so. */
-  at?: number;
-  metrics?: Metrics;
-  queue?: AnswerOf<'getQueue'>;
-  used?: readonly Parameters<typeof usageInWords>[0][];
-  domains?: readonly { name: string; status: string }[];
-  endpoints?: readonly { endpoint: string; status: string }[];
-}
 
 /** Another key is chosen where the console is started. */
 const asOperator: Advice = { words: 'seen by operators alone', command: ['console', '--profile', 'operator'] };
 
 const HOURS = 24;
-const HOUR_MS = 3_600_000;
-const METRICS = 'sent,delivered,delivery_delayed,bounced,complained,delivery_rate,bounce_rate,complaint_rate';
-/** From where mailbox providers begin to look, and from where they begin to refuse (percent). */
-const BOUNCES = [4, 10] as const;
-const COMPLAINTS = [0.1, 0.3] as const;
 
 /** How things are: the day's mail, whether it arrives, whether the server is well, how much of the plan is used. */
 export class OverviewScreen implements Screen {
   readonly title = 'overview';
+  readonly isWhole = true;
   readonly #host: Host;
+  readonly #isOperators: boolean;
+  readonly #data: OverviewData;
   #seen: Seen = {};
   #signal = AbortSignal.abort();
   #fault = '';
 
   constructor(host: Host) {
     this.#host = host;
+    this.#isOperators = host.sections.some(({ isOperators }) => isOperators);
+    this.#data = new OverviewData(host.client, this.#isOperators, (seen) => {
+      this.#seen = { ...this.#seen, ...seen };
+      host.changed();
+    });
   }
 
   start(signal: AbortSignal): void {
@@ -49,45 +39,9 @@ export class OverviewScreen implements Screen {
   }
 
   readonly #following = {
-    load: (signal: AbortSignal): Promise<void> => this.#load(signal),
+    load: (signal: AbortSignal): Promise<void> => this.#data.load(signal),
     tell: (fault: string): void => this.#tell(fault),
   };
-
-  /** One after the other: a screen must not use up what the team may ask in a second. */
-  async #load(signal: AbortSignal): Promise<void> {
-    const { client, changed } = this.#host;
-    const see = (seen: Seen): void => {
-      this.#seen = { ...this.#seen, ...seen };
-      changed();
-    };
-    const health = (await client.call('getHealth', {}, signal)) as AnswerOf<'getHealth'> | null;
-    if (health === null) throw anotherProgram(client.url);
-    const { version } = health;
-    const { checks, findings: known = [] } = await this.#ready(signal);
-    // What anybody is told says whether there is anything; what of it concerns this team, and in detail, is another question.
-    const findings = known.length === 0 ? [] : (await client.call('getFindings', {}, signal)).findings;
-    see({ version, checks, findings, at: Date.now() });
-    const since = new Date(Math.floor(Date.now() / HOUR_MS + 1) * HOUR_MS - HOURS * HOUR_MS).toISOString();
-    const query = { start_date: since, granularity: 'hourly', dimensions: 'period', metrics: METRICS } as const;
-    see({ metrics: await client.call('getEmailMetrics', { query }, signal) });
-    if (this.#host.sections.some(({ isOperators }) => isOperators))
-      see({ queue: await client.call('getQueue', {}, signal) });
-    see({ used: usage.report.rows((await client.call('getUsage', {}, signal)) as never) as Seen['used'] & object });
-    see({ domains: (await client.call('listDomains', { query: { limit: 100 } }, signal)).data });
-    see({ endpoints: (await client.call('listWebhooks', { query: { limit: 100 } }, signal)).data });
-  }
-
-  /** A server that is not ready answers as an error and yet says everything. */
-  async #ready(signal: AbortSignal): Promise<Pick<AnswerOf<'getReady'>, 'checks'> & { findings?: readonly unknown[] }> {
-    try {
-      const ready = await this.#host.client.call('getReady', {}, signal);
-      if (Array.isArray(ready.checks)) return ready;
-      throw anotherProgram(this.#host.client.url);
-    } catch (error) {
-      if (error instanceof ApiFault && 'checks' in error.body) return error.body as never;
-      throw error;
-    }
-  }
 
   #tell(fault: string): void {
     if (fault !== this.#fault) this.#host.changed();
@@ -96,16 +50,123 @@ export class OverviewScreen implements Screen {
 
   draw({ columns, rows }: Size): string[] {
     const { metrics } = this.#seen;
-    const height = rows >= 28 ? 6 : 4;
-    return [
-      ...this.#health().flatMap((line) => wrap(line, columns)),
+    const health = [...this.#health().flatMap((line) => wrap(line, columns)), ''];
+    if (!metrics) return [...health, ...(this.#fault === '' ? [faint('  Loading …')] : [])];
+    if (isWide(columns)) return [...health, ...this.#wide(metrics, { columns, rows: rows - health.length })];
+    const isTall = rows >= 28;
+    const lines = [
+      ...health,
+      ...this.#mail(metrics, isTall ? 6 : 4, columns),
       '',
-      ...(metrics ? this.#mail(metrics, height, columns) : this.#fault === '' ? [faint('  Loading …')] : []),
-      '',
-      ...this.#queue(rows >= 28 ? 6 : 3).flatMap((line) => wrap(line, columns)),
+      ...this.#queue(isTall ? 6 : 3).flatMap((line) => wrap(line, columns)),
       ...this.#attention().flatMap((line) => wrap(line, columns)),
       ...this.#usage(columns),
     ];
+    if (rows - lines.length < 5) return lines;
+    const more = [...this.#spans(metrics, columns), ...this.#failures(columns, 5), ...this.#destinations(columns)];
+    return [...lines, '', ...more].slice(0, rows);
+  }
+
+  /** The day beside the four weeks; below them the same in figures, and what is in the way of mail beside what is used. */
+  #wide(metrics: Metrics, { columns, rows }: Size): string[] {
+    const half = Math.floor((columns - 2) / 2);
+    const height = rows >= 40 ? 9 : 6;
+    const { days } = this.#seen;
+    const left = this.#chart(metrics, { columns: half, height, title: 'the last 24 hours', ends: ['24 h ago', 'now'] });
+    const right = days
+      ? this.#chart(days, { columns: half, height, title: 'the last 28 days', ends: ['28 days ago', 'today'] })
+      : [faint('  Loading …')];
+    const top = [...pairs(left, right, half), '', ...this.#spans(metrics, columns)];
+    const under = [
+      ...this.#queue(3).flatMap((line) => wrap(line, half)),
+      ...this.#attention().flatMap((line) => wrap(line, half)),
+      ...this.#usage(half),
+    ];
+    const room = rows - top.length;
+    const waiting = this.#destinations(half).slice(0, Math.max(4, Math.floor(room / 2)));
+    const beside = [...waiting, ...this.#failures(half, Math.max(3, room - waiting.length - 2))];
+    return [...top, ...pairs(under, beside, half)].slice(0, rows);
+  }
+
+  #chart(
+    { data = [] }: Metrics,
+    {
+      columns,
+      height,
+      title,
+      ends,
+    }: { columns: number; height: number; title: string; ends: readonly [string, string] },
+  ): string[] {
+    const values = data.map((row) => row.sent ?? 0);
+    const paint = (text: string): string => this.#host.terminal.paint('green', text);
+    const lines = chart({ values, height, columns: columns - 4, paint, ends });
+    return [`  ${bold(`Mail of ${title}`)}`, ...lines.map((line) => `  ${line}`)];
+  }
+
+  /** A day, a week and four of them, in figures. */
+  #spans(metrics: Metrics, columns: number): string[] {
+    const { days } = this.#seen;
+    if (!days) return [];
+    const { terminal } = this.#host;
+    const spans = [sumsOf(metrics, HOURS), sumsOf(days, 7), sumsOf(days, 28)];
+    const width = Math.max(14, Math.min(32, Math.floor((columns - 14) / 3)));
+    const line = (label: string, cells: readonly string[]): string =>
+      `  ${label.padEnd(12)}${cells.map((cell) => fit(cell, width)).join('')}`;
+    const rate = (what: 'bounced' | 'complained') =>
+      spans.map((span) =>
+        rateInWords(terminal, what, {
+          count: span[what],
+          rate: what === 'bounced' ? span.bounceRate : span.complaintRate,
+        }),
+      );
+    return [
+      faint(line('', ['24 hours', '7 days', '28 days'])),
+      line(
+        'sent',
+        spans.map(({ sent }) => bold(String(sent))),
+      ),
+      line(
+        'delivered',
+        spans.map(({ delivered, deliveryRate }) => `${delivered} (${deliveryRate} %)`),
+      ),
+      line('bounced', rate('bounced')),
+      line('complained', rate('complained')),
+      line(
+        'delayed',
+        spans.map(({ delayed }) => String(delayed)),
+      ),
+      '',
+    ];
+  }
+
+  /** What arrived nowhere, the newest first. */
+  #failures(columns: number, most: number): string[] {
+    const { failures } = this.#seen;
+    if (!failures) return [];
+    const title = `  ${bold('Recent failures')}`;
+    if (failures.length === 0) return [`${title}  ${faint('none')}`];
+    const lines = failures.slice(0, most).map((email) => `  ${this.#failure(email)}`);
+    return [`${title}  ${faint(':emails status=bounced')}`, ...lines.map((one) => fit(one, columns))];
+  }
+
+  #failure({ created_at: at, last_event: state, to, subject }: Failure): string {
+    const when = formatTime({ ...this.#host.terminal, isTty: true }, at);
+    return `${when}  ${this.#tone('bad', `✗ ${state}`)}  ${clean(to.join(', '))}  ${clean(subject)}`;
+  }
+
+  /** Where mail waits, a line each: how much, since when, and how its last try ended. */
+  #destinations(columns: number): string[] {
+    const { queue } = this.#seen;
+    if (!queue || queue.destinations.length === 0) return [];
+    const { destinations, as_of: now } = queue;
+    const width = Math.max(...destinations.map(({ destination }) => shownWidth(clean(destination))));
+    const lines = destinations.map(({ destination, deliveries, oldest_at: since, hold_reason: held }) => {
+      const age = since === null ? 'scheduled' : ageOf(since, now);
+      const hold = held === null ? '' : this.#tone('attention', `  ! held: ${clean(held)}`);
+      return `  ${fit(clean(destination), width)}${String(deliveries).padStart(8)}${age.padStart(11)}${hold}`;
+    });
+    const head = `  ${bold(fit('Destinations', Math.max(width, 12)))}${faint('waiting'.padStart(8 - Math.max(0, 12 - width)))}${faint('oldest'.padStart(11))}`;
+    return [head, ...lines.map((line) => fit(line, columns)), ''];
   }
 
   #tone(tone: Tone, text: string): string {
@@ -143,8 +204,8 @@ export class OverviewScreen implements Screen {
     const most = Math.max(0, ...sent);
     const rates = [
       `${bold(String(totals.sent ?? 0))} sent, ${totals.delivered ?? 0} delivered (${totals.delivery_rate ?? 0} %)`,
-      this.#rate('bounced', totals.bounced, totals.bounce_rate, BOUNCES),
-      this.#rate('complained', totals.complained, totals.complaint_rate, COMPLAINTS),
+      this.#rate('bounced', totals.bounced, totals.bounce_rate),
+      this.#rate('complained', totals.complained, totals.complaint_rate),
       `${totals.delivery_delayed ?? 0} delayed`,
     ];
     // The figures are never cut: the bars are as wide as these leave room for, or stand above them.
@@ -164,17 +225,14 @@ export class OverviewScreen implements Screen {
     ];
   }
 
-  #rate(what: string, count = 0, rate = 0, [high, tooHigh]: readonly [number, number]): string {
-    const tone: Tone = rate >= tooHigh ? 'bad' : rate >= high ? 'attention' : 'plain';
-    const words = { plain: '', good: '', attention: ' ! high', bad: ' ✗ too high' }[tone];
-    return this.#tone(tone, `${count} ${what} (${rate} %)${words}`);
+  #rate(what: 'bounced' | 'complained', count: number | undefined, rate: number | undefined): string {
+    return rateInWords(this.#host.terminal, what, { count, rate, name: ` ${what}` });
   }
 
   /** How much waits, for how long, and where most of it goes. */
   #queue(most: number): string[] {
     const { queue } = this.#seen;
-    if (!this.#host.sections.some(({ isOperators }) => isOperators))
-      return [`  ${bold('Queue')}    ${faint(sayOnLine()(asOperator) ?? '')}`];
+    if (!this.#isOperators) return [`  ${bold('Queue')}    ${faint(sayOnLine()(asOperator) ?? '')}`];
     if (!queue) return [];
     const { deliveries, destinations, destination_count: count, as_of: now } = queue;
     if (deliveries === 0) return [`  ${bold('Queue')}    nothing waits`];
@@ -230,6 +288,13 @@ export class OverviewScreen implements Screen {
   offers = (): readonly Offer[] => [];
   copy = (): string | undefined => undefined;
 }
+
+/** Two columns, each `half` wide. */
+const pairs = (left: readonly string[], right: readonly string[], half: number): string[] =>
+  Array.from(
+    { length: Math.max(left.length, right.length) },
+    (_, at) => `${fit(left[at] ?? '', half)}  ${right[at] ?? ''}`,
+  );
 
 const axis = (perBar: number): string => `${'24 h ago'.padEnd(HOURS * perBar - 3)}now`;
 

@@ -5,7 +5,11 @@ import { actionsOf } from '../catalog.ts';
 import { faint, fit } from '../draw/text.ts';
 import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
-import { TableBody } from './table-body.ts';
+import { rowScreen } from './item-screen.ts';
+import { Preview } from './preview.ts';
+import { SORT_KEYS, TableBody } from './table-body.ts';
+
+type Given = Readonly<Record<string, string>>;
 
 /** Rows that are made of one answer. */
 export class ReportScreen implements Screen {
@@ -14,6 +18,7 @@ export class ReportScreen implements Screen {
   readonly #family: Family;
   readonly #report: Report;
   readonly #body: TableBody<object>;
+  readonly #preview: Preview<object>;
   #rows: readonly object[] | undefined;
   #signal = AbortSignal.abort();
   #fault = '';
@@ -27,8 +32,19 @@ export class ReportScreen implements Screen {
     this.#family = family;
     this.#report = report;
     this.title = title;
-    this.#body = new TableBody(report.columns, (row) => String(this.#rows?.indexOf(row)));
+    const idOf = (row: object): string => String(this.#rows?.indexOf(row));
+    this.#body = new TableBody(report.columns, idOf);
+    this.#preview = new Preview(
+      (row) => JSON.stringify(this.#givenBy(row) ?? idOf(row)),
+      (row) => this.#listOf(this.#givenBy(row)) ?? rowScreen(host, report.columns, row),
+    );
   }
+
+  /** Only where a row has more than a line of a table tells. */
+  beside = (isShown: boolean): Screen | undefined => {
+    const hasMore = this.#report.given !== undefined || this.#report.columns.some(({ kind }) => kind === 'long');
+    return this.#preview.show(isShown && hasMore ? this.#body.row(this.#shown) : undefined, this.#signal);
+  };
 
   start(signal: AbortSignal): void {
     this.#signal = signal;
@@ -48,6 +64,10 @@ export class ReportScreen implements Screen {
     this.#host.changed();
   }
 
+  get #shown(): readonly object[] {
+    return this.#body.ordered(this.#rows ?? []);
+  }
+
   #tell(fault: string): void {
     if (fault !== this.#fault) this.#host.changed();
     this.#fault = fault;
@@ -55,31 +75,44 @@ export class ReportScreen implements Screen {
 
   refresh = (): void => void tried(this.#host, this.#signal, this.#following);
   note = (): string => this.#fault;
-  draw({ columns, rows }: Size): string[] {
+  draw({ columns, rows, ...around }: Size): string[] {
     if (!this.#rows) return ['', faint('  Loading …')];
     const advices = this.#advices.map(this.#host.speaker()).filter((said) => said !== undefined);
     const lines = [this.#told, ...advices].filter((line) => line !== '').map((line) => fit(`  ${line}`, columns));
     const told = lines.length === 0 ? [] : [...lines, ''];
     if (this.#rows.length === 0) return ['', ...told];
-    return [...told, ...this.#body.draw(this.#host.terminal, this.#rows, { columns, rows: rows - told.length })];
+    return [
+      ...told,
+      ...this.#body.draw(this.#host.terminal, this.#shown, { columns, rows: rows - told.length, ...around }),
+    ];
   }
 
-  keys = (): readonly (readonly [string, string])[] => (this.#given() ? [['enter', 'list it']] : []);
+  keys = (): readonly (readonly [string, string])[] => [
+    ...(this.#given() ? [['enter', 'list it'] as const] : []),
+    ...SORT_KEYS,
+  ];
 
   key(key: string): boolean {
-    const { list } = this.#family;
-    const narrowed = this.#given();
-    if (key !== 'enter' || !list || !narrowed) return this.#body.key(key, this.#rows ?? []);
-    const title = clean(Object.values(narrowed).join(' '));
-    this.#host.open(new ListScreen(this.#host, { family: this.#family, list, path: {}, title, narrowed }));
+    const list = key === 'enter' ? this.#listOf(this.#given()) : undefined;
+    if (!list) return this.#preview.key(key) || this.#body.key(key, this.#shown);
+    this.#host.open(list);
     return true;
   }
 
-  /** What a row is of, in the words of the list and of forms. */
-  #given(): Readonly<Record<string, string>> | undefined {
-    const row = this.#body.row(this.#rows ?? []);
-    return row && this.#report.given?.(row as never);
+  #listOf(narrowed: Given | undefined): ListScreen | undefined {
+    const { list } = this.#family;
+    if (!list || !narrowed) return undefined;
+    const title = clean(Object.values(narrowed).join(' '));
+    return new ListScreen(this.#host, { family: this.#family, list, path: {}, title, narrowed });
   }
+
+  /** What a row is of, in the words of the list and of forms. */
+  #given(): Given | undefined {
+    const row = this.#body.row(this.#shown);
+    return row && this.#givenBy(row);
+  }
+
+  #givenBy = (row: object): Given | undefined => this.#report.given?.(row as never);
 
   offers(): readonly Offer[] {
     if (!this.#report.given) return [];

@@ -3,6 +3,7 @@ import { sayOnLine } from '../../cli/output/index.ts';
 import { ClosedScreen } from './closed-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { ListScreen } from './list-screen.ts';
+import { MetricsScreen } from './metrics-screen.ts';
 import { OverviewScreen } from './overview-screen.ts';
 import { ReportScreen } from './report-screen.ts';
 import type { Host, Screen } from './screen.ts';
@@ -14,6 +15,8 @@ export function screenOf(host: Host, section: Section): Screen {
   switch (section.kind) {
     case 'overview':
       return new OverviewScreen(host);
+    case 'metrics':
+      return new MetricsScreen(host);
     case 'list':
       return new ListScreen(host, { family: section.family, list: section.list, path: {}, title: name });
     case 'report':

@@ -9,6 +9,10 @@ import type { Faults } from '../faults.ts';
 export interface Size {
   columns: number;
   rows: number;
+  /** Another screen beside it is the one that the keys are for. */
+  isAside?: boolean;
+  /** What is in hand is shown in full beside it. */
+  hasBeside?: boolean;
 }
 
 /** What a screen is handed: the API, how to paint, and who draws it again. */
@@ -59,6 +63,12 @@ export interface Screen {
   /** Loads and follows, until the signal fires: nothing is asked for a screen that nobody sees. */
   start: (signal: AbortSignal) => void;
   draw: (size: Size) => string[];
+  /** On a wide terminal what is in hand here, in full; asked before it is drawn, and with false where there is no space for it. */
+  beside?: (isShown: boolean) => Screen | undefined;
+  /** It takes the whole width, whatever that is. */
+  isWhole?: boolean;
+  /** It was not opened from the row in hand, which is therefore not shown beside it. */
+  isApart?: boolean;
   /** Answers whether the key meant anything here. */
   key: (key: string) => boolean;
   /** Keys that mean something else here than everywhere. */

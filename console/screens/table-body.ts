@@ -1,7 +1,14 @@
 import type { Field } from '../../cli/families/index.ts';
 import type { Terminal } from '../../cli/output/index.ts';
+import { inOrder, orderBy, type Order } from '../draw/order.ts';
 import { drawBelow, layTable } from '../draw/table.ts';
 import type { Size } from './screen.ts';
+
+/** The same in every table. */
+export const SORT_KEYS = [
+  ['> <', 'sort by the next column, by the one before'],
+  ['=', 'turn the order round'],
+] as const;
 
 /** Rows to walk through: which one is in hand, which are marked, which part is seen. */
 export class TableBody<Row extends object> {
@@ -14,6 +21,9 @@ export class TableBody<Row extends object> {
   /** How many rows are seen. */
   #height = 10;
   #lastAt = 0;
+  /** The columns that were drawn last. */
+  #shown: readonly Field<never>[] = [];
+  order: Order | undefined;
 
   constructor(fields: readonly Field<never>[], idOf: (row: Row) => string) {
     this.fields = fields;
@@ -26,17 +36,38 @@ export class TableBody<Row extends object> {
     return found === -1 ? Math.max(0, Math.min(this.#lastAt, rows.length - 1)) : found;
   }
 
+  /** These rows as they are shown. */
+  ordered(rows: readonly Row[]): readonly Row[] {
+    return this.order ? inOrder(rows, this.order) : rows;
+  }
+
+  /** The order in words, for the line of crumbs. */
+  get orderInWords(): string {
+    return this.order ? `by ${this.order.field.label.toLowerCase()} · ` : '';
+  }
+
   row(rows: readonly Row[]): Row | undefined {
     return rows[this.at(rows)];
   }
 
-  /** Answers whether the key was one of walking. */
+  /** Answers whether the key was one of sorting or walking. */
   key(key: string, rows: readonly Row[]): boolean {
+    const sorted = orderBy(key, this.order, this.#shown);
+    if (sorted) {
+      this.order = sorted.order;
+      this.select([], 0);
+      return true;
+    }
     const at = this.at(rows);
     const target = targetOf(key, at, rows.length, this.#height);
     if (target === undefined) return false;
     this.select(rows, target);
     return true;
+  }
+
+  /** This row stays in hand, whichever comes to stand before it. */
+  hold(row: Row): void {
+    this.#selected = this.#idOf(row);
   }
 
   select(rows: readonly Row[], target: number): void {
@@ -58,15 +89,24 @@ export class TableBody<Row extends object> {
     for (const row of rows) this.marked.set(this.#idOf(row), row);
   }
 
-  draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height }: Size): string[] {
+  draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height, hasBeside, isAside }: Size): string[] {
     // The table keeps eight lines, where it has as many.
     const most = height - Math.min(8, rows.length + 2);
-    const below = height >= 12 ? drawBelow(this.fields, this.row(rows), columns, most) : [];
+    const below = height >= 12 && !hasBeside ? drawBelow(this.fields, this.row(rows), columns, most) : [];
     const room = Math.max(2, height - below.length - (below.length > 0 ? 1 : 0));
     const cursor = this.at(rows);
     this.#lastAt = cursor;
     const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
-    const { head, row } = layTable(terminal, { fields: this.fields, rows, cursor, isMarked }, columns);
+    const { order } = this;
+    const sign = order?.isDown ? '↓' : '↑';
+    const fields = this.fields.map((field) =>
+      field.name === order?.field.name ? { ...field, label: `${field.label} ${sign}` } : field,
+    );
+    const view = { fields, rows, cursor, isMarked, isAside };
+    const { head, row, shown } = layTable(terminal, view, columns);
+    this.#shown = shown
+      .map(({ name }) => this.fields.find((field) => field.name === name))
+      .filter((field) => field !== undefined);
     const space = Math.max(1, room - head.length);
     this.#top = firstSeen((at) => row(at).length, { top: this.#top, cursor, count: rows.length, space });
     const seen: string[] = [];

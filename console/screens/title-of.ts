@@ -12,6 +12,12 @@ export function titleOf(item: object): string {
   return String(title ?? '');
 }
 
+/** The same, by the end of its id where it has no other name. */
+export function shortTitleOf(item: { id?: unknown }): string {
+  const title = titleOf(item);
+  return title === item.id ? title.slice(-8) : title;
+}
+
 const NAMES_NOTHING: readonly Field<never>['kind'][] = ['id', 'state', 'time', 'moment', 'long', 'body'];
 const NAME_MAX = 60;
 

@@ -99,7 +99,8 @@ describe('an automation with runs', () => {
     await seat.sees(/^› /m);
     for (let tries = 0; tries < 6 && !/^› .*failed/m.test(await seat.frame()); tries++) await seat.press('j');
     await seat.press('Enter');
-    await seat.sees(/^ *Ended /m);
+    // Its steps are a side once it is loaded.
+    await seat.sees(/^ *Ended /m, '[details] steps');
     await seat.press('l');
     await keepFrame(seat, 'automation-run', 'met: true');
   });

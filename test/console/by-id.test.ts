@@ -42,7 +42,7 @@ describe('an item that is opened by its id', () => {
   it.each([
     ['emails', '/emails?search=receipt', 'emails › Your receipt', 'Its first delivery began'],
     ['domains', '/domains', 'domains › news.example.com', 'Tracking label'],
-    ['webhooks', '/webhooks', 'webhooks › https://hooks.example.com/rasket', 'enabled'],
+    ['webhooks', '/webhooks', 'webhooks › https://hooks.example.com/rasket', '✓ success'],
     ['templates', '/templates', 'templates › Receipt', 'Created'],
     ['contacts', '/contacts', 'contacts › ada@example.org', 'Ada'],
     ['received', '/emails/receiving', 'received › A question', 'details'],

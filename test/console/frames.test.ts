@@ -8,6 +8,7 @@ import { Screen } from './screen.ts';
 const SIZES = [
   { columns: 80, rows: 24 },
   { columns: 120, rows: 40 },
+  { columns: 200, rows: 50 },
 ];
 
 /** Sides of an item, and what shows that one is there. */
@@ -16,8 +17,8 @@ const DETAILS = [
   { name: 'email-text', keys: ['2', 'Enter', 'l', 'l'], sees: ['› Your invoice', 'See you.'] },
   { name: 'email-attempts', keys: ['2', 'Enter', 'h', 'h'], sees: ['› Your invoice', 'TRIED', 'mx.sink.test'] },
   { name: 'domain-records', keys: ['3', 'Enter', 'l'], sees: ['› news.example.com', 'PRIORITY', 'v=DKIM1'] },
-  { name: 'received-text', keys: ['7', 'Enter', 'l', 'l'], sees: ['› A question', 'Does it work?'] },
-  { name: 'webhook-events', keys: ['6', 'Enter', 'h'], sees: ['hooks.example.com', '✗ failed', '✓ success'] },
+  { name: 'received-text', keys: ['7', 'Enter'], sees: ['› A question', 'Does it work?'] },
+  { name: 'webhook-events', keys: ['6', 'Enter'], sees: ['hooks.example.com', '✗ failed', '✓ success'] },
 ];
 
 describe('the screens of the console', () => {
@@ -39,6 +40,22 @@ describe('the screens of the console', () => {
       `frames/${name}-${columns}x${rows}.txt`,
     );
 
+  it('the line of tabs, at each width, with the first, one in the middle and the last in hand', async () => {
+    const lines: string[] = [];
+    const names = [sections[0], sections[20], sections.at(-1)].map((section) => section?.name ?? '');
+    for (const { columns, rows } of SIZES) {
+      await seat.resize(columns, rows);
+      for (const name of names) {
+        await seat.type(`:${name}`);
+        await seat.sees(`:${name}`);
+        await seat.press('Enter');
+        const [, tabs = ''] = (await seat.sees(new RegExp(`\\[(?:\\d )?${name}\\]`))).split('\n');
+        lines.push(tabs.trimEnd());
+      }
+    }
+    await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('frames/tabs.txt');
+  });
+
   for (const size of SIZES) {
     const { columns, rows } = size;
     it.each(sections.map(({ name }) => name))(`%s at ${columns}×${rows}`, async (name) => {
@@ -48,6 +65,8 @@ describe('the screens of the console', () => {
       await seat.press('Enter');
       const isThere =
         name === 'overview' ? /Webhooks 1 of 1[^]*received mail/ : new RegExp(`^ ${name}(?: +\\d+( …)?)?$`, 'm');
+      if (name === 'overview' && rows > 24) await seat.sees('28 days', /Recent failures[^]*✗ bounced/);
+      if (name === 'segments') await seat.sees(/^› Customers .* 0 +0 +0 /m);
       const frame = await seat.sees(isThere, /^ \? (more )?keys {3}: go to/m);
       expect(frame.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
       await keep(name, size, await settled(seat));

@@ -3,6 +3,7 @@ import { normalise } from './normalise.ts';
 import type { Screen } from './screen.ts';
 
 const SIZES = [
+  [200, 50],
   [120, 40],
   [80, 24],
 ] as const;
@@ -20,6 +21,7 @@ export async function keepFrame(
       async () => {
         const [before, now] = [await seat.frame(), await seat.frame()];
         expect(now).toBe(before);
+        expect(now).not.toMatch(/loading/i);
         expect(now).toMatch(/^ rasket /);
         expect(now).toContain(sees);
         expect(now.trimEnd().split('\n')).toHaveLength(rows);

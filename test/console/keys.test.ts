@@ -52,18 +52,30 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('4');
     await seat.sees('rk_');
     await seat.press('?');
-    await seat.sees('This screen', 'revoke: revoke a key, at once and for good', 'Everywhere');
+    await seat.sees('Actions of this screen', 'revoke: revoke a key, at once and for good', 'Navigation');
+    for (let lines = 0; lines < 12; lines++) await seat.press('j');
+    await seat.sees('Global', 'copy the id, or the value of a record');
   });
 
   it(': completes what it is given, says what there is not, and takes a filter along', async () => {
     await seat.type(':sup');
-    await seat.sees(/:sup +suppressions/);
+    await seat.sees(/^ :sup *$/m, /│ › 5 +suppressions +\S+/);
     await seat.press('Tab');
     await seat.sees(':suppressions');
     await seat.press('Enter');
     await seat.sees('gone@example.net');
     await go('nonsense', 'There is no nonsense here');
-    await go('con', 'con may be contacts, contact-properties.');
+    await seat.type(':con');
+    await seat.sees(/│ › 0 +contacts +\S+/, /│ +contact-properties +\S+/);
+    await seat.press('Down');
+    await seat.sees(/│ › +contact-properties/);
+    await seat.press('Enter');
+    await seat.sees(/^ contact-properties/m);
+    // Letters in their order are enough.
+    await seat.type(':whk');
+    await seat.sees(/│ › 6 +webhooks/);
+    await seat.press('Enter');
+    await seat.sees(/^ webhooks/m);
     await seat.press('2');
     await seat.sees('Your invoice');
     await go('send now', 'send takes nothing behind it; it asks for what it needs.');
@@ -275,9 +287,8 @@ describeAtTerminal('the keys of the console', () => {
     await seat.press('6');
     await seat.sees('hooks.example.com');
     await seat.press('Enter');
-    await seat.sees('webhooks › ', 'details');
-    await seat.press('h');
-    await seat.sees(/^› .*✓ success/m);
+    // An endpoint opens on its events.
+    await seat.sees('webhooks › ', /^› .*✓ success/m);
     await seat.press('j');
     await seat.sees(/^› .*✗ failed/m);
     await seat.press('Space', 'Space');

@@ -196,7 +196,7 @@ String.prototype.padEnd = function (...given) {
     await seat.press('9');
     await seat.sees(/^ logs/m, 'Loading …');
     await seat.press('?');
-    await seat.sees('Everywhere');
+    await seat.sees('Navigation');
     await seat.press('Escape', '3');
     await seat.sees(/^ domains/m, 'Loading …');
     await seat.press('q');
@@ -209,7 +209,7 @@ String.prototype.padEnd = function (...given) {
     await seat.sees(IS_THERE);
     await seat.resize(200, 50);
     await seat.sees(
-      /0 contacts {2}ai {2}approvals {2}audit {2}automations {2}billing {2}plans {2}broadcasts {2}imports /,
+      /0 contacts {2}metrics {2}ai {2}approvals {2}audit {2}automations {2}billing {2}plans {2}broadcasts {2}imports /,
     );
     await seat.resize(30, 8);
     await seat.sees('The console needs');

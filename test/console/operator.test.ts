@@ -10,6 +10,7 @@ import { Screen } from './screen.ts';
 const SIZES = [
   { columns: 80, rows: 24 },
   { columns: 120, rows: 40 },
+  { columns: 200, rows: 50 },
 ];
 
 describe('the console of a development server', () => {
@@ -122,7 +123,7 @@ describe('the console of an operator', () => {
   async function settled(): Promise<string> {
     for (let before = await seat.frame(); ;) {
       const now = await seat.frame();
-      if (now === before) return now;
+      if (now === before && !/loading/i.test(now)) return now;
       before = now;
     }
   }
@@ -130,7 +131,11 @@ describe('the console of an operator', () => {
   it('nothing of a team is offered, and ? names what there is', async () => {
     await go('destinations', /^ destinations$/m);
     await seat.press('?');
-    const frame = await seat.sees('This screen', 'hold: hold mail back until it is released', 'drop: take mail out');
+    const frame = await seat.sees(
+      'Actions of this screen',
+      'hold: hold mail back until it is released',
+      'drop: take mail out',
+    );
     expect(frame).not.toContain('suppressions');
     await seat.press('Escape');
     await go('domains', 'There is no domains here');

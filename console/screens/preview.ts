@@ -1,0 +1,92 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Screen } from './screen.ts';
+
+/** Whoever walks on sooner asks for nothing: a team may ask a few times a second. */
+const PAUSE_MS = 200;
+
+/** What a preview shows: a screen whose side and lines can be moved from where its row is in hand. */
+export interface Previewed extends Screen {
+  /** Which of its sides is shown, by its label; empty where it has none. */
+  side?: string;
+  turn?: (step: 1 | -1) => void;
+  scroll?: (lines: number) => void;
+  /** Its row as it is now. */
+  renew?: (row: object) => void;
+}
+
+const SCROLLED = 3;
+
+/** What stands beside a table on a wide terminal: the row in hand in full, asked for once the walking stops. */
+export class Preview<Row extends object> {
+  readonly #make: (row: Row, side: string) => Previewed | undefined;
+  readonly #idOf: (row: Row) => string;
+  #id: string | undefined;
+  #screen: Previewed | undefined;
+  /** The side that was chosen stays while one walks. */
+  #side = '';
+  #signal: AbortSignal | undefined;
+  #stop = new AbortController();
+
+  constructor(idOf: (row: Row) => string, make: (row: Row, side: string) => Previewed | undefined) {
+    this.#idOf = idOf;
+    this.#make = make;
+  }
+
+  /** The screen of this row, which follows it until the signal fires or another row is in hand. */
+  show(row: Row | undefined, signal: AbortSignal): Previewed | undefined {
+    if (row === undefined) return void this.hide();
+    const id = this.#idOf(row);
+    if (id !== this.#id) {
+      this.hide();
+      this.#id = id;
+      this.#screen = this.#make(row, this.#side);
+    } else this.#screen?.renew?.(row);
+    if (signal !== this.#signal && this.#screen) this.#begin(this.#screen, signal);
+    return this.#screen;
+  }
+
+  hide(): void {
+    this.#stop.abort();
+    this.#id = undefined;
+    this.#signal = undefined;
+    this.#screen = undefined;
+  }
+
+  /** Handed over to whoever opens this row: it is loaded already. */
+  take(id: string): Previewed | undefined {
+    const screen = id === this.#id ? this.#screen : undefined;
+    this.hide();
+    return screen;
+  }
+
+  /** Answers whether the key was one for the preview. */
+  key(key: string): boolean {
+    const screen = this.#screen;
+    if (!screen) return false;
+    if (key === 'tab' || key === 'shift-tab') {
+      screen.turn?.(key === 'tab' ? 1 : -1);
+      this.#side = screen.side ?? '';
+    } else if (key === 'J' || key === 'K') screen.scroll?.(key === 'J' ? SCROLLED : -SCROLLED);
+    else return false;
+    return true;
+  }
+
+  get keys(): readonly (readonly [string, string])[] {
+    if (!this.#screen?.turn) return [];
+    return [
+      ['tab', 'other sides of what is beside the list'],
+      ['J K', 'scroll what is beside the list'],
+    ];
+  }
+
+  #begin(screen: Previewed, signal: AbortSignal): void {
+    this.#stop.abort();
+    this.#stop = new AbortController();
+    this.#signal = signal;
+    const until = AbortSignal.any([signal, this.#stop.signal]);
+    void wait(PAUSE_MS, undefined, { signal: until, ref: false }).then(
+      () => screen.start(until),
+      () => undefined,
+    );
+  }
+}

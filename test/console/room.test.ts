@@ -1,0 +1,117 @@
+// the console on a wide terminal: the row in hand beside its list, the order of rows, ids by their ends
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startScene, type Scene, type Team } from '../rig/scene.ts';
+import { makeBelievableTeam } from './believable-team.ts';
+import { Screen } from './screen.ts';
+
+describe('the console with room', () => {
+  let scene: Scene;
+  let team: Team;
+  let seat: Screen;
+  beforeAll(async () => {
+    scene = await startScene();
+    team = await makeBelievableTeam(scene);
+    seat = await Screen.take({ url: scene.url, key: team.key, columns: 140, rows: 40 });
+    await seat.sees('received mail');
+  });
+  afterAll(async () => {
+    await seat?.[Symbol.asyncDispose]();
+    await scene?.close();
+  });
+
+  const go = async (command: string, ...sees: (string | RegExp)[]): Promise<void> => {
+    await seat.type(`:${command}`);
+    await seat.sees(`:${command}`);
+    await seat.press('Enter');
+    await seat.sees(...sees);
+  };
+  const ask = async (path: string) => (await scene.api('GET', path, { key: team.key })).body;
+
+  it('what is in hand stands beside the list, follows the walking and keeps its side', async () => {
+    await go('emails', /^› .*Your invoice .*│/m, /│.*550 5\.1\.1 No such user/);
+    await seat.press('j');
+    await seat.sees(/^› .*Your receipt .*│/m, /│ +Your receipt/, /│.*ada@example\.org: delivered/);
+    await seat.press('Tab', 'Tab');
+    await seat.sees(/│.*\[text\]/, /│ +See you\./);
+    await seat.press('k');
+    await seat.sees(/^› .*Your invoice .*│/m, /│.*\[text\]/, /│ +See you\./);
+    // Opened on that side, with its list still beside it.
+    await seat.press('Enter');
+    await seat.sees('emails › Your invoice', /^› .*Your invoice .*│ +.*\[text\]|\[text\]/m, /^ {2}.*Your receipt .*│/m);
+    await seat.press(']');
+    await seat.sees('emails › Your receipt', /^› .*Your receipt/m);
+    await seat.press('Escape');
+    await seat.sees(/^ emails +2$/m);
+  });
+
+  it('a narrow terminal shows one of them, and asks for nothing beside it', async () => {
+    await seat.resize(119, 40);
+    await seat.sees(/^(?![^]*│)/);
+    await seat.resize(140, 40);
+    await seat.sees(/│.*\[text\]/);
+  });
+
+  it('what is open is followed, and the list beside it too', async () => {
+    await go('emails', /^› .*Your invoice/m);
+    await seat.press('Enter');
+    await seat.sees('emails › Your invoice');
+    const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'While you read', text: 'T' };
+    await scene.api('POST', '/emails', { key: team.key, body });
+    await scene.settled();
+    // What is open stays in hand, though another is the first now.
+    await seat.sees(/^ {2}.*While you read.*│/m, /^› .*Your invoice/m);
+    await seat.press('Escape');
+  });
+
+  it('rows are sorted by a column, which its title tells, and turned round', async () => {
+    await go('emails', /^› .*│/m);
+    await seat.press('<');
+    await seat.sees(/ID ↑|SUBJECT ↑/);
+    await seat.press('>');
+    await seat.sees(/^(?![^]*[↑↓] )/);
+    for (let columns = 0; columns < 4 && !/SUBJECT ↑/.test(await seat.frame()); columns++) await seat.press('>');
+    await seat.sees(/^ emails +by subject · 3$/m, /While you read[^]*Your invoice[^]*Your receipt/);
+    await seat.press('=');
+    await seat.sees('SUBJECT ↓', /^› .*Your receipt/m);
+  });
+
+  it('an item is opened by the end of its id, as tables show it', async () => {
+    const [{ id }] = (await ask('/emails?search=receipt')).data;
+    await go(`emails ${id.slice(-8)}`, 'emails › Your receipt');
+    await go('emails 00000000', 'There is none with the id 00000000');
+  });
+
+  it('a replay to a disabled endpoint offers to enable it, and does both', async () => {
+    const [{ id }] = (await ask('/webhooks')).data;
+    await scene.api('PATCH', `/webhooks/${id}`, { key: team.key, body: { status: 'disabled' } });
+    await go('webhooks', /^› ✗ disabled/m);
+    await seat.press('Enter');
+    // It says first what to do about that.
+    await seat.sees('webhooks › https://hooks.example.com/rasket', /\[details\]/, 'Enable it with');
+    await seat.press('h');
+    await seat.sees(/\[events\]/, /^› \d{4}-.*email\.sent/m);
+    await seat.press('e');
+    await seat.sees('y do it');
+    await seat.press('y');
+    await seat.sees('is disabled and is sent nothing. Enable it, and send the event again?');
+    expect((await ask(`/webhooks/${id}`)).status).toBe('disabled');
+    await seat.press('y');
+    await seat.sees('Replayed  email.sent');
+    expect((await ask(`/webhooks/${id}`)).status).toBe('enabled');
+    await seat.press('Escape');
+  });
+
+  it('metrics are a screen, over four times', async () => {
+    await go('metrics', /\[7 days\]/, /┤/, /sent +3 /, /mail\.example\.com +3 /);
+    await seat.press('Right');
+    await seat.sees(/\[28 days\]/, 'a day a bar', /sent +3 /);
+    await seat.press('Left', 'Left');
+    await seat.sees(/\[24 hours\]/, 'an hour a bar', /bounced +1 +33\.33 %/);
+  });
+
+  it('how many are in a segment stands in the list', async () => {
+    const [{ id }] = (await ask('/segments')).data;
+    await scene.api('POST', `/contacts/ada@example.org/segments/${id}`, { key: team.key });
+    await go('segments', /NAME +CREATED|CONTACTS/, /^› Customers.* 1 +1 +0/m);
+  });
+});
