@@ -106,7 +106,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['findings', declare(findings, operatorFindings)],
   ['health ready', addSystemCommands],
   ['console', addConsoleCommand],
-  ['login logout profiles whoami doctor status', addAccessCommands],
+  ['login logout profiles use whoami doctor status', addAccessCommands],
 ];
 
 /**

@@ -49,6 +49,21 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
         (await import('./profiles.ts')).showProfiles(terminal, env, options.json ?? false),
       );
     });
+  program
+    .command('use')
+    .summary('choose the server that later commands are for')
+    .description(
+      'Chooses one of the profiles that login kept, for all later commands. --profile, RASKET_PROFILE and the address of another server go before it; --none takes the choice back.',
+    )
+    .argument('[profile]', 'its name, as profiles lists it')
+    .option('--none', 'go back to what login kept without a name')
+    .addHelpText('after', exampleOf('use office'))
+    .action(async (profile: string | undefined, options: { none?: boolean }, command: Command) => {
+      const { atTerminal } = await import('./session.ts');
+      await atTerminal(command, async (terminal, process) =>
+        (await import('./use.ts')).useProfile(terminal, process, profile, options),
+      );
+    });
   const doctor = declareCommand(program, 'doctor', {
     summary: 'say which server and key are in force, whether they work, and what is wrong',
     description:

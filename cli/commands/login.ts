@@ -2,6 +2,7 @@ import {
   ApiFault,
   checkKey,
   checkProfile,
+  chosenProfile,
   createClient,
   DEFAULT_URL,
   describeStore,
@@ -67,7 +68,10 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
     terminal.print(
       `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved there from its file.`,
     );
-  if (profile !== undefined) terminal.hint(`Use it with --profile ${profile}, or with RASKET_PROFILE=${profile}.`);
+  if (profile !== undefined)
+    terminal.hint(`Use it with --profile ${profile}, or from now on with: rasket use ${profile}`);
+  else if (chosenProfile(env) !== undefined)
+    terminal.hint(`Profile ${chosenProfile(env)} stays in use; end that with: rasket use --none`);
   if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
 }
 

@@ -98,7 +98,7 @@ describe('what a table of five columns leaves out at 80 columns', () => {
     for (const [words, titles] of [
       ['emails list', /^ID +CREATED +STATE +TO +SUBJECT$/],
       ['logs list', /^ID +RECEIVED +STATUS +METHOD +ENDPOINT$/],
-      ['audit list', /^TIME +ACTION +SUBJECT +BY/],
+      ['audit list', /^WHEN +WHAT +TO/],
     ] as const) {
       expect((await shown(words, 80)).lines[0]).toMatch(titles);
     }
