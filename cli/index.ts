@@ -22,6 +22,7 @@ import { addInboxCommands } from './commands/inbox-threads/index.ts';
 import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
+import { addSegmentCommands } from './commands/segments/index.ts';
 import { addSsoCommands } from './commands/sso/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
 import { addSuppressionCommands } from './commands/suppressions/index.ts';
@@ -46,8 +47,6 @@ import {
   operatorFindings,
   queue,
   queueHolds,
-  segmentContacts,
-  segments,
   sessions,
   shares,
   templates,
@@ -57,6 +56,8 @@ import {
 } from './families/index.ts';
 
 export { adviceFor } from './commands/advise.ts';
+export { otherWords } from './commands/typed-words.ts';
+export { namedWords } from './commands/named-words.ts';
 export { flagValues } from './commands/flag-values.ts';
 export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
@@ -81,7 +82,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['contacts', addContactCommands],
   ['contacts', addContactImportCommands],
   ['contact-properties properties', declare(contactProperties)],
-  ['segments', declare(segments, segmentContacts)],
+  ['segments', addSegmentCommands],
   ['topics', declare(topics)],
   ['broadcasts', addBroadcastCommands],
   ['images', addImageCommands],
@@ -106,7 +107,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['findings', declare(findings, operatorFindings)],
   ['health ready', addSystemCommands],
   ['console', addConsoleCommand],
-  ['login logout profiles use whoami doctor status', addAccessCommands],
+  ['login logout profiles use whoami names doctor status', addAccessCommands],
 ];
 
 /**

@@ -64,6 +64,20 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
         (await import('./use.ts')).useProfile(terminal, process, profile, options),
       );
     });
+  declareCommand(
+    program,
+    'names <kind>',
+    { summary: 'list the words that name things of a kind, for the completion of shells', example: 'names domain_id' },
+    { hidden: true },
+  ).action(
+    act(
+      async (session, [kind = '']) => {
+        const { printNames, printProfiles } = await import('./names.ts');
+        return kind === 'profiles' ? printProfiles(session) : printNames(session, kind);
+      },
+      { key: false },
+    ),
+  );
   const doctor = declareCommand(program, 'doctor', {
     summary: 'say which server and key are in force, whether they work, and what is wrong',
     description:

@@ -21,7 +21,7 @@ export function declareCommand(
   parent: Command,
   usage: string,
   { summary, description, example }: Declared,
-  place: { isDefault?: boolean } = {},
+  place: { isDefault?: boolean; hidden?: boolean } = {},
 ): Command {
   if (place.isDefault) withDefault.add(parent);
   return parent

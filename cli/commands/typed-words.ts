@@ -16,7 +16,7 @@ const GLOBAL: Readonly<Record<string, boolean>> = {
 const VERBS: readonly (readonly [typed: readonly string[], meant: readonly string[]])[] = [
   [
     ['rm', 'delete', 'remove', 'revoke'],
-    ['delete', 'remove', 'revoke', 'withdraw', 'end', 'discard', 'release'],
+    ['delete', 'remove', 'revoke', 'withdraw', 'end', 'discard'],
   ],
   [
     ['add', 'create', 'new'],
@@ -76,6 +76,13 @@ function childOf(command: Command, word: string): Command | undefined {
   const [, meant = []] = VERBS.find(([typed]) => typed.includes(verb)) ?? [];
   return meant.flatMap((one) => named(command, one + part) ?? []).at(0);
 }
+
+/** Every other word for a verb of a noun, and the verb. */
+export const otherWords = (command: Command): [word: string, verb: string][] =>
+  VERBS.flatMap(([typed]) => typed).flatMap((word) => {
+    const child = named(command, word) ? undefined : childOf(command, word);
+    return child ? [[word, child.name()] as [string, string]] : [];
+  });
 
 /** A noun with nothing behind it but options; what asks for help is for its page. */
 const isAlone = (program: Command, command: Command, [first]: readonly string[]): boolean =>

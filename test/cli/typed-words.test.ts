@@ -151,3 +151,29 @@ describe('rasket use', () => {
     expect((await desk.rasket(['emails'], { env })).stderr).not.toContain('office');
   });
 });
+
+describe('segments create --where', () => {
+  it('is the filter, with topics by their names', async () => {
+    const where = 'properties.plan = pro and topic News = opt_in';
+    const topic = { id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e32', name: 'News' };
+    const { asked } = await speak(['segments', 'create', 'Paying', '--where', where], ({ method }) =>
+      method === 'GET'
+        ? { status: 200, body: { object: 'list', has_more: false, data: [topic] } }
+        : { status: 201, body: { id: topic.id } },
+    );
+    expect(asked.at(-1)?.body).toEqual({
+      name: 'Paying',
+      filter: {
+        all: [
+          { field: 'properties.plan', op: 'eq', value: 'pro' },
+          { topic: topic.id, subscription: 'opt_in' },
+        ],
+      },
+    });
+  });
+  it('tells where it cannot be read, before anything is asked', async () => {
+    const { asked, code, stderr } = await speak(['segments', 'preview', '--where', 'plan is'], () => none);
+    expect({ asked, code }).toEqual({ asked: [], code: 64 });
+    expect(stderr).toMatch(/^rasket: --where, at character 8: a value is wanted here\n {2}plan is\n {9}\^/);
+  });
+});
