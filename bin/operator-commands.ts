@@ -339,10 +339,13 @@ export function addDescriptions(program: Command, version: string): void {
     });
   program
     .command('man')
-    .summary('print the manual page, which install.sh lays down')
-    .addHelpText('after', '\nExample:\n  rasket man > /usr/local/share/man/man1/rasket.1')
-    .action(async () => {
-      process.stdout.write((await import('./commands/man.ts')).manPage(program, version));
+    .summary('print the manual page, or lay all pages down in a folder, as install.sh does')
+    .option('--to <folder>', 'lay down rasket.1 and a page for every command, such as rasket-emails.1')
+    .addHelpText('after', '\nExample:\n  rasket man --to /usr/local/share/man/man1')
+    .action(async ({ to }: { to?: string }) => {
+      const { layManual, manPage } = await import('./commands/man.ts');
+      if (to === undefined) process.stdout.write(manPage(program, version));
+      else layManual(program, version, to);
     });
 }
 

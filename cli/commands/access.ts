@@ -64,12 +64,10 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
         (await import('./use.ts')).useProfile(terminal, process, profile, options),
       );
     });
-  declareCommand(
-    program,
-    'names <kind>',
-    { summary: 'list the words that name things of a kind, for the completion of shells', example: 'names domain_id' },
-    { hidden: true },
-  ).action(
+  declareCommand(program, 'names <kind>', {
+    summary: 'list the words that name things of a kind, for the completion of shells',
+    example: 'names domain_id',
+  }).action(
     act(
       async (session, [kind = '']) => {
         const { printNames, printProfiles } = await import('./names.ts');

@@ -21,7 +21,7 @@ export function declareCommand(
   parent: Command,
   usage: string,
   { summary, description, example }: Declared,
-  place: { isDefault?: boolean; hidden?: boolean } = {},
+  place: { isDefault?: boolean } = {},
 ): Command {
   if (place.isDefault) withDefault.add(parent);
   return parent

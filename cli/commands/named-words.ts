@@ -11,7 +11,9 @@ export interface NamedWords {
 
 /** What stands below something else is listed for nobody who has not named that. */
 const isListed = (kind: string): boolean =>
-  everyFamily.some(({ list }) => list?.operation === NAMED[kind]?.list && Object.keys(list?.path ?? { x: 0 }).length === 0);
+  everyFamily.some(
+    ({ list }) => list?.operation === NAMED[kind]?.list && Object.keys(list?.path ?? { x: 0 }).length === 0,
+  );
 
 export function namedWords(command: Command): NamedWords {
   const fields = Object.entries(namesOf(command));
@@ -23,9 +25,9 @@ export function namedWords(command: Command): NamedWords {
     const kind = option.startsWith('--') ? namedBy(field) : undefined;
     return kind !== undefined && isListed(kind) ? [[option, kind] as const] : [];
   });
-  const profile = command.options.some(({ long }) => long === '--profile') ? { '--profile': 'profiles' } : {};
+  const profile = command.options.some(({ long }) => long === '--profile') ? [['--profile', 'profiles'] as const] : [];
   return {
     args: command.name() === 'use' ? ['profiles'] : args,
-    flags: { ...Object.fromEntries(flags), ...profile },
+    flags: Object.fromEntries([...flags, ...profile]),
   };
 }
