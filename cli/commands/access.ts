@@ -49,6 +49,24 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
         (await import('./profiles.ts')).showProfiles(terminal, env, options.json ?? false),
       );
     });
+  addUse(program);
+  addNames(program);
+  const doctor = declareCommand(program, 'doctor', {
+    summary: 'say which server and key are in force, whether they work, and what is wrong',
+    description:
+      'Says which server and key are in force and whether they work, and what is wrong with the server, the gravest first. On the machine of an installation, as root or as the account of its service, it looks at the installation itself and needs no key for that. It ends with 1 where something does not work.',
+    example: 'doctor',
+  })
+    .alias('status')
+    .option('--config <file>', 'the settings of the installation on this machine (RASKET_CONFIG)')
+    .action(async (options: DoctorOptions, command: Command) =>
+      (await import('./doctor.ts')).runDoctor(command, options, findMachine),
+    );
+  const data = doctor.options.find(({ long }) => long === '--data');
+  if (data) data.description = 'the data folder of an installation on this machine, or of a development server';
+}
+
+function addUse(program: Command): void {
   program
     .command('use')
     .summary('choose the server that later commands are for')
@@ -64,6 +82,9 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
         (await import('./use.ts')).useProfile(terminal, process, profile, options),
       );
     });
+}
+
+function addNames(program: Command): void {
   declareCommand(program, 'names <kind>', {
     summary: 'list the words that name things of a kind, for the completion of shells',
     example: 'names domain_id',
@@ -76,17 +97,4 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
       { key: false },
     ),
   );
-  const doctor = declareCommand(program, 'doctor', {
-    summary: 'say which server and key are in force, whether they work, and what is wrong',
-    description:
-      'Says which server and key are in force and whether they work, and what is wrong with the server, the gravest first. On the machine of an installation, as root or as the account of its service, it looks at the installation itself and needs no key for that. It ends with 1 where something does not work.',
-    example: 'doctor',
-  })
-    .alias('status')
-    .option('--config <file>', 'the settings of the installation on this machine (RASKET_CONFIG)')
-    .action(async (options: DoctorOptions, command: Command) =>
-      (await import('./doctor.ts')).runDoctor(command, options, findMachine),
-    );
-  const data = doctor.options.find(({ long }) => long === '--data');
-  if (data) data.description = 'the data folder of an installation on this machine, or of a development server';
 }
