@@ -8,7 +8,8 @@
 #   --destdir DIR   lay out the files under DIR and touch nothing else: no account, no service, no dependencies (for packages)
 #
 # What it creates: the system account `rasket`, the program (owned by root), /etc/rasket/rasket.toml (kept if it exists),
-# /var/lib/rasket (0700, yours to back up), the systemd unit, the link /usr/local/bin/rasket and the manual, `man rasket`.
+# /var/lib/rasket (0700, yours to back up), the systemd unit, the link /usr/local/bin/rasket, the manual (`man rasket`, `man rasket-emails`) and
+# the completion of bash, zsh and fish.
 set -eu
 umask 022
 
@@ -72,13 +73,16 @@ unit=$destdir/etc/systemd/system/rasket.service
 link=$destdir/usr/local/bin/rasket
 settings=$destdir/etc/rasket/rasket.toml
 state=$destdir/var/lib/rasket
-manual=$destdir/usr/local/share/man/man1/rasket.1
+manuals=$destdir/usr/local/share/man/man1
+bash_completion=$destdir/usr/local/share/bash-completion/completions/rasket
+zsh_completion=$destdir/usr/local/share/zsh/site-functions/_rasket
+fish_completion=$destdir/usr/local/share/fish/vendor_completions.d/rasket.fish
 
 has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
 
 if [ $uninstall = yes ]; then
   if has_systemd && [ -e "$unit" ]; then systemctl disable --quiet --now rasket.service || true; fi
-  rm -f "$unit" "$link" "$manual"
+  rm -f "$unit" "$link" "$manuals/rasket.1" "$manuals"/rasket-*.1 "$bash_completion" "$zsh_completion" "$fish_completion"
   # A folder that is not the program (a wrong --prefix) is left alone, and so is a checkout, which someone may be working in.
   if [ -e "$program/.git" ]; then
     rm -f "$program/.installation.json"
@@ -190,9 +194,15 @@ if [ $staged = yes ]; then
   exit 0
 fi
 
-# From the same source as --help; an installation without a manual is none the worse.
-mkdir -p "${manual%/*}"
-installed_rasket man >"$manual" || rm -f "$manual"
+# From the same source as --help; an installation without a manual or completion is none the worse.
+(umask 022 && installed_rasket man --to "$manuals") || rm -f "$manuals/rasket.1" "$manuals"/rasket-*.1
+lay_completion() {
+  mkdir -p "${2%/*}"
+  installed_rasket completion "$1" >"$2" || rm -f "$2"
+}
+lay_completion bash "$bash_completion"
+lay_completion zsh "$zsh_completion"
+lay_completion fish "$fish_completion"
 
 chgrp rasket /etc/rasket "$settings"
 chown rasket:rasket "$state"

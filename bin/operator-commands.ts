@@ -4,6 +4,7 @@ import type { Role } from '../src/app.ts';
 const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default that of the installation, or ./data)'] as const;
 const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG; default that of the installation)'] as const;
 const ADMIN = ['--admin <address...>', 'who is mailed when something of the team needs a person, up to 20'] as const;
+const WIDE = ['--wide', 'show every column, each row on one line'] as const;
 const JSON_OUTPUT = ['--json', 'print JSON'] as const;
 
 const LISTED_MAX = 1000;
@@ -163,6 +164,7 @@ function addTeams(teams: Command): void {
     .summary('list the teams')
     .option(...DATA)
     .option(...CONFIG)
+    .option(...WIDE)
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket teams list --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/teams.ts')).printTeams(options));
@@ -209,9 +211,9 @@ function addUsers(users: Command): void {
     .argument('<address>', 'the address that the person signs in with')
     .requiredOption('--reason <text>', 'why, for the audit log')
     .action(async (email, options) => (await import('./commands/users.ts')).resetNamedUser(email, options));
-  declare('list', 'list people: who may sign in, and who with a second factor', 'list').action(async (options) =>
-    (await import('./commands/users.ts')).printUsers(options),
-  );
+  declare('list', 'list people: who may sign in, and who with a second factor', 'list')
+    .option(...WIDE)
+    .action(async (options) => (await import('./commands/users.ts')).printUsers(options));
   const change = (verb: string, summary: string, reason: string): Command =>
     declare(verb, summary, `${verb} ada@example.com --reason '${reason}'`)
       .argument('<address>', 'the address that the person signs in with')
@@ -241,9 +243,9 @@ function addOperators(operators: Command): void {
   declare('create', 'make a token for rasket queue and rasket audit all, shown once', 'create Ada')
     .argument('<name>', 'whose it is; the audit log names it')
     .action(async (name, options) => (await import('./commands/operators.ts')).createNamedOperator(name, options));
-  declare('list', 'list operators, revoked ones too', 'list').action(async (options) =>
-    (await import('./commands/operators.ts')).printOperators(options),
-  );
+  declare('list', 'list operators, revoked ones too', 'list')
+    .option(...WIDE)
+    .action(async (options) => (await import('./commands/operators.ts')).printOperators(options));
   declare('revoke', 'end the token of an operator', 'revoke Ada')
     .argument('<operator>', 'the name or the id')
     .action(async (operator, options) =>
@@ -337,10 +339,13 @@ export function addDescriptions(program: Command, version: string): void {
     });
   program
     .command('man')
-    .summary('print the manual page, which install.sh lays down')
-    .addHelpText('after', '\nExample:\n  rasket man > /usr/local/share/man/man1/rasket.1')
-    .action(async () => {
-      process.stdout.write((await import('./commands/man.ts')).manPage(program, version));
+    .summary('print the manual page, or lay all pages down in a folder, as install.sh does')
+    .option('--to <folder>', 'lay down rasket.1 and a page for every command, such as rasket-emails.1')
+    .addHelpText('after', '\nExample:\n  rasket man --to /usr/local/share/man/man1')
+    .action(async ({ to }: { to?: string }) => {
+      const { layManual, manPage } = await import('./commands/man.ts');
+      if (to === undefined) process.stdout.write(manPage(program, version));
+      else layManual(program, version, to);
     });
 }
 

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { commandWord, typedWords } from '../cli/commands/typed-words.ts';
 import { runIn, type CommandProcess } from '../cli/output/command-process.ts';
 import { fitProse } from '../cli/output/prose.ts';
 import { fitHelp } from './fit-help.ts';
@@ -6,17 +7,18 @@ import { addDescriptions, addOperatorCommands } from './operator-commands.ts';
 
 /** The whole command line: what runs here on the data folder, and what talks to a server over its API. */
 export async function runProgram(argv: string[], version: string, its: CommandProcess): Promise<number> {
-  const program = await makeProgram(version, argv[2], its);
+  const program = await makeProgram(version, commandWord(argv.slice(2)), its);
+  const words = typedWords(program, argv.slice(2));
   const blame = blameOn(its);
   try {
-    await program.parseAsync(argv);
+    await program.parseAsync(words, { from: 'user' });
     return Number(its.exitCode ?? 0);
   } catch (error) {
     // Commander has said already what was wrong with the words of the call: they make no command.
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
       const { adviceFor, EXIT } = await import('../cli/index.ts');
-      const advice = adviceFor(program, argv.slice(2), error);
+      const advice = adviceFor(program, words, error);
       if (advice !== undefined) blame(`${advice}\n`);
       return EXIT.usage;
     }

@@ -24,6 +24,7 @@ import { addImageCommands } from './commands/images/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
+import { addSegmentCommands } from './commands/segments/index.ts';
 import { addSsoCommands } from './commands/sso/index.ts';
 import { addSystemCommands } from './commands/system/index.ts';
 import { addSuppressionCommands } from './commands/suppressions/index.ts';
@@ -45,8 +46,6 @@ import {
   oauthGrants,
   operatorAudit,
   operatorFindings,
-  segmentContacts,
-  segments,
   sessions,
   shares,
   templates,
@@ -56,6 +55,8 @@ import {
 } from './families/index.ts';
 
 export { adviceFor } from './commands/advise.ts';
+export { otherWords } from './commands/typed-words.ts';
+export { namedWords } from './commands/named-words.ts';
 export { flagValues } from './commands/flag-values.ts';
 export { EXIT, EXIT_CODES } from './output/exit-codes.ts';
 
@@ -80,7 +81,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['contacts', addContactCommands],
   ['contacts', addContactImportCommands],
   ['contact-properties properties', declare(contactProperties)],
-  ['segments', declare(segments, segmentContacts)],
+  ['segments', addSegmentCommands],
   ['topics', declare(topics)],
   ['broadcasts', addBroadcastCommands],
   ['images', addImageCommands],
@@ -107,7 +108,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['findings', declare(findings, operatorFindings)],
   ['health ready', addSystemCommands],
   ['console', addConsoleCommand],
-  ['login logout profiles whoami doctor status', addAccessCommands],
+  ['login logout profiles use whoami names doctor status', addAccessCommands],
 ];
 
 /**

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { EXIT_CODES } from '../../cli/index.ts';
 import type { Command } from 'commander';
 
@@ -21,6 +23,49 @@ export function manPage(program: Command, version: string): string {
   ].join('\n');
 }
 
+/** The pages of the nouns and of the single commands, by the names of their files: `man rasket-emails`. */
+export const familyPages = (program: Command, version: string): [file: string, page: string][] =>
+  program
+    .createHelp()
+    .visibleCommands(program)
+    .filter((command) => command.name() !== 'help')
+    .map((command) => [`rasket-${command.name()}.1`, familyPage(command, version)]);
+
+function familyPage(command: Command, version: string): string {
+  const name = command.name();
+  const inner = commandsIn(command, `rasket ${name}`);
+  const says = command.summary() || firstSentence(command.description());
+  return [
+    `.TH RASKET\\-${text(name.toUpperCase())} 1 "" "rasket ${text(version)}" "User Commands"`,
+    '.SH NAME',
+    `rasket\\-${text(name)} \\- ${text(says)}`,
+    '.SH SYNOPSIS',
+    `.B rasket ${text(name)}`,
+    inner.length > 0 ? '.I command' : text(command.usage()),
+    ...(inner.length > 0 ? ['[options]'] : []),
+    '.SH DESCRIPTION',
+    text(command.description() || `${says}.`),
+    ...(inner.length > 0 ? ['.SH COMMANDS', ...inner] : ['.SH OPTIONS', ...optionsOf(command)]),
+    '.SH SEE ALSO',
+    '.BR rasket (1)',
+    '',
+  ].join('\n');
+}
+
+function optionsOf(command: Command): string[] {
+  const options = command.createHelp().visibleOptions(command);
+  return options
+    .filter(({ long }) => long !== '--help')
+    .flatMap(({ flags, description }) => ['.TP', `.B ${text(flags)}`, text(description)]);
+}
+
+/** Whoever lays them down: install.sh, or who makes a package. */
+export function layManual(program: Command, version: string, folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const pages = [['rasket.1', manPage(program, version)], ...familyPages(program, version)] as const;
+  for (const [file, page] of pages) writeFileSync(path.join(folder, file), page, { mode: 0o644 });
+}
+
 function commandsIn(command: Command, path: string): string[] {
   const help = command.createHelp();
   return help
@@ -30,12 +75,11 @@ function commandsIn(command: Command, path: string): string[] {
       const words = `${path} ${child.name()}`;
       const inner = commandsIn(child, words);
       if (inner.length > 0) return inner;
-      const options = help.visibleOptions(child).filter(({ long }) => long !== '--help');
       return [
         '.SS',
         text(`${words} ${child.usage().replace('[options] ', '')}`.trim()),
         text(child.description() || `${child.summary()}.`),
-        ...options.flatMap(({ flags, description }) => ['.TP', `.B ${text(flags)}`, text(description)]),
+        ...optionsOf(child),
       ];
     });
 }

@@ -5,12 +5,12 @@ import {
   revokeOperator,
   type OperatorRow,
 } from '../../src/resources/operators/index.ts';
-import { formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
+import { listTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
 import { addressOf } from './ready-file.ts';
 
-type Options = DataOptions & { json?: boolean };
+type Options = DataOptions & { json?: boolean; wide?: boolean };
 
 export async function createNamedOperator(name: string, options: Options): Promise<void> {
   const audit = { action: 'operator.created', details: { name } };
@@ -27,7 +27,7 @@ export async function createNamedOperator(name: string, options: Options): Promi
 export async function printOperators(options: Options): Promise<void> {
   const rows = await withStore(readConfig(options), dataFolder(options), (store) => listOperators(store.db));
   const none = 'There are no operators yet. Make one with: rasket operators create NAME';
-  printRows(rows.map(shown), columnsFor, { json: options.json, none });
+  printRows(rows.map(shown), columnsFor, { ...options, none });
 }
 
 const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
@@ -40,7 +40,7 @@ const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
     fit: 'whole',
   },
   { title: 'TOKEN', value: ({ token_prefix: prefix }) => `${prefix}…`, fit: 'whole' },
-  { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
+  { title: 'CREATED', value: ({ created_at: created }) => listTime(terminal, created), fit: 'whole' },
 ];
 
 export async function revokeNamedOperator(operator: string, options: Options): Promise<void> {

@@ -19,6 +19,8 @@ import {
   cleanLines,
   formatPairs,
   formatTime,
+  listTime,
+  shortId,
   openTable,
   openTerminal,
   type Column,
@@ -42,7 +44,7 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
   await withStore(config, dataDir, async (store) => {
     const { db, blobs } = store;
     if (id === undefined) return list(terminal, await listCaptured(db, options.limit), { ...options, dataDir });
-    const wanted = id === 'latest' ? (await listCaptured(db, 1))[0]?.id : id;
+    const wanted = id === 'latest' ? (await listCaptured(db, 1))[0]?.id : await wholeOf(db, id);
     const caught = wanted === undefined ? undefined : await readCaptured(db, blobs, wanted);
     if (!caught) {
       throw new OperatorFault(
@@ -64,6 +66,21 @@ export async function playground(id: string | undefined, options: PlaygroundOpti
   });
 }
 
+/** The id of the one among the newest that ends so; the word itself where none does: it may be a beginning. */
+async function wholeOf(db: Parameters<typeof listCaptured>[0], word: string): Promise<string> {
+  if (!/^[0-9a-f]{4,12}$/i.test(word)) return word;
+  const end = word.toLowerCase();
+  const rows = await listCaptured(db, LOOKED_THROUGH);
+  const found = rows.filter((row) => row.id.endsWith(end) || row.email_id?.endsWith(end));
+  if (found.length < 2) return found[0]?.id ?? word;
+  throw new OperatorFault(
+    `several ids end in ${word}:\n${found.map((row) => `  ${row.id}  ${row.subject}`).join('\n')}`,
+    'usage',
+  );
+}
+
+const LOOKED_THROUGH = 1000;
+
 const present = (row: CapturedRow) => ({
   ...row,
   recipients: JSON.parse(row.recipients) as string[],
@@ -72,9 +89,13 @@ const present = (row: CapturedRow) => ({
 
 type Caught = ReturnType<typeof present>;
 
-const columnsFor = (terminal: Terminal): Column<Caught>[] => [
-  { title: 'ID', value: ({ id }) => id, fit: 'whole' },
-  { title: 'CAUGHT', value: (caught) => formatTime(terminal, caught.created_at), fit: 'whole' },
+const columnsFor = (terminal: Terminal, isWide: boolean): Column<Caught>[] => [
+  { title: 'ID', value: ({ id }) => (terminal.isTty && !isWide ? shortId(id) : id), fit: 'whole' },
+  {
+    title: 'CAUGHT',
+    value: ({ created_at: at }) => (isWide ? formatTime(terminal, at) : listTime(terminal, at)),
+    fit: 'whole',
+  },
   { title: 'TO', value: ({ recipients }) => recipients.join(', '), fit: 'name' },
   { title: 'SUBJECT', value: ({ subject }) => subject },
 ];
@@ -82,12 +103,12 @@ const columnsFor = (terminal: Terminal): Column<Caught>[] => [
 function list(
   terminal: Terminal,
   rows: readonly CapturedRow[],
-  { json: isJson, wide: isWide, data, dataDir }: PlaygroundOptions & { dataDir: string },
+  { json: isJson, wide: isWide = false, data, dataDir }: PlaygroundOptions & { dataDir: string },
 ): void {
   const caught = rows.map(present);
   if (isJson) return terminal.printJson(caught);
   if (caught.length === 0) terminal.hint('Nothing was caught yet. Send an email to any address and look again.');
-  const table = openTable(terminal, columnsFor(terminal), { isWide });
+  const table = openTable(terminal, columnsFor(terminal, isWide), { isWide, isOneLine: true });
   if (caught.length > 0 || !terminal.isTty) terminal.print(table.write(caught));
   const again = ['rasket', 'playground', ...(data === undefined ? [] : ['--data', data]), '--wide']
     .map(quoted)

@@ -8,13 +8,13 @@ import {
 } from '../../src/resources/teams/index.ts';
 import { stopEnforcingSso, takeSsoDomain } from '../../src/resources/sso/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
-import { formatTime, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
+import { listTime, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
 
-type Options = DataOptions & { json?: boolean };
+type Options = DataOptions & { json?: boolean; wide?: boolean };
 
 const LIST = 'rasket teams list';
 
@@ -30,7 +30,7 @@ export async function createNamedTeam(name: string, options: Options & { admin?:
 export async function printTeams(options: Options): Promise<void> {
   const teams = await withStore(readConfig(options), dataFolder(options), (store) => listTeams(store.db));
   const none = 'There are no teams yet. Make one with: rasket init, or rasket teams create NAME';
-  printRows(teams.map(rowOf), columnsFor, { json: options.json, none });
+  printRows(teams.map(rowOf), columnsFor, { ...options, none });
 }
 
 export async function updateNamedTeam(
@@ -148,5 +148,5 @@ const columnsFor = (terminal: Terminal): Column<Row>[] => [
     fit: 'whole',
   },
   { title: 'ADMINS', value: adminsOf },
-  { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
+  { title: 'CREATED', value: ({ created_at: created }) => listTime(terminal, created), fit: 'whole' },
 ];

@@ -16,7 +16,7 @@ import {
   listUsers,
   type UserRow,
 } from '../../src/resources/users/index.ts';
-import { clean, formatTime, type Column, type Terminal } from '../../cli/output/index.ts';
+import { clean, listTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
@@ -24,7 +24,7 @@ import { addressOf } from './ready-file.ts';
 
 const REASON_CHARS_MAX = 200;
 
-type Options = DataOptions & { json?: boolean };
+type Options = DataOptions & { json?: boolean; wide?: boolean };
 
 /** The password is made here, so that it stands in no list of processes and is none that somebody else has guessed before. */
 export async function createNamedUser(
@@ -122,7 +122,7 @@ export async function inviteNamedUser(
 export async function printUsers(options: Options): Promise<void> {
   const rows = await withStore(readConfig(options), dataFolder(options), (store) => listUsers(store.db));
   const none = 'There are no users yet. Make one with: rasket users create ADDRESS --team SLUG';
-  printRows(rows.map(shown), columnsFor, { json: options.json, none });
+  printRows(rows.map(shown), columnsFor, { ...options, none });
 }
 
 /** The person is signed out everywhere, and signs in nowhere. */
@@ -202,7 +202,7 @@ const columnsFor = (terminal: Terminal): Column<ReturnType<typeof shown>>[] => [
     fit: 'whole',
   },
   { title: 'MFA', value: ({ mfa_enabled_at: at }) => (at === null ? 'off' : 'on'), fit: 'whole' },
-  { title: 'CREATED', value: ({ created_at: created }) => formatTime(terminal, created), fit: 'whole' },
+  { title: 'CREATED', value: ({ created_at: created }) => listTime(terminal, created), fit: 'whole' },
 ];
 
 const shown = (row: UserRow) => ({

@@ -19,6 +19,7 @@ export const BY_HAND = {
   serve: [],
   'teams create': [],
   'teams resume': [],
+  use: [],
   'webhooks listen': ANY,
   'webhooks replay': ANY,
   whoami: ANY,

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { Advice } from './advice.ts';
+import { chosenProfile } from './chosen-profile.ts';
 import { CredentialsFault } from './credentials-fault.ts';
 import { isInstallation, notRunning, readDevelopment, type Development } from './development.ts';
 import { readEntry, readKeptKey, type Entry } from './kept-keys.ts';
@@ -59,7 +60,7 @@ export function findTarget(given: TargetInput): Target {
   if (address && key) return { ...address, ...key };
   // What is kept is for other servers.
   if (installation && !address) return { url: DEFAULT_URL, urlFrom: 'default', ...(key ?? { keyFrom: 'none' }) };
-  const named = isTyped ? { data, profile } : { data: dataOf(undefined, env, cwd), profile: env.RASKET_PROFILE };
+  const named = isTyped ? { data, profile } : namedBefore(env, cwd);
   const notes: string[] = [];
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
   const stored = storedTargets({ env, cwd }, named, { isAddressNamed: address !== undefined, onUnreadable });
@@ -73,6 +74,12 @@ export function findTarget(given: TargetInput): Target {
   const [other] = stored;
   const note = notes[0] ?? (other && whyNot(other, isOf(other)));
   return { ...where, keyFrom: 'none', ...(note === undefined ? {} : { note }) };
+}
+
+/** What was said for the shell goes before what `rasket use` has chosen for good. */
+function namedBefore(env: TargetInput['env'], cwd: string): { data: string | undefined; profile: string | undefined } {
+  const data = dataOf(undefined, env, cwd);
+  return { data, profile: env.RASKET_PROFILE || (data === undefined ? chosenProfile(env) : undefined) };
 }
 
 const addressOf = (installation: TargetInput['installation']) =>

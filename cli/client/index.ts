@@ -28,6 +28,7 @@ export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
 export { anotherProgram, ApiFault, NoAnswer } from './faults.ts';
+export { chooseProfile, chosenProfile } from './chosen-profile.ts';
 export {
   checkProfile,
   fileOf,

@@ -37,7 +37,7 @@ export interface Entry {
   keyring?: KeyringName;
 }
 
-const folderOf = (env: Environment): string =>
+export const folderOf = (env: Environment): string =>
   path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'rasket');
 
 /** Without a profile, what `rasket login` keeps when none is named. */

@@ -49,6 +49,8 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
         (await import('./profiles.ts')).showProfiles(terminal, env, options.json ?? false),
       );
     });
+  addUse(program);
+  addNames(program);
   const doctor = declareCommand(program, 'doctor', {
     summary: 'say which server and key are in force, whether they work, and what is wrong',
     description:
@@ -62,4 +64,37 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     );
   const data = doctor.options.find(({ long }) => long === '--data');
   if (data) data.description = 'the data folder of an installation on this machine, or of a development server';
+}
+
+function addUse(program: Command): void {
+  program
+    .command('use')
+    .summary('choose the server that later commands are for')
+    .description(
+      'Chooses one of the profiles that login kept, for all later commands. --profile, RASKET_PROFILE and the address of another server go before it; --none takes the choice back.',
+    )
+    .argument('[profile]', 'its name, as profiles lists it')
+    .option('--none', 'go back to what login kept without a name')
+    .addHelpText('after', exampleOf('use office'))
+    .action(async (profile: string | undefined, options: { none?: boolean }, command: Command) => {
+      const { atTerminal } = await import('./session.ts');
+      await atTerminal(command, async (terminal, process) =>
+        (await import('./use.ts')).useProfile(terminal, process, profile, options),
+      );
+    });
+}
+
+function addNames(program: Command): void {
+  declareCommand(program, 'names <kind>', {
+    summary: 'list the words that name things of a kind, for the completion of shells',
+    example: 'names domain_id',
+  }).action(
+    act(
+      async (session, [kind = '']) => {
+        const { printNames, printProfiles } = await import('./names.ts');
+        return kind === 'profiles' ? printProfiles(session) : printNames(session, kind);
+      },
+      { key: false },
+    ),
+  );
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Action, Family } from '../families/family.ts';
 import { act, declareCommand } from './declare.ts';
 import { collect } from './collect.ts';
+import { isReading } from '../families/named.ts';
 import { addFlags, addWords } from './declare-flags.ts';
 import type { Call, Show } from './run-action.ts';
 import type { Session } from './session.ts';
@@ -27,7 +28,7 @@ export function declareAction(parent: Command, family: Family, declared: Declare
     ...action,
     ...(declared.description === undefined ? {} : { description: declared.description }),
   });
-  addWords(command, action.path);
+  addWords(command, action.path, isReading(action.operation));
   addFlags(command, action.flags);
   if (action.clears) {
     const fields = `${action.clears.slice(0, -1).join(', ')} or ${action.clears.at(-1)}`;

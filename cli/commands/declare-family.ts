@@ -56,7 +56,7 @@ function declareList(parent: Command, family: Family, list: List, byHand?: ListB
   const { description } = byHand ?? {};
   const declared = { ...list, ...(description === undefined ? {} : { description }) };
   const command = declareCommand(parent, list.verb, declared, { isDefault: family.isUsual === 'list' });
-  addWords(command, list.path);
+  addWords(command, list.path, true);
   command.option('--limit <n>', 'how many to list; more than 100 come in several pages (default: 20)', countFromOne);
   command.option('--all', 'list all of them, page by page');
   command.option('--after <id>', `go on behind this one, towards ${list.isForward ? 'younger' : 'older'} ones`);
@@ -104,7 +104,7 @@ export function declareGet(
   { add, show, run: byHand }: { add?: (command: Command) => void; show?: Show; run?: Run } = {},
 ): Command {
   const command = declareCommand(parent, get.verb, get);
-  addWords(command, get.path);
+  addWords(command, get.path, true);
   const run: Run = async (session, words, options) =>
     (await import('./run-get.ts')).runGet(session, { get, noun, show }, words, options);
   addFields(command).action(act(byHand ?? run, { key: !get.needsNoKey }));

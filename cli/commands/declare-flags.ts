@@ -1,13 +1,16 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { optionOf, type Flag, type Key } from '../families/flag.ts';
+import { sayNames } from '../families/named.ts';
 import { eventTypesHelp, typeIn, typesIn } from '../input/event-types.ts';
 import { collect } from './collect.ts';
 import { wholeNumber } from './declare.ts';
 import { nameFields } from './field-names.ts';
 
-export function addWords(command: Command, keys: Readonly<Record<string, Key>>): Command {
+/** The words of a path; `isRead` says that what they name is only looked at. */
+export function addWords(command: Command, keys: Readonly<Record<string, Key>>, isRead = false): Command {
   for (const [parameter, { word, says, isVariadic, isOptional }] of Object.entries(keys)) {
-    command.argument(isOptional ? `[${word}]` : isVariadic ? `<${word}...>` : `<${word}>`, says);
+    const names = isOptional ? undefined : sayNames(parameter, isRead);
+    command.argument(isOptional ? `[${word}]` : isVariadic ? `<${word}...>` : `<${word}>`, names ?? says);
     nameFields(command, { [parameter]: `<${word}>` });
   }
   return command;

@@ -12,12 +12,18 @@ export interface Declared {
   example: string;
 }
 
+const withDefault = new WeakSet<Command>();
+
+/** It does something by itself, which one of its commands says. */
+export const hasDefault = (command: Command): boolean => withDefault.has(command);
+
 export function declareCommand(
   parent: Command,
   usage: string,
   { summary, description, example }: Declared,
   place: { isDefault?: boolean } = {},
 ): Command {
+  if (place.isDefault) withDefault.add(parent);
   return parent
     .command(usage, place)
     .configureHelp({ visibleOptions: commonLast })

@@ -2,6 +2,7 @@ import {
   ApiFault,
   checkKey,
   checkProfile,
+  chosenProfile,
   createClient,
   DEFAULT_URL,
   describeStore,
@@ -13,7 +14,7 @@ import {
   type Client,
   type Environment,
 } from '../client/index.ts';
-import { clean, CliFault, type CommandProcess, type Terminal } from '../output/index.ts';
+import { clean, CliFault, sayOnLine, type CommandProcess, type Terminal } from '../output/index.ts';
 import { endKept } from './logout.ts';
 import { signIn, type SignIn } from './sign-in.ts';
 import { readSecret } from './stdin.ts';
@@ -67,7 +68,15 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
     terminal.print(
       `The key of ${moved === undefined ? 'the login without a profile' : `profile ${moved}`} was moved there from its file.`,
     );
-  if (profile !== undefined) terminal.hint(`Use it with --profile ${profile}, or with RASKET_PROFILE=${profile}.`);
+  const say = sayOnLine();
+  if (profile !== undefined)
+    terminal.hint(
+      say({ words: `Use it with --profile ${profile}, or from now on with`, command: ['use', profile] }) ?? '',
+    );
+  else if (chosenProfile(env) !== undefined)
+    terminal.hint(
+      say({ words: `Profile ${chosenProfile(env)} stays in use. End that with`, command: ['use', '--none'] }) ?? '',
+    );
   if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
 }
 

@@ -8,6 +8,7 @@ import {
   type Advice,
   type Environment,
 } from '../client/index.ts';
+import { forgetChoice } from './use.ts';
 import { EXIT, sayOnLine, type CommandProcess, type Terminal } from '../output/index.ts';
 
 const revoke: Advice = { words: 'Revoke it with', command: ['deleteApiKey', 'ID'] };
@@ -31,6 +32,7 @@ export async function logout(
   const session = readSession(env, profile);
   const fault = session && (await endKept(session, version));
   const { places, left } = forgetKey(env, profile);
+  forgetChoice(process, profile);
   const say = sayOnLine();
   const where = places.join(' and ');
   if (places.length === 0) terminal.print('No key was kept.');

@@ -1,4 +1,11 @@
-import { listProfiles, nameOfKeyring, type Advice, type Environment, type Profile } from '../client/index.ts';
+import {
+  chosenProfile,
+  listProfiles,
+  nameOfKeyring,
+  type Advice,
+  type Environment,
+  type Profile,
+} from '../client/index.ts';
 import { formatTable, sayOnLine, type Terminal } from '../output/index.ts';
 
 const none: Advice = { words: 'No key is kept. Keep one with', command: ['login', '--url', 'URL', '--api-key'] };
@@ -11,7 +18,7 @@ export async function showProfiles(terminal: Terminal, env: Environment, isJson:
 }
 
 function showReadable(terminal: Terminal, env: Environment, isJson: boolean, profiles: readonly Profile[]): void {
-  const inForce = env.RASKET_PROFILE || undefined;
+  const inForce = env.RASKET_PROFILE || chosenProfile(env);
   if (isJson) {
     return terminal.printJson(
       profiles.map(({ name, url, file, keyring }) => ({

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { nameOf } from '../client/index.ts';
 import { optionOf, type Action, type Body, type Family, type Flag } from '../families/index.ts';
+import { isReading } from '../families/named.ts';
 import { callOf, onCommandLine, readBody, readPath, type Typed } from '../input/index.ts';
 import { eventTypesHelp } from '../input/event-types.ts';
 import { CliFault, cleanLines, formatItem, formatPairs, shownFields } from '../output/index.ts';
@@ -42,7 +43,7 @@ export async function prepare(
   const typed = amend(readTyped(action, words.slice(depth), options));
   mustSuffice(call, typed);
   let found: Promise<Record<string, string>> | undefined;
-  const path = () => (found ??= readPath(client, action.path, words as string[]));
+  const path = () => (found ??= readPath(client, action.path, words as string[], isReading(action.operation)));
   const body = await readBody(action, typed, {
     ...{ client, path, nameOf: onCommandLine, cwd: process.cwd() },
     readFile: (file, option) => readText(process, file, option),

@@ -18,7 +18,7 @@ export async function getItem<Id extends OperationId>(
 ): Promise<AnswerOf<Id> | undefined> {
   const { client, terminal, isJson } = session;
   const named = names && namedFields(get.fields, names, noun);
-  const path = await readPath(client, get.path, words);
+  const path = await readPath(client, get.path, words, true);
   const item = await client.call(get.operation, { path } as CallOf<Id>);
   if (isJson) terminal.printJson(named ? pickFields(item as object, named) : item);
   else if (named) terminal.print(formatItem(terminal, named, item as object));

@@ -1,6 +1,7 @@
 import type { Family, ItemOf, List, ListOperation } from '../families/family.ts';
 import type { Advice, AnswerOf, CallOf } from '../client/index.ts';
-import { CliFault, namedFields, openTable, pickFields, shownFields, tableColumns } from '../output/index.ts';
+import { CliFault, namedFields, openTable, pickFields, shownFields, listColumns } from '../output/index.ts';
+import { findFilters, findPlaces } from './find-places.ts';
 import { readPath } from '../input/find-id.ts';
 import { hintWide } from './hint-wide.ts';
 import { readFlags } from './read-flags.ts';
@@ -49,11 +50,16 @@ export async function runList(
     const { readSince } = await import('./read-since.ts');
     filters.start_date = readSince(options.since, Date.now());
   }
-  const path = await readPath(client, list.path, words);
-  const table = openTable(terminal, tableColumns(terminal, fields), { isWide: options.wide });
+  const path = await readPath(client, list.path, words, true);
+  await findFilters(client, filters);
+  const from = await findPlaces(client, list, path, options);
+  const table = openTable(terminal, listColumns(terminal, fields, options.wide), {
+    isWide: options.wide,
+    isOneLine: true,
+  });
   let count = 0;
   let last: Page | undefined;
-  for await (const page of pagesOf(session, list, { path, filters, options })) {
+  for await (const page of pagesOf(session, list, { path, filters, options: from })) {
     last = page;
     count += page.data.length;
     if (isJson) {

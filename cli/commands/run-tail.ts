@@ -1,7 +1,7 @@
 import type { CallOf } from '../client/index.ts';
 import type { ItemOf, List, ListOperation } from '../families/family.ts';
 import { NoAnswer } from '../client/index.ts';
-import { openTable, shownFields, tableColumns } from '../output/index.ts';
+import { openTable, shownFields, listColumns } from '../output/index.ts';
 import { hintWide } from './hint-wide.ts';
 import { readFlags } from './read-flags.ts';
 import type { Session } from './session.ts';
@@ -20,8 +20,8 @@ export interface TailOptions extends Readonly<Record<string, unknown>> {
 export async function runTail(session: Session, list: List, options: TailOptions): Promise<void> {
   const { terminal, process, isJson } = session;
   const filters = readFlags(list.filters, options);
-  const columns = tableColumns(terminal, shownFields(list.columns, options.wide));
-  const table = openTable(terminal, columns, { isWide: options.wide });
+  const columns = listColumns(terminal, shownFields(list.columns, options.wide), options.wide);
+  const table = openTable(terminal, columns, { isWide: options.wide, isOneLine: true });
   const show = (items: ItemOf<ListOperation>[]): void => {
     if (isJson) for (const item of items) terminal.printJson(item);
     else if (items.length > 0) terminal.print(table.write(items));

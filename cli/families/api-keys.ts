@@ -1,10 +1,8 @@
-import { DOMAIN } from './domains.ts';
 import { actionOf, currentAmong, listOf, nameAmong, type Family, type ItemOf, type Key } from './family.ts';
 
 const KEY: Key = {
   word: 'key',
   says: 'its id or name, not the key itself',
-  named: { list: 'listApiKeys', field: 'name' },
 };
 
 const PERMISSIONS = ['full_access', 'sending_access'];
@@ -66,7 +64,6 @@ export const apiKeys = {
           flag: 'domain',
           value: '<domain>',
           says: 'pins a sending_access key to this domain, by id or name',
-          named: DOMAIN,
         },
       },
       tell: (made) => made.token,

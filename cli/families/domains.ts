@@ -17,7 +17,7 @@ import {
   type Tone,
 } from './family.ts';
 
-export const DOMAIN: Key = { word: 'domain', says: 'its id or name', named: { list: 'listDomains', field: 'name' } };
+export const DOMAIN: Key = { word: 'domain', says: 'its id or name' };
 
 type Domain = ItemOf<'listDomains'> | AnswerOf<'getDomain'>;
 

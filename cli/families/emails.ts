@@ -33,9 +33,7 @@ const TONES: Record<EmailStatus, Tone> = {
 
 export const toneOfEmail = (state: EmailStatus): Tone => TONES[state];
 
-const EMAIL: Key = { word: 'id', says: 'the id that sending answered' };
-/** To look at; what is changed is named. */
-export const EMAIL_OR_LATEST: Key = { ...EMAIL, says: `${EMAIL.says}, or latest`, latest: 'listEmails' };
+export const EMAIL: Key = { word: 'id', says: 'the id that sending answered' };
 
 type Email = ItemOf<'listEmails'> | AnswerOf<'getEmail'>;
 
@@ -153,7 +151,7 @@ export const emails = {
   get: detailOf('getEmail', {
     summary: 'show one email and how far it has come',
     example: 'emails get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-    path: { email_id: EMAIL_OR_LATEST },
+    path: { email_id: EMAIL },
     fields: [
       id,
       state,
@@ -263,7 +261,7 @@ export const emails = {
       description:
         'Says in plain words what became of an email, the likely causes and what to do next. Where the operator of the server has chosen a model, it is told domains, states and times, and never an address, a subject or a body. The team has to have switched that on (team update --ai-assist); explain needs no model, and tells more.',
       example: 'emails diagnose 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-      path: { email_id: EMAIL_OR_LATEST },
+      path: { email_id: EMAIL },
       tell: diagnosisInWords,
     }),
   ],
@@ -294,7 +292,7 @@ export const emailEvents = {
     verb: 'events',
     summary: 'list what happened to an email, newest first',
     example: 'emails events 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-    path: { email_id: EMAIL_OR_LATEST },
+    path: { email_id: EMAIL },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'created_at', label: 'Created', kind: 'moment' },
@@ -321,7 +319,7 @@ export const emailAttempts = {
     description:
       'Lists the tries to deliver an email, newest first. The command explain says the same in whole sentences, with what comes next.',
     example: 'emails attempts 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-    path: { email_id: EMAIL_OR_LATEST },
+    path: { email_id: EMAIL },
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'created_at', label: 'Tried', kind: 'moment' },

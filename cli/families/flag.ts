@@ -6,12 +6,6 @@ export interface Key {
   isVariadic?: true;
   /** At the command line it may be left out. */
   isOptional?: true;
-  /** For what people know by name and the API by id: the list in which the name is looked up. */
-  named?:
-    | { list: 'listDomains' | 'listApiKeys' | 'listTeams'; field: 'name' }
-    | { list: 'listMembers' | 'listInvitations'; field: 'email' };
-  /** The list whose first item `latest` stands for. */
-  latest?: 'listEmails';
 }
 
 /** How the text of a field is written, where the API takes something else (`cli/input/syntaxes.ts`). */
@@ -61,8 +55,6 @@ export interface Flag {
   no?: string;
   isJson?: true;
   syntax?: Syntax;
-  /** It takes a name where the API takes an id. */
-  named?: Key;
   isRequired?: true;
   /** What it is where nothing is typed. */
   preset?: number | string;

@@ -41,6 +41,7 @@ export type {
   Tone,
 } from './family.ts';
 export { optionOf } from './flag.ts';
+export type { Named } from './named.ts';
 export { inWords, readPart, readWords, valueOf } from './field-value.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';
 export { images } from './images.ts';

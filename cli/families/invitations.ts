@@ -4,7 +4,6 @@ import { ROLES } from './members.ts';
 const INVITATION: Key = {
   word: 'invitation',
   says: 'its id, or the address that was invited',
-  named: { list: 'listInvitations', field: 'email' },
 };
 
 export const invitations = {

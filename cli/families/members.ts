@@ -5,7 +5,6 @@ export const ROLES = ['viewer', 'member', 'admin', 'owner'];
 const MEMBER: Key = {
   word: 'member',
   says: 'the id in the list of members, or the address',
-  named: { list: 'listMembers', field: 'email' },
 };
 
 export const members = {

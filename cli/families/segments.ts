@@ -45,9 +45,7 @@ export const segments = {
       verb: 'create',
       key: 'c',
       summary: 'create a segment',
-      description:
-        'Creates a segment. Without a filter it holds the contacts that are added to it alone; a filter is JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.',
-      example: `segments create Paying --filter '{"all": [{"field": "unsubscribed", "op": "eq", "value": false}]}'`,
+      example: "segments create Paying --where 'properties.plan = pro and unsubscribed = false'",
       flags: {
         name: { value: '<name>', says: 'what you call it', isWord: true, isRequired: true },
         filter,
@@ -89,9 +87,7 @@ export const segments = {
       verb: 'preview',
       key: 'p',
       summary: 'count whom a filter matches, and keep nothing',
-      description:
-        'Counts whom a filter matches, and keeps nothing. A filter is JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.',
-      example: `segments preview --filter '{"all": [{"field": "email", "op": "contains", "value": "@example.org"}]}'`,
+      example: 'segments preview --where "email contains @example.org"',
       flags: { filter: { ...filter, isRequired: true } },
       print: ({ contacts }) => String(contacts),
       tell: ({ contacts }) =>

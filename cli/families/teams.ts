@@ -110,7 +110,7 @@ export const teams = {
   ],
 } satisfies Family;
 
-const TEAM: Key = { word: 'team', says: 'its id or name', named: { list: 'listTeams', field: 'name' } };
+const TEAM: Key = { word: 'team', says: 'its id or name' };
 
 /** The teams of a person, of which their session works in one. */
 export const ownTeams = {

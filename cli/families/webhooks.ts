@@ -228,6 +228,9 @@ const sample: Field<Event> = { name: 'test', label: 'Sample', kind: 'whole', sho
 
 const eventColumns = [eventId, eventCreated, eventType, eventStatus, attempts, lastAnswer, sample];
 
+/** What names one event. */
+export const EVENT_OF_ENDPOINT = { webhook_id: OF_WEBHOOK, event_id: EVENT } as const;
+
 const replayEvent = actionOf('replayWebhookEvent', {
   verb: 'replay',
   key: 'e',

@@ -1,59 +1,140 @@
 import { seeWhatThereIs, type CallOf, type Client } from '../client/index.ts';
-import type { Key } from '../families/index.ts';
-import { CliFault } from '../output/index.ts';
+import type { Key, Named } from '../families/index.ts';
+import { NAMED } from '../families/named.ts';
+import { CliFault, shortId } from '../output/index.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const WHOLE = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+_[0-9a-f]{32})$/i;
+/** Fewer digits name too much to be meant. */
+const END = /^(?=(?:-*[0-9a-f]){4})[0-9a-f-]+$/i;
 const PAGE = 100;
+/** What has no name may be without end: among so many of the newest one is found by the end of its id. */
+const LOOKED_THROUGH = 2000;
+const CANDIDATES = 10;
 /** Never repeated in a message. */
 const SECRET = /^rk_/;
 
+type Path = Readonly<Record<string, string>>;
+
+interface Item {
+  id: string;
+}
+
 interface Page {
-  data: readonly { id: string; name?: string | null; email?: string }[];
-  has_more: boolean;
+  data: readonly Item[];
+  has_more?: boolean;
 }
 
-/** People know their domains and keys by name, and each other by address; the API knows them by id. */
-export async function findId(client: Client, { word, named, latest }: Key, given: string): Promise<string> {
-  if (latest && given === 'latest') return findLatest(client, latest);
-  if (!named || UUID.test(given)) return given;
-  const list = seeWhatThereIs(named.list);
-  if (SECRET.test(given)) throw new CliFault(`name the ${word} by its id or name, not by its secret.`, 'usage', list);
-  const name = given.toLowerCase().replace(/\.$/, '');
-  const ids: string[] = [];
-  let after: string | undefined;
-  do {
-    const call = { query: { limit: PAGE, after } } as CallOf<typeof named.list>;
-    const page: Page = await client.call(named.list, call);
-    ids.push(...page.data.filter((item) => item[named.field]?.toLowerCase() === name).map(({ id }) => id));
-    after = page.has_more ? page.data.at(-1)?.id : undefined;
-  } while (after !== undefined && ids.length < 2);
-  const [id, another] = ids;
-  if (another !== undefined) {
-    throw new CliFault(`several ${word}s are called ${given}; name the one that is meant by its id.`, 'usage', list);
-  }
-  if (id !== undefined) return id;
+/** Where something is looked for: what stands before it in the path, and whether it is only looked at. */
+export interface Finding {
+  path?: Path;
+  isRead?: boolean;
+}
+
+/**
+ * The id of what a word names: its whole id, its name, or the end of its id; `latest`, where it is only looked at. What is
+ * a whole id asks nothing of the server, and what can be neither name nor end is the API's to refuse.
+ */
+export async function findId(
+  client: Client,
+  parameter: string,
+  given: string,
+  { path = {}, isRead = false }: Finding = {},
+): Promise<string> {
+  const named = NAMED[parameter];
+  if (!named || WHOLE.test(given) || given === '') return given;
+  const isLatest = isRead && given === 'latest' && !named.isUnordered;
+  if (!isLatest && named.taken?.test(given)) return given;
+  if (named.by === undefined && !isLatest && !END.test(given)) return given;
+  const seeAll = seeWhatThereIs(named.list, ...Object.values(path));
+  if (SECRET.test(given))
+    throw new CliFault(`name the ${named.noun} by its id or name, not by its secret.`, 'usage', seeAll);
+  const { called, ending, newest, hasMore } = await lookThrough(client, named, given, { path, isLatest });
+  const [found, another] = called.length > 0 ? called : ending;
+  if (found && another) throw ambiguous(named, given, called.length > 0 ? called : ending);
+  if (found && named.isTakenByName && named.namesOf(found as never)[0] === given) return given;
+  if (found) return found.id;
+  if (isLatest && newest) return newest.id;
+  if (isLatest) throw none(named);
+  if (named.isTakenByName) return given;
   const where = named.list === 'listTeams' ? 'among yours' : 'in this team';
-  throw new CliFault(`there is no ${word} ${given} ${where}.`, 'notFound', list);
+  const among = hasMore ? `among the newest ${LOOKED_THROUGH}; name an older one by its whole id` : where;
+  throw new CliFault(`there is no ${named.noun} ${given} ${among}.`, 'notFound', seeAll);
 }
 
-async function findLatest(client: Client, list: NonNullable<Key['latest']>): Promise<string> {
-  const { data } = await client.call(list, { query: { limit: 1 } });
-  if (data[0]) return data[0].id;
-  throw new CliFault('nothing was sent yet.', 'notFound', {
-    words: 'See how to send with',
-    command: ['sendEmail', '--help'],
-  });
+interface Seen {
+  called: Item[];
+  ending: Item[];
+  newest: Item | undefined;
+  hasMore: boolean;
 }
+
+/** Two of one name are enough to know that it names none. */
+async function lookThrough(
+  client: Client,
+  named: Named,
+  given: string,
+  { path, isLatest }: { path: Path; isLatest: boolean },
+): Promise<Seen> {
+  const name = given.toLowerCase().replace(/\.$/, '');
+  const end = END.test(given) ? given.toLowerCase().replaceAll('-', '') : undefined;
+  const seen: Seen = { called: [], ending: [], newest: undefined, hasMore: false };
+  const isEndless = named.by === undefined;
+  let count = 0;
+  for (let after: string | undefined; ;) {
+    const limit = isLatest && isEndless ? 1 : PAGE;
+    const query = named.isOnePage ? {} : { query: { limit, after } };
+    const page: Page = await client.call(named.list, { path, ...query } as CallOf<typeof named.list>);
+    seen.newest ??= page.data[0];
+    for (const item of page.data) {
+      if (named.namesOf(item as never).some((one) => one?.toLowerCase() === name)) seen.called.push(item);
+      else if (end !== undefined && item.id.toLowerCase().replaceAll('-', '').endsWith(end)) seen.ending.push(item);
+    }
+    count += page.data.length;
+    after = page.data.at(-1)?.id;
+    seen.hasMore = (page.has_more ?? page.data.length >= PAGE) && after !== undefined && !named.isOnePage;
+    const isEnough = seen.called.length > 1 || (isLatest && isEndless) || (isEndless && count >= LOOKED_THROUGH);
+    if (!seen.hasMore || isEnough) return seen;
+  }
+}
+
+function ambiguous(named: Named, given: string, candidates: readonly Item[]): CliFault {
+  const lines = candidates.slice(0, CANDIDATES).map((item) => {
+    const says = saying(named, item);
+    return `  ${shortId(item.id)}  ${item.id}${says === '' ? '' : `  ${says}`}`;
+  });
+  const rest = candidates.length > CANDIDATES ? [`  and ${candidates.length - CANDIDATES} more`] : [];
+  const says = `several ${named.noun}s are called ${given}; name the one that is meant by its id:`;
+  return new CliFault([says, ...lines, ...rest].join('\n'), 'usage');
+}
+
+/** What tells an item from others of its kind. */
+export function saying(named: Named, item: object): string {
+  const { subject, from, to, created_at: at } = item as Record<string, unknown>;
+  const names = named.namesOf(item as never).filter((name) => name);
+  if (names.length > 0) return [...new Set(names)].join(', ');
+  return [at, [to ?? from].flat().join(', '), subject]
+    .filter((part) => typeof part === 'string' && part !== '')
+    .join('  ');
+}
+
+const none = ({ list, noun }: Named): CliFault =>
+  list === 'listEmails'
+    ? new CliFault('nothing was sent yet.', 'notFound', {
+        words: 'See how to send with',
+        command: ['sendEmail', '--help'],
+      })
+    : new CliFault(`there is no ${noun} yet.`, 'notFound');
 
 /** The parameters of a path from the words that fill them, in their order. */
 export async function readPath(
   client: Client,
   keys: Readonly<Record<string, Key>>,
   words: readonly (string | undefined)[],
+  isRead = false,
 ): Promise<Record<string, string>> {
   const path: Record<string, string> = {};
-  for (const [at, [parameter, key]] of Object.entries(keys).entries()) {
-    path[parameter] = await findId(client, key, words[at] ?? '');
+  for (const [at, parameter] of Object.keys(keys).entries()) {
+    path[parameter] = await findId(client, parameter, words[at] ?? '', { path, isRead });
   }
   return path;
 }

@@ -4,7 +4,7 @@
  */
 export { callOf } from './call-of.ts';
 export { findLabels } from './find-labels.ts';
-export { findId, readPath } from './find-id.ts';
+export { findId, readPath, saying } from './find-id.ts';
 export { importForm } from './import-form.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
 export { readBody, type Reading, type Typed } from './read-body.ts';

@@ -1,5 +1,6 @@
 import { ApiFault, type CallOf, type Client, type OperationId } from '../client/index.ts';
 import { optionOf, type Action, type Body, type Flag } from '../families/index.ts';
+import { NAMED, namedBy } from '../families/named.ts';
 import { CliFault } from '../output/index.ts';
 import { findLabels } from './find-labels.ts';
 import { findId } from './find-id.ts';
@@ -47,10 +48,25 @@ async function readField(
     return { ...(kept as object), ...Object.fromEntries(gone.map((key) => [key, null])) };
   }
   if (given === undefined) return undefined;
-  if (syntax) return readSyntax(syntax, [given].flat() as string[], reading);
+  const value = syntax ? readSyntax(syntax, [given].flat() as string[], reading) : given;
   if (flag.isJson) return parse(String(given), flag.fromFile ?? field);
-  if (flag.named) return findId(reading.client, flag.named, String(given));
-  return isSeveral(flag) ? [given].flat() : given;
+  const named = namedBy(field);
+  const whole = !syntax && isSeveral(flag) ? [value].flat() : value;
+  return named === undefined ? whole : findAll(named, whole, reading);
+}
+
+/** The ids behind one name, several, or a name each with what is said of it. */
+async function findAll(named: string, value: unknown, { client, path }: Reading): Promise<unknown> {
+  const find = async (given: unknown): Promise<unknown> => {
+    if (typeof given === 'string')
+      return findId(client, named, given, NAMED[named]?.isBelow ? { path: await path() } : {});
+    const { id, ...said } = given as { id: string };
+    return { id: await find(id), ...said };
+  };
+  if (!Array.isArray(value)) return find(value);
+  const found: unknown[] = [];
+  for (const one of value) found.push(await find(one));
+  return found;
 }
 
 async function textOf(

@@ -13,6 +13,7 @@ export { explainFault, type Explanation, type Translate } from './explain-fault.
 export {
   cellText,
   formatItem,
+  listColumns,
   namedFields,
   pickFields,
   shownFields,
@@ -26,6 +27,7 @@ export { adviceOfReason, listFor } from './fault-advice.ts';
 export { fitProse } from './prose.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { bodyOf, headOf, quote, type ThreadEmail } from './thread-text.ts';
-export { formatTime } from './time.ts';
+export { shortId } from './short-id.ts';
+export { formatTime, listTime, shortTime } from './time.ts';
 export { shorten, widthOf } from './width.ts';
 export { tellChange } from './zone-change.ts';

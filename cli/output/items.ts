@@ -5,7 +5,8 @@ import { CliFault } from './cli-fault.ts';
 import { nearestTo } from './nearest.ts';
 import { formatPairs, type Column } from './table.ts';
 import type { Style, Terminal } from './terminal.ts';
-import { formatTime } from './time.ts';
+import { shortId } from './short-id.ts';
+import { formatTime, shortTime } from './time.ts';
 
 type Item = object;
 export type Fields = readonly Field<never>[];
@@ -22,6 +23,33 @@ export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[]
     style: (item) => fieldStyle(field, item),
     fit: fitOf(field),
   }));
+
+/**
+ * Those of a list: for a person the ends of ids and short times, so that a row has space on one line; `isWide`, and for a
+ * program, the whole values.
+ */
+export const listColumns = (terminal: Terminal, fields: Fields, isWide = false): Column<Item>[] =>
+  isWide || !terminal.isTty
+    ? tableColumns(terminal, fields)
+    : tableColumns(terminal, fields).map((column, at) => ({
+        ...column,
+        ...brief(terminal, fields[at] as Field<never>),
+      }));
+
+function brief(terminal: Terminal, field: Field<never>): Partial<Column<Item>> {
+  const { kind } = field;
+  if (kind === 'id') return { value: (item) => shortId(cellText(terminal, field, item)) };
+  if (kind === 'time' || kind === 'moment') {
+    const precision = kind === 'moment' ? 'second' : 'minute';
+    return {
+      value: (item) => {
+        const value = field.words ? field.words(item as never) : valueOf(field, item);
+        return typeof value === 'string' ? shortTime(value, Date.now(), precision) : inWords(value);
+      },
+    };
+  }
+  return kind === 'whole' ? { fit: 'name' } : {};
+}
 
 function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']> {
   if (kind === 'text') return 'cut';

@@ -1,5 +1,6 @@
 import { clean } from './clean.ts';
 import { GAP, INDENT, isFilled, layOut, SEE_BELOW, tooLong, type Fit, type Line } from './layout.ts';
+import { layOneLine } from './one-line.ts';
 import { fitProse } from './prose.ts';
 import type { Style, Terminal } from './terminal.ts';
 import { shorten, widthOf } from './width.ts';
@@ -18,6 +19,8 @@ export interface Column<Row> {
 export interface TableOptions<Row> {
   /** Each row on one line, however long, and nothing shortened. */
   isWide?: boolean | undefined;
+  /** Each row on one line that fits the terminal: what has no space is shortened or left out. */
+  isOneLine?: boolean | undefined;
   /** Lines to stand under a row at a terminal. */
   remarks?: (row: Row) => readonly string[];
 }
@@ -37,7 +40,7 @@ export interface Table<Row> {
 export function openTable<Row>(
   terminal: Terminal,
   columns: readonly Column<Row>[],
-  { isWide = false, remarks }: TableOptions<Row> = {},
+  { isWide = false, isOneLine = false, remarks }: TableOptions<Row> = {},
 ): Table<Row> {
   const titles = columns.map((column) => column.title);
   const fits = columns.map(({ fit = 'cut' }) => fit);
@@ -56,7 +59,12 @@ export function openTable<Row>(
         return [...(isFirst ? [titles] : []), ...cells].map((line) => line.join('\t')).join('\n');
       }
       const widths = cells.map((texts) => texts.map(widthOf));
-      lines ??= layOut(fits, titles.map(widthOf), widths, isWide ? Infinity : terminal.columns);
+      const sizes = [fits, titles.map(widthOf), widths] as const;
+      lines ??=
+        isOneLine && !isWide
+          ? [layOneLine(...sizes, terminal.columns)]
+          : layOut(...sizes, isWide ? Infinity : terminal.columns);
+      if (isOneLine && !isWide && (lines[0]?.placed.length ?? 0) < columns.length) hasCut = true;
       const head = isFirst ? draw(titles, (text) => terminal.paint('dim', text)) : [];
       const body = cells.flatMap((texts, at) => {
         const row = rows[at] as Row;
@@ -95,7 +103,7 @@ function drawLine(line: Line, { texts, paint, isFirst, onCut }: Drawing): string
   const last = line.placed.findLast(({ at }) => texts[at] !== '');
   let drawn = '';
   let used = 0;
-  for (const one of line.placed) {
+  for (const one of line.placed.slice(0, line.placed.findIndex((cell) => cell === last) + 1)) {
     const text = texts[one.at] ?? '';
     const space = one === last ? Math.max(one.width, line.space - used) : one.width;
     const whole = low.includes(one) ? SEE_BELOW : text;

@@ -17,6 +17,26 @@ export function formatTime(
   return `${local.slice(0, precision === 'minute' ? 16 : 19).replace('T', ' ')}${zoneOf(offset)}`;
 }
 
+const DAY_MS = 86_400_000;
+/** Within half a year a day needs no year. */
+const NEAR_MS = 183 * DAY_MS;
+
+/** In the zone of the reader, as short as it can be told: today the time, otherwise with its day, and far away the day alone. */
+export function shortTime(time: string, now: number, precision: 'minute' | 'second' = 'minute'): string {
+  const at = new Date(time).getTime();
+  if (Number.isNaN(at)) return time;
+  const [local, today] = [localOf(at), localOf(now)];
+  if (Math.abs(at - now) > NEAR_MS) return local.slice(0, 10);
+  const clock = local.slice(11, precision === 'minute' ? 16 : 19);
+  return local.slice(0, 10) === today.slice(0, 10) ? clock : `${local.slice(5, 10)} ${clock}`;
+}
+
+/** As it stands in a list: short for a person, exact for a program. */
+export const listTime = (terminal: Terminal, time: string | null | undefined): string =>
+  terminal.isTty && typeof time === 'string' ? shortTime(time, Date.now()) : formatTime(terminal, time);
+
+const localOf = (at: number): string => new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString();
+
 function zoneOf(minutes: number): string {
   if (minutes === 0) return 'Z';
   const two = (count: number): string => String(Math.trunc(count)).padStart(2, '0');

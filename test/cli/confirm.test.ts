@@ -21,7 +21,9 @@ function answer({ method, path }: Asked): Reply {
     const keys = [ID.replace('77', '78'), ID].map((id) => ({ id, name: id === ID ? 'Billing service' : 'Other' }));
     return { status: 200, body: { object: 'list', has_more: false, data: keys } };
   }
-  if (path === '/templates/order') return { status: 200, body: { id: ID, alias: null, name: 'Order confirmation' } };
+  const template = { id: ID, alias: 'order', name: 'Order confirmation' };
+  if (path === '/templates') return { status: 200, body: { object: 'list', has_more: false, data: [template] } };
+  if (path === '/templates/order') return { status: 200, body: template };
   return { status: 200, body: { id: HOOK, endpoint: 'https://hooks.example.com:8443/in' } };
 }
 

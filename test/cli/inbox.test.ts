@@ -215,7 +215,7 @@ describe('an answer', () => {
     expect(leftBehind()).toEqual([]);
     expect((await inbox.call('GET', `/drafts/${draft}`)).body).toMatchObject({ text: 'Kept.', thread_id: threadId });
     const listed = await rasket(['drafts', inbox.address], { columns: 120 });
-    expect(listed.stdout).toContain(draft);
+    expect(listed.stdout).toContain(String(draft).slice(-8));
     const { handed: __, ...again } = editor('Better. ');
     expect(await rasket(['edit', inbox.address, draft], { columns: 100, env: again })).toMatchObject({ code: 0 });
     expect((await inbox.call('GET', `/drafts/${draft}`)).body.text).toBe('Better. Kept.');

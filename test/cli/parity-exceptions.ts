@@ -150,8 +150,8 @@ export const exceptions: Record<string, Exception> = {
   createAutomation: { given: graph },
   updateAutomation: { given: graph },
   listAutomationRuns: { beside: { '--watch': 'asks again and again', '--until-done': 'when --watch ends' } },
-  createSegment: { given: { filter } },
-  previewSegment: { given: { filter } },
+  createSegment: { given: { filter }, beside: { '--where': 'says the filter in words' } },
+  previewSegment: { given: { filter }, beside: { '--where': 'says the filter in words' } },
   addSuppressions: { given: { emails: two } },
   removeSuppressions: {
     command: 'suppressions remove',

@@ -1,11 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import fs from 'node:fs';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { completionFor } from '../../bin/commands/completion.ts';
-import { manPage } from '../../bin/commands/man.ts';
+import { familyPages, layManual, manPage } from '../../bin/commands/man.ts';
 import { EXIT_CODES } from '../../cli/index.ts';
 import { fitHelp } from '../../bin/fit-help.ts';
 import { makeProgram } from '../../bin/program.ts';
+import { startAnswering } from './contract-server.ts';
+import { Desk } from './desk.ts';
 
 let program: Command;
 beforeAll(async () => {
@@ -81,6 +84,97 @@ describe('completion', () => {
   });
 });
 
+describe('completion of names', () => {
+  const domains = ['example.com', 'mail.example.com', 'other.example'].map((name, at) => ({
+    id: `019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e0${at}`,
+    name,
+  }));
+  const emails = [
+    {
+      ...{ id: '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77', subject: 'Hello \u001B[2J', to: ['a@example.org'] },
+      created_at: '2026-11-20T09:30:00.000Z',
+    },
+  ];
+
+  /** What a TAB offers behind these words, and how long the shell took. */
+  async function pressed(
+    desk: Desk,
+    words: string[],
+    env: Record<string, string>,
+  ): Promise<{ offered: string[]; ms: number; said: string }> {
+    desk.write('completion', completionFor('bash', program));
+    const line = `COMP_WORDS=(rasket ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`;
+    const script = `. ./completion; ${line}; from=\${EPOCHREALTIME/[^0-9]/}; _rasket; to=\${EPOCHREALTIME/[^0-9]/}; echo $(((to - from) / 1000)); printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = await desk.start('bash', ['-c', script], { env }).ended;
+    const [ms = '', ...offeredWords] = stdout.split('\n').filter(Boolean);
+    return { offered: offeredWords, ms: Number(ms), said: stderr };
+  }
+
+  it('asks the server once, then answers from what it keeps, also when the server is away', async () => {
+    await using desk = new Desk();
+    const server = await startAnswering(({ path }) => ({
+      status: 200,
+      body: { object: 'list', has_more: false, data: path === '/domains' ? domains : emails },
+    }));
+    const env = { RASKET_URL: server.url, RASKET_API_KEY: 'rk_test', XDG_CACHE_HOME: desk.at('cache') };
+    expect((await pressed(desk, ['domains', 'get', 'm'], env)).offered).toEqual(['mail.example.com']);
+    expect((await pressed(desk, ['domains', 'rm', ''], env)).offered).toEqual(
+      expect.arrayContaining(domains.map(({ name }) => name)),
+    );
+    expect((await pressed(desk, ['emails', 'get', '4c'], env)).offered).toEqual(['4c1f2e77']);
+    expect((await pressed(desk, ['keys', 'create', 'CI', '--domain', 'o'], env)).offered).toEqual(['other.example']);
+    expect(server.asked).toHaveLength(2);
+    server.close();
+    const away = await pressed(desk, ['domains', 'get', 'm'], env);
+    expect(away).toMatchObject({ offered: ['mail.example.com'], said: '' });
+    expect(away.ms).toBeLessThan(100);
+    const kept = fs.readdirSync(desk.at('cache/rasket/names'));
+    expect(kept).toHaveLength(2);
+    for (const file of kept) {
+      const text = fs.readFileSync(desk.at('cache/rasket/names', file), 'utf8');
+      expect(text).not.toMatch(/\u001B/);
+      expect(fs.statSync(desk.at('cache/rasket/names', file)).mode & 0o077).toBe(0);
+    }
+    expect(kept.join()).not.toContain('rk_test');
+  });
+
+  it('says nothing where the server never was there, and asks it no second time', async () => {
+    await using desk = new Desk();
+    const env = { RASKET_URL: 'http://127.0.0.1:9', RASKET_API_KEY: 'rk_test', XDG_CACHE_HOME: desk.at('cache') };
+    for (const _ of [1, 2]) expect(await pressed(desk, ['domains', 'get', ''], env)).toMatchObject({ said: '' });
+    expect((await pressed(desk, ['domains', 'get', 'm'], env)).ms).toBeLessThan(100);
+  });
+
+  it('offers profiles', async () => {
+    await using desk = new Desk();
+    desk.write('config/rasket/profiles/office.json', JSON.stringify({ url: 'http://127.0.0.1:9', api_key: 'rk_x' }));
+    fs.chmodSync(desk.at('config/rasket/profiles/office.json'), 0o600);
+    const env = { XDG_CACHE_HOME: desk.at('cache') };
+    for (const words of [
+      ['use', ''],
+      ['emails', 'list', '--profile', 'o'],
+    ])
+      expect((await pressed(desk, words, env)).offered).toContain('office');
+  });
+
+  it('knows in every shell what words and options name', () => {
+    for (const shell of ['bash', 'zsh'] as const) {
+      const script = completionFor(shell, program);
+      for (const line of [
+        "' segments get 0') kind=segment",
+        "' contacts add-segment 1') kind=segment",
+        "' send --template') offered= kind=template",
+      ])
+        expect(script).toContain(line);
+      // Below an email that nobody has named.
+      expect(script).not.toContain('kind=attachment_id');
+    }
+    expect(completionFor('fish', program)).toMatch(
+      /-n '[^\n]*webhooks[^\n]*get[^\n]*-a '\(_rasket_names webhook_id\)'/,
+    );
+  });
+});
+
 describe('the manual', () => {
   it('has every command with every option, and the exit codes', () => {
     const plain = manPage(program, '9.9.9').replaceAll('\\-', '-');
@@ -90,6 +184,41 @@ describe('the manual', () => {
       for (const { flags } of command.options) expect(section, path).toContain(`.B ${flags}\n`);
     }
     for (const { says } of EXIT_CODES) expect(plain).toContain(says);
+  });
+
+  it('has a page of its own for every command, each of it in the order of a manual', () => {
+    const pages = new Map(familyPages(program, '9.9.9'));
+    const names = program.commands
+      .map((command) => `rasket-${command.name()}.1`)
+      .filter((name) => name !== 'rasket-help.1');
+    expect([...pages.keys()].sort()).toEqual(names.sort());
+    for (const [file, page] of pages) {
+      expect(page, file).toMatch(/^\.TH RASKET\\-\S+ 1 /);
+      const sections = page.match(/^\.SH .+$/gm) ?? [];
+      expect(sections[0], file).toBe('.SH NAME');
+      expect(sections.slice(1, 3), file).toEqual(['.SH SYNOPSIS', '.SH DESCRIPTION']);
+      expect(sections.at(-1), file).toBe('.SH SEE ALSO');
+      // Nothing that a text holds is a request of roff.
+      expect(page.match(/^\.(?!TH |SH |SS$|TP$|B |BR |I )/gm), file).toBeNull();
+      expect(page, file).not.toMatch(/[^\x00-\x7f]/);
+    }
+    const emails = pages.get('rasket-emails.1')?.replaceAll('\\-', '-') ?? '';
+    for (const { path } of leaves(program).filter((leaf) => leaf.path.startsWith('emails ')))
+      expect(emails).toContain(`\n.SS\nrasket ${path}`);
+  });
+
+  it('is laid down in a folder, for everybody to read', async () => {
+    await using desk = new Desk();
+    layManual(program, '9.9.9', desk.at('man1'));
+    const files = fs.readdirSync(desk.at('man1'));
+    expect(files).toEqual(
+      expect.arrayContaining(['rasket.1', 'rasket-emails.1', 'rasket-domains.1', 'rasket-queue.1']),
+    );
+    // skipped where there is no groff: nobody reads a manual there
+    for (const file of ['rasket-emails.1', 'rasket-segments.1']) {
+      const shown = spawnSync('groff', ['-man', '-Tutf8', '-ww', desk.at('man1', file)], { encoding: 'utf8' });
+      if (!shown.error) expect(shown.stderr).toBe('');
+    }
   });
 
   it('is what man can show', () => {

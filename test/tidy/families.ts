@@ -71,6 +71,7 @@ export const trees: Tree[] = [
       'broadcast-words': 'what is said of a broadcast in sentences, by its family, --watch and console alike',
       'automation-words': 'what is drawn and said of an automation and its runs, by command and console alike',
       'inbox-emails': 'the emails of a thread, in lists of their own beside their family’s',
+      named: 'how things of every family are named at the command line',
       'inbox-words': 'what is said of threads and of what is written in an inbox, by its families alike',
       'field-value': 'what a declared field shows of an item, for all of them',
       'bytes-in-words': 'how a size is read, of whatever family',

@@ -1,3 +1,5 @@
+import { attachments } from '../../families/attachments.ts';
+import { readPath } from '../../input/find-id.ts';
 import { saveDownload, type DownloadOptions } from '../save-download.ts';
 import type { Session } from '../declare.ts';
 
@@ -6,7 +8,8 @@ export async function download(
   { email, id }: { email: string; id: string },
   options: DownloadOptions,
 ): Promise<void> {
-  const path = { email_id: email, attachment_id: id };
+  const { email_id = '', attachment_id = '' } = await readPath(session.client, attachments.get.path, [email, id], true);
+  const path = { email_id, attachment_id };
   const found = await session.client.call('getAttachment', { path });
   const { download_url: url, filename } = found;
   await saveDownload(session, { operation: 'downloadAttachment', path, found, url, filename }, options);

@@ -15,7 +15,7 @@ function declareDownload(parent: Command): void {
     example:
       'attachments download 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 att_019a9c1e7d527c3a9a540b8f4c1f2e05 --output receipt.pdf',
   });
-  addWords(command, attachments.get.path)
+  addWords(command, attachments.get.path, true)
     .option('--output <file>', 'where to save it; - is standard output')
     .option('--force', 'replace a file of that name')
     .action(

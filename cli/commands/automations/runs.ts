@@ -1,5 +1,6 @@
 import { automationRuns } from '../../families/index.ts';
 import type { List } from '../../families/family.ts';
+import { readPath } from '../../input/index.ts';
 import { CliFault } from '../../output/index.ts';
 import { runList } from '../run-list.ts';
 import type { Session } from '../session.ts';
@@ -18,5 +19,6 @@ export async function runRuns(
   if (options.all || options.after !== undefined || options.before !== undefined) {
     throw new CliFault('--watch begins with the newest; leave out --all, --after and --before', 'usage');
   }
-  return watchRuns(session, list, String(words[0]), options);
+  const { automation_id = '' } = await readPath(session.client, list.path, words, true);
+  return watchRuns(session, list, automation_id, options);
 }

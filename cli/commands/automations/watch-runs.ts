@@ -1,6 +1,6 @@
 import { ApiFault, NoAnswer } from '../../client/index.ts';
 import type { ItemOf, List } from '../../families/family.ts';
-import { namedFields, openTable, pickFields, shownFields, tableColumns } from '../../output/index.ts';
+import { namedFields, openTable, pickFields, shownFields, listColumns } from '../../output/index.ts';
 import { hintWide } from '../hint-wide.ts';
 import type { ListOptions } from '../run-list.ts';
 import type { Session } from '../session.ts';
@@ -27,7 +27,7 @@ export async function watchRuns(session: Session, list: List, id: string, option
   const { terminal, process, isJson } = session;
   const { fields: names, wide } = options;
   const fields = names ? namedFields(list.columns, names, 'a run') : shownFields(list.columns, wide);
-  const table = openTable(terminal, tableColumns(terminal, fields), { isWide: wide });
+  const table = openTable(terminal, listColumns(terminal, fields, wide), { isWide: wide, isOneLine: true });
   const wanted = options.status?.split(',');
   const show = (runs: Run[]): void => {
     const shown = runs.filter(({ status }) => wanted === undefined || wanted.includes(status));

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { contactImports } from '../../families/index.ts';
+import { readPath } from '../../input/find-id.ts';
 import { act, declareCommand } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 import { addWords } from '../declare-flags.ts';
@@ -21,7 +22,10 @@ function declareFailures(parent: Command): void {
     summary: 'show which rows of an import failed, and why',
     example: 'contacts import-failures 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e40',
   });
-  addWords(failures, contactImports.get.path).action(
-    act(async (session, [id = '']) => (await import('./failures.ts')).showFailures(session, id)),
+  addWords(failures, contactImports.get.path, true).action(
+    act(async (session, [id = '']) => {
+      const { import_id: found = '' } = await readPath(session.client, contactImports.get.path, [id], true);
+      await (await import('./failures.ts')).showFailures(session, found);
+    }),
   );
 }

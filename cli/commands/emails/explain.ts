@@ -1,5 +1,4 @@
 import { readHistory } from '../../client/index.ts';
-import { EMAIL_OR_LATEST } from '../../families/emails.ts';
 import { tellHistory } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { findId } from '../../input/find-id.ts';
@@ -7,7 +6,7 @@ import { findId } from '../../input/find-id.ts';
 /** What became of an email, from its acceptance to what comes next, in whole sentences. */
 export async function explainEmail(session: Session, id: string, options: { transcript?: boolean }): Promise<void> {
   const { client, terminal, isJson } = session;
-  const history = await readHistory(client, await findId(client, EMAIL_OR_LATEST, id));
+  const history = await readHistory(client, await findId(client, 'email_id', id, { isRead: true }));
   const { email, events, attempts, pending, suppressed } = history;
   if (isJson) return terminal.printJson({ email, events, attempts, pending, suppressed });
   const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, say: session.say });

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { EMAIL_OR_LATEST, emailAttempts, emailEvents, emails } from '../../families/emails.ts';
+import { EMAIL, emailAttempts, emailEvents, emails } from '../../families/emails.ts';
 import { act, declareCommand, wholeNumber } from '../declare.ts';
 import { declareFamily, declareTail } from '../declare-family.ts';
+import { addWords } from '../declare-flags.ts';
 import { nameFields } from '../field-names.ts';
 import { addOnce } from '../once.ts';
 
@@ -33,11 +34,10 @@ function declareExplain(program: Command): void {
   const explain = declareCommand(program, 'explain', {
     summary: 'say what became of an email, why, and what comes next',
     example: 'explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-  })
-    .argument('<id>', EMAIL_OR_LATEST.says)
+  });
+  addWords(explain, { email_id: EMAIL }, true)
     .option('--transcript', 'with what was said to each mail server')
     .action(
       act(async (session, [id = ''], options) => (await import('./explain.ts')).explainEmail(session, id, options)),
     );
-  nameFields(explain, { email_id: '<id>' });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiFault, type Advice, type Client } from '../../client/index.ts';
-import type { Body } from '../../families/index.ts';
-import { callOf } from '../../input/index.ts';
+import { inboxThreads, type Body } from '../../families/index.ts';
+import { callOf, findId, readPath } from '../../input/index.ts';
 import { bodyOf, CliFault, headOf, quote, type ThreadEmail } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { prepare, tell, type Call } from '../run-action.ts';
@@ -14,14 +14,17 @@ type Path = { inbox: string; thread_id: string; inbox_email_id: string };
 export async function answer(session: Session, call: Call): Promise<void> {
   const { client, process } = session;
   const { action, options } = call;
-  const [inbox = '', thread = '', named] = call.words as (string | undefined)[];
+  const [, , named] = call.words as (string | undefined)[];
   const isForward = action.operation === 'forwardInboxEmail';
   const isSaid = ['text', 'textFile', 'html', 'htmlFile'].some((name) => options[name] !== undefined);
   const isEdited = isForward ? options['edit'] === true && !isSaid : !isSaid;
   if (isEdited && !process.stdin.isTTY)
     throw new CliFault('the text is missing; give it with --text, or --text-file - for standard input', 'usage');
-  const { found, sentBefore } = await lookIn(client, { inbox, thread_id: thread }, named);
-  const id = named ?? found?.id ?? '';
+  const above = await readPath(client, inboxThreads.get.path, call.words as string[]);
+  const { inbox = '', thread_id: thread = '' } = above;
+  const given = named === undefined ? undefined : await findId(client, 'inbox_email_id', named, { path: above });
+  const { found, sentBefore } = await lookIn(client, { inbox, thread_id: thread }, given);
+  const id = given ?? found?.id ?? '';
   const written = isEdited
     ? editText(process, { begin: '', below: await below(session, inbox, thread, id, found) })
     : undefined;

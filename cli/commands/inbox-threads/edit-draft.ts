@@ -1,4 +1,5 @@
 import type { Session } from '../declare.ts';
+import { readPath } from '../../input/index.ts';
 import { runAction, type Call } from '../run-action.ts';
 import { readTyped } from '../read-typed.ts';
 import { editText } from './edit-text.ts';
@@ -6,11 +7,11 @@ import { editText } from './edit-text.ts';
 /** What is named is changed; where nothing is, the editor is opened on the text. */
 export async function editDraft(session: Session, call: Call): Promise<void> {
   const { client, process, terminal, isJson } = session;
-  const [inbox = '', draft = ''] = call.words as string[];
   const { fields, files, cleared } = readTyped(call.action, [], call.options);
   const isNamed = [fields, files, cleared].some((given) => Object.keys(given).length > 0);
   if (isNamed || !process.stdin.isTTY) return runAction(session, call);
-  const path = { inbox, draft_id: draft };
+  const { inbox = '', draft_id = '' } = await readPath(client, call.action.path, call.words as string[]);
+  const path = { inbox, draft_id };
   const { text, to, subject } = await client.call('getInboxDraft', { path });
   const below = [
     '# Write above the line with the scissors; nothing below it is kept.',

@@ -3,11 +3,11 @@ import { inboxChannels, inboxDrafts, inboxEmails, inboxes, inboxSearch, inboxThr
 import { act, declareCommand } from '../declare.ts';
 import { declareFamily } from '../declare-family.ts';
 import { addOnce } from '../once.ts';
+import { addWords } from '../declare-flags.ts';
 
 export function addInboxCommands(program: Command): void {
   declareFamily(program, inboxes);
   declareFamily(program, inboxThreads, {
-    actions: { unlabel: { run: async (...call) => (await import('./unlabel.ts')).unlabel(...call) } },
     add: declareRead,
   });
   declareFamily(program, inboxSearch);
@@ -27,14 +27,13 @@ export function addInboxCommands(program: Command): void {
 }
 
 function declareRead(parent: Command): void {
-  declareCommand(parent, 'read', {
+  const read = declareCommand(parent, 'read', {
     summary: 'read a whole thread as text, the newest email last',
     description:
       'Shows the emails of a thread as text, the newest last. An email that has HTML alone is shown as the text of it; nothing is fetched. With --json each email is one line, as the API answers it.',
     example: 'inbox read support@example.com 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2f03',
-  })
-    .argument('<inbox>', 'the id of the inbox, or its address')
-    .argument('<thread>', 'the id of the thread')
+  });
+  addWords(read, inboxThreads.get.path, true)
     .option('--mark-read', 'mark the thread as read')
     .action(
       act(async (session, words, options) => (await import('./read-thread.ts')).readThread(session, words, options)),

@@ -1,5 +1,6 @@
 import type { Client } from '../../client/index.ts';
-import { pausedInWords, stateOfThread } from '../../families/index.ts';
+import { inboxThreads, pausedInWords, stateOfThread } from '../../families/index.ts';
+import { readPath } from '../../input/find-id.ts';
 import { bodyOf, clean, cleanLines, headOf, type ThreadEmail } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 
@@ -25,11 +26,12 @@ const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '  ');
 
 export async function readThread(
   session: Session,
-  [inbox = '', thread = '']: readonly (string | undefined)[],
+  words: readonly (string | undefined)[],
   { markRead = false }: { markRead?: boolean },
 ): Promise<void> {
   const { client, terminal, isJson } = session;
-  const path = { inbox, thread_id: thread };
+  const { inbox = '', thread_id = '' } = await readPath(client, inboxThreads.get.path, words, true);
+  const path = { inbox, thread_id };
   const head = await client.call('getInboxThread', { path });
   const emails: ThreadEmail[] = [];
   for await (const email of emailsOf(client, path)) emails.unshift(email);
@@ -49,5 +51,5 @@ export async function readThread(
       terminal.print(['', '-'.repeat(60), ...headOf(terminal, email), '', indented(bodyOf(email))].join('\n'));
   }
   if (markRead) await client.call('updateInboxThread', { path, body: { read: true } });
-  session.advise({ words: 'Answer it with', command: ['replyToInboxEmail', inbox, thread] });
+  session.advise({ words: 'Answer it with', command: ['replyToInboxEmail', inbox, thread_id] });
 }

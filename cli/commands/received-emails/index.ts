@@ -15,7 +15,7 @@ function declareRaw(parent: Command): void {
     description: 'Saves the message byte for byte as it came, as raw.eml in this folder or wherever --output says.',
     example: 'received raw 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 --output question.eml',
   });
-  withOutput(addWords(command, receivedEmails.get.path)).action(
+  withOutput(addWords(command, receivedEmails.get.path, true)).action(
     act(async (session, [email = ''], options) => (await import('./download.ts')).saveRaw(session, email, options)),
   );
 }
@@ -28,7 +28,7 @@ function declareDownload(parent: Command): void {
     example:
       'received download 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91 att_019a9c1e7d527c3a9a540b8f4c1f2e92 --output screenshot.png',
   });
-  withOutput(addWords(command, receivedAttachments.get.path)).action(
+  withOutput(addWords(command, receivedAttachments.get.path, true)).action(
     act(async (session, [email = '', id = ''], options) =>
       (await import('./download.ts')).saveAttachment(session, { email, id }, options),
     ),

@@ -1,3 +1,4 @@
+import { findId } from '../../input/index.ts';
 import { CliFault } from '../../output/index.ts';
 import { mustBeConfirmed } from '../confirm.ts';
 import type { Session } from '../declare.ts';
@@ -7,8 +8,8 @@ export async function removeSuppressions(session: Session, call: Call): Promise<
   const { client, terminal, isJson } = session;
   const named = call.words.flat() as string[];
   if (named.length === 1) return runAction(session, { ...call, words: named });
-  const ids = named.filter((word) => !word.includes('@'));
-  if (ids.length > 0 && ids.length < named.length) {
+  const typed = named.filter((word) => !word.includes('@'));
+  if (typed.length > 0 && typed.length < named.length) {
     throw new CliFault('name either addresses or ids (sup_…), not both in one call', 'usage');
   }
   await mustBeConfirmed(session, call.options, {
@@ -16,6 +17,8 @@ export async function removeSuppressions(session: Session, call: Call): Promise<
     // They have no name in common: how many they are has to be known.
     name: () => Promise.resolve(String(named.length)),
   });
+  const ids: string[] = [];
+  for (const word of typed) ids.push(await findId(client, 'suppression', word));
   const removed = await client.call('removeSuppressions', { body: ids.length > 0 ? { ids } : { emails: named } });
   if (isJson) return terminal.printJson(removed);
   for (const item of removed.data) terminal.print(item.id);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { sayNames } from '../../families/named.ts';
 import { eventTypes } from '../../families/webhooks.ts';
 import { act, declareCommand } from '../declare.ts';
 import { addFlags } from '../declare-flags.ts';
@@ -20,15 +21,15 @@ export function declareStreams(webhooks: Command): void {
       'Sends an event once more, with the same id and the same bytes; or every event of all enabled endpoints that failed (--failed), or that was parked because its endpoint was disabled (--parked), oldest first. A team may replay ten events a minute, so many of them take their time.',
     example: 'webhooks replay --failed --parked --since 2h',
   })
-    .argument('[webhook]', 'the id of the endpoint (wh_…)')
-    .argument('[event]', 'the id of the event (msg_…)')
+    .argument('[webhook]', sayNames('webhook_id', false))
+    .argument('[event]', sayNames('event_id', false))
     .option('--failed', 'all events whose ten attempts failed')
     .option('--parked', 'all events that happened or were waiting while their endpoint was disabled')
     .option(
       '--since <time>',
       'of these, not older than 30m, 2h, 7d or an ISO 8601 time (default: 24h of what failed, all that is parked)',
     )
-    .option('--webhook <id>', 'of these, only those of this endpoint')
+    .option('--webhook <endpoint>', 'of these, only those of this endpoint')
     .option('--dry-run', 'only show what would be sent again')
     .action(
       act(async (session, words, options) => (await import('./replay.ts')).replayEvents(session, words, options)),

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiFault } from '../../client/index.ts';
-import { enable, seeTried } from '../../families/webhooks.ts';
+import { EVENT_OF_ENDPOINT, enable, seeTried } from '../../families/webhooks.ts';
+import { findId, readPath } from '../../input/find-id.ts';
 import { CliFault, formatTable, formatTime } from '../../output/index.ts';
 import type { Session } from '../declare.ts';
 import { progressBar } from './progress-bar.ts';
@@ -23,7 +24,11 @@ export async function replayEvents(
   if (kinds.length > 0 && webhook !== undefined) {
     throw misuse(`--${kinds[0]} takes no event; name an endpoint with --webhook.`);
   }
-  if (kinds.length > 0) return replayAll(session, kinds, options);
+  if (kinds.length > 0) {
+    const only =
+      options.webhook === undefined ? undefined : await findId(session.client, 'webhook_id', options.webhook);
+    return replayAll(session, kinds, only === undefined ? options : { ...options, webhook: only });
+  }
   if (options.since ?? options.webhook ?? options.dryRun) {
     throw misuse('--since, --webhook and --dry-run go with --failed or --parked.');
   }
@@ -38,7 +43,8 @@ export async function replayEvents(
     );
   }
   const { client, terminal, isJson } = session;
-  const answer = await client.call('replayWebhookEvent', { path: { webhook_id: webhook, event_id: event } });
+  const { webhook_id = '', event_id = '' } = await readPath(client, EVENT_OF_ENDPOINT, [webhook, event]);
+  const answer = await client.call('replayWebhookEvent', { path: { webhook_id, event_id } });
   return isJson ? terminal.printJson(answer) : terminal.print(answer.id);
 }
 

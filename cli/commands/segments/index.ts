@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { segmentContacts, segments } from '../../families/index.ts';
+import { declareFamily } from '../declare-family.ts';
+import type { ActionByHand } from '../declare-action.ts';
+
+const byWhere = (says: string, example: string): ActionByHand => ({
+  description: `${says}\n\nThe filter is a condition in words, such as --where '${example}', with and, or, not and parentheses; or JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}.`,
+  add: (command) =>
+    command.option(
+      '--where <condition>',
+      "the filter in words, such as 'properties.plan = pro and not unsubscribed = true'",
+    ),
+  run: async (...call) => (await import('./by-where.ts')).runByWhere(...call),
+});
+
+export function addSegmentCommands(program: Command): void {
+  declareFamily(program, segments, {
+    actions: {
+      create: byWhere(
+        'Creates a segment. Without a filter it holds the contacts that are added to it alone.',
+        'properties.plan = pro',
+      ),
+      preview: byWhere('Counts whom a filter matches, and keeps nothing.', 'email contains "@example.org"'),
+    },
+  });
+  declareFamily(program, segmentContacts);
+}

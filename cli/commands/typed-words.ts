@@ -1,0 +1,101 @@
+import type { Command } from 'commander';
+import { hasDefault } from './declare.ts';
+
+/** Options of all commands of the API, and whether a value follows: they may stand before the command. */
+const GLOBAL: Readonly<Record<string, boolean>> = {
+  '--json': false,
+  '--wide': false,
+  '--url': true,
+  '--api-key': true,
+  '--profile': true,
+  '--data': true,
+  '--config': true,
+};
+
+/** What is typed for a verb, and the verbs that it stands for, the likeliest first. */
+const VERBS: readonly (readonly [typed: readonly string[], meant: readonly string[]])[] = [
+  [
+    ['rm', 'delete', 'remove', 'revoke'],
+    ['delete', 'remove', 'revoke', 'withdraw', 'end', 'discard'],
+  ],
+  [
+    ['add', 'create', 'new'],
+    ['create', 'add', 'upload'],
+  ],
+  [['ls'], ['list']],
+  [['show', 'view', 'inspect'], ['get']],
+];
+
+/** The options at the beginning of some words, with their values. */
+function globalsOf(words: readonly string[]): string[] {
+  let at = 0;
+  for (;;) {
+    const [name = '', value] = (words[at] ?? '').split('=', 2);
+    if (!Object.hasOwn(GLOBAL, name)) return words.slice(0, at);
+    at += GLOBAL[name] && value === undefined ? 2 : 1;
+  }
+}
+
+/** The first word that is no option: which command it is. */
+export const commandWord = (words: readonly string[]): string | undefined => words[globalsOf(words).length];
+
+/**
+ * The words as the commands are declared: options of all commands go behind the command, another word for a verb becomes the
+ * verb, and a noun alone becomes its list, or the one thing that there is of it.
+ */
+export function typedWords(program: Command, words: readonly string[]): string[] {
+  const early: string[] = [];
+  const path: string[] = [];
+  let command = program;
+  let rest = [...words];
+  for (;;) {
+    if (command.commands.length > 0) {
+      const globals = globalsOf(rest);
+      early.push(...globals);
+      rest = rest.slice(globals.length);
+    }
+    const [word] = rest;
+    const next = word === undefined ? undefined : childOf(command, word);
+    if (!next) break;
+    path.push(next.name());
+    command = next;
+    rest = rest.slice(1);
+  }
+  const usual = isAlone(program, command, rest) ? usualOf(command) : [];
+  return [...path, ...usual, ...early, ...rest];
+}
+
+const named = ({ commands }: Command, name: string): Command | undefined =>
+  commands.find((one) => one.name() === name || one.aliases().includes(name));
+
+function childOf(command: Command, word: string): Command | undefined {
+  const declared = named(command, word);
+  if (declared || command.parent === null) return declared;
+  // Of a part of the thing, as in delete-label.
+  const [, verb = '', part = ''] = /^([a-z]+)(-[a-z-]+)?$/.exec(word) ?? [];
+  const [, meant = []] = VERBS.find(([typed]) => typed.includes(verb)) ?? [];
+  return meant.flatMap((one) => named(command, one + part) ?? []).at(0);
+}
+
+/** Every other word for a verb of a noun, and the verb. */
+export const otherWords = (command: Command): [word: string, verb: string][] =>
+  VERBS.flatMap(([typed]) => typed).flatMap((word) => {
+    const child = named(command, word) ? undefined : childOf(command, word);
+    return child ? [[word, child.name()] as [string, string]] : [];
+  });
+
+/** A noun with nothing behind it but options; what asks for help is for its page. */
+const isAlone = (program: Command, command: Command, [first]: readonly string[]): boolean =>
+  command !== program &&
+  command.commands.length > 0 &&
+  !hasDefault(command) &&
+  (first === undefined || (first.startsWith('-') && first !== '-h' && first !== '--help'));
+
+/** What a noun does by itself. */
+function usualOf(command: Command): string[] {
+  const usual = ['get', 'list'].find((name) => {
+    const child = named(command, name);
+    return child && child.registeredArguments.every(({ required }) => !required);
+  });
+  return usual === undefined ? [] : [usual];
+}

@@ -1,0 +1,123 @@
+import type { AnswerOf } from '../client/index.ts';
+import type { ItemOf, ListOperation } from './family.ts';
+
+/** How a thing is named at the command line, beside its whole id, which the API takes. */
+export interface Named {
+  noun: string;
+  list: ListOperation;
+  /** What people call it, as help says it, and where the name stands in an item of the list. */
+  by?: string;
+  namesOf: (item: never) => readonly (string | null | undefined)[];
+  /** What the API itself takes beside an id: nothing is looked up. */
+  taken?: RegExp;
+  /** The API takes its name, the first of these, too: what is in no list is the API's to refuse. */
+  isTakenByName?: true;
+  /** It is listed below what the path names before it. */
+  isBelow?: true;
+  /** The list has one page, and takes no question about it. */
+  isOnePage?: true;
+  /** The list does not begin with the newest, so that none of it is the latest. */
+  isUnordered?: true;
+}
+
+type Item<Id extends ListOperation> = ItemOf<Id> extends never ? AnswerOf<Id> : ItemOf<Id>;
+
+const named = <Id extends ListOperation>(
+  noun: string,
+  list: Id,
+  {
+    namesOf = () => [],
+    ...more
+  }: Partial<Omit<Named, 'noun' | 'list' | 'namesOf'>> & { namesOf?: (item: Item<Id>) => Names } = {},
+): Named => ({ noun, list, namesOf, ...more });
+
+type Names = readonly (string | null | undefined)[];
+
+const ADDRESS = /@/;
+
+/** By the parameters of paths. */
+export const NAMED: Readonly<Record<string, Named>> = {
+  api_key_id: named('key', 'listApiKeys', { by: 'name', namesOf: ({ name }) => [name] }),
+  approval_id: named('approval', 'listApprovals'),
+  attachment_id: named('attachment', 'listAttachments', {
+    ...{ by: 'file name', isUnordered: true },
+    namesOf: ({ filename }) => [filename],
+  }),
+  automation_id: named('automation', 'listAutomations', { by: 'name', namesOf: ({ name }) => [name] }),
+  broadcast_id: named('broadcast', 'listBroadcasts', { by: 'name', namesOf: ({ name }) => [name] }),
+  contact: named('contact', 'listContacts', { by: 'address', taken: ADDRESS }),
+  contact_property_id: named('property', 'listContactProperties', { by: 'key', namesOf: ({ key }) => [key] }),
+  domain_id: named('domain', 'listDomains', { by: 'name', namesOf: ({ name }) => [name] }),
+  draft_id: named('draft', 'listInboxDrafts'),
+  email_id: named('email', 'listEmails'),
+  event_id: named('event', 'listWebhookEvents'),
+  hold_id: named('hold', 'listQueueHolds', { by: 'destination', namesOf: ({ destination }) => [destination] }),
+  identifier: named('event', 'listEvents', {
+    ...{ by: 'name', taken: /[^0-9a-f-]/i, isTakenByName: true },
+    namesOf: ({ name }) => [name],
+  }),
+  image_id: named('image', 'listImages'),
+  import_id: named('import', 'listContactImports'),
+  inbound_rule_id: named('rule', 'listInboundRules', { by: 'pattern', namesOf: ({ pattern }) => [pattern] }),
+  inbox: named('inbox', 'listInboxes', {
+    ...{ by: 'address or name', taken: ADDRESS },
+    namesOf: ({ name, email_address: address }) => [name, address],
+  }),
+  inbox_email_id: named('email', 'listInboxThreadEmails'),
+  invitation_id: named('invitation', 'listInvitations', { by: 'address', namesOf: ({ email }) => [email] }),
+  invoice_id: named('invoice', 'listInvoices', { by: 'number', namesOf: ({ number }) => [number] }),
+  label_id: named('label', 'listInboxLabels', {
+    ...{ by: 'name', isOnePage: true, isUnordered: true },
+    namesOf: ({ name }) => [name],
+  }),
+  log_id: named('request', 'listLogs'),
+  member_id: named('member', 'listMembers', { by: 'address', namesOf: ({ email }) => [email] }),
+  oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', namesOf: ({ client }) => [client.name] }),
+  received_attachment_id: named('attachment', 'listReceivedAttachments', {
+    ...{ by: 'file name', isUnordered: true },
+    namesOf: ({ filename }) => [filename],
+  }),
+  received_email_id: named('received email', 'listReceivedEmails'),
+  run_id: named('run', 'listAutomationRuns'),
+  segment: named('segment', 'listSegments', { by: 'name', namesOf: ({ name }) => [name] }),
+  session_id: named('session', 'listSessions', { by: 'client', namesOf: ({ client_name: name }) => [name] }),
+  suppression: named('suppression', 'listSuppressions', { by: 'address', taken: ADDRESS }),
+  team_id: named('team', 'listTeams', { by: 'name or slug', namesOf: ({ name, slug }) => [name, slug] }),
+  template: named('template', 'listTemplates', {
+    ...{ by: 'alias or name', isTakenByName: true },
+    namesOf: ({ alias, name }) => [alias, name],
+  }),
+  thread_id: named('thread', 'listInboxThreads', { isBelow: true }),
+  topic_id: named('topic', 'listTopics', { by: 'name', namesOf: ({ name }) => [name] }),
+  webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', namesOf: ({ endpoint }) => [endpoint] }),
+};
+
+/** The fields of bodies and queries that take an id, and what that is of. */
+const FIELDS: Readonly<Record<string, string>> = {
+  api_key_id: 'api_key_id',
+  confirmation_template_id: 'template',
+  contact_id: 'contact',
+  domain_id: 'domain_id',
+  segment_id: 'segment',
+  segments: 'segment',
+  'template.id': 'template',
+  template_id: 'template',
+  thread_id: 'thread_id',
+  topic_id: 'topic_id',
+  topics: 'topic_id',
+  webhook_id: 'webhook_id',
+};
+
+/** What a field takes the id of; an operator lists nothing of the teams, so that there it is typed whole. */
+export const namedBy = (field: string): string | undefined => FIELDS[field];
+
+/** It changes nothing, so that `latest` may be named. */
+export const isReading = (operation: string): boolean => /^(?:get|list|diagnose|preview)[A-Z]/.test(operation);
+
+/** What may be typed for it, in the words of a page of help. */
+export function sayNames(parameter: string, isRead: boolean): string | undefined {
+  const known = NAMED[parameter];
+  if (!known) return undefined;
+  const by = known.by === undefined ? '' : `its ${known.by}, `;
+  return `${by}its id or the end of that${isRead && !known.isUnordered ? ', or latest' : ''}`;
+}

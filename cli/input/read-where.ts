@@ -1,0 +1,155 @@
+import { CliFault } from '../output/cli-fault.ts';
+
+/** A filter of contacts, as the API takes it. */
+export type Where =
+  | { all: Where[] }
+  | { any: Where[] }
+  | { not: Where[] }
+  | { field: string; op: string; value: unknown }
+  | { topic: string; subscription: string };
+
+const OPS: Readonly<Record<string, string>> = {
+  ...{ '=': 'eq', '==': 'eq', '!=': 'neq', '<>': 'neq', '>': 'gt', '>=': 'gte', '<': 'lt', '<=': 'lte' },
+  ...{ is: 'eq', contains: 'contains', in: 'in' },
+};
+
+interface Token {
+  text: string;
+  /** Where it begins. */
+  at: number;
+  kind: 'word' | 'quoted' | 'sign' | 'end';
+}
+
+const TOKEN = /\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(<=|>=|<>|!=|==|[=<>(),])|([^\s"'=<>!(),]+))/y;
+
+function tokensOf(text: string): Token[] {
+  const tokens: Token[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < text.trimEnd().length) {
+    const from = TOKEN.lastIndex;
+    const found = TOKEN.exec(text);
+    const at = from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0);
+    if (!found) throw fault(text, at, 'this cannot be read; close a quote, or write one of = != > >= < <=');
+    const [, double, single, sign, word = ''] = found;
+    const quoted = double ?? single;
+    if (quoted !== undefined) tokens.push({ text: quoted.replaceAll(/\\(.)/g, '$1'), at, kind: 'quoted' });
+    else tokens.push({ text: sign ?? word, at, kind: sign === undefined ? 'word' : 'sign' });
+  }
+  return [...tokens, { text: '', at: text.trimEnd().length, kind: 'end' }];
+}
+
+const fault = (text: string, at: number, says: string): CliFault =>
+  new CliFault(`--where, at character ${at + 1}: ${says}\n  ${text}\n  ${' '.repeat(at)}^`, 'usage');
+
+/**
+ * `properties.plan = pro and not (unsubscribed = true or email contains "@example.org")`: conditions with and, or, not and
+ * parentheses. What is quoted is a text; true, false and numbers are what they look like.
+ */
+export function readWhere(text: string): Where {
+  const parser = new Parser(text);
+  const where = parser.readAll();
+  return 'all' in where || 'any' in where || 'not' in where ? where : { all: [where] };
+}
+
+class Parser {
+  readonly #text: string;
+  readonly #tokens: Token[];
+  #next = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#tokens = tokensOf(text);
+  }
+
+  readAll(): Where {
+    const where = this.#either();
+    if (this.#peek().kind !== 'end') throw this.#expected('and, or, or the end');
+    return where;
+  }
+
+  #either(): Where {
+    const parts = [this.#both()];
+    while (this.#takes('or')) parts.push(this.#both());
+    return parts.length === 1 ? (parts[0] as Where) : { any: parts };
+  }
+
+  #both(): Where {
+    const parts = [this.#one()];
+    while (this.#takes('and')) parts.push(this.#one());
+    return parts.length === 1 ? (parts[0] as Where) : { all: parts };
+  }
+
+  #one(): Where {
+    if (this.#takes('not')) {
+      const inner = this.#one();
+      return { not: 'any' in inner ? inner.any : [inner] };
+    }
+    if (!this.#takes('(')) return this.#condition();
+    const where = this.#either();
+    this.#must(')');
+    return where;
+  }
+
+  #condition(): Where {
+    const { kind, text: field } = this.#peek();
+    if (kind !== 'word') throw this.#expected('a field, such as email or properties.plan');
+    this.#next++;
+    if (field.toLowerCase() === 'topic') return this.#topic();
+    if (this.#takes('exists')) return { field, op: 'exists', value: true };
+    const sign = this.#peek();
+    const op = sign.kind === 'quoted' ? undefined : OPS[sign.text.toLowerCase()];
+    if (op === undefined) throw this.#expected('= != > >= < <= contains, in or exists');
+    this.#next++;
+    return { field, op, value: op === 'in' ? this.#values() : this.#value() };
+  }
+
+  #topic(): Where {
+    const topic = String(this.#raw('the name of a topic'));
+    this.#must('=');
+    const at = this.#peek();
+    const subscription = this.#raw('opt_in or opt_out');
+    if (subscription === 'opt_in' || subscription === 'opt_out') return { topic, subscription };
+    throw fault(this.#text, at.at, 'opt_in or opt_out is wanted here');
+  }
+
+  #values(): unknown[] {
+    this.#must('(');
+    const values = [this.#value()];
+    while (this.#takes(',')) values.push(this.#value());
+    this.#must(')');
+    return values;
+  }
+
+  #value(): unknown {
+    const isQuoted = this.#peek().kind === 'quoted';
+    const text = this.#raw('a value');
+    if (isQuoted) return text;
+    if (text === 'true' || text === 'false') return text === 'true';
+    return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
+  }
+
+  #raw(what: string): string {
+    const { kind, text } = this.#peek();
+    if (kind !== 'word' && kind !== 'quoted') throw this.#expected(what);
+    this.#next++;
+    return text;
+  }
+
+  #peek = (): Token => this.#tokens[this.#next] as Token;
+
+  #takes(word: string): boolean {
+    const { kind, text } = this.#peek();
+    if (kind === 'quoted' || text.toLowerCase() !== word) return false;
+    this.#next++;
+    return true;
+  }
+
+  #must(word: string): void {
+    if (!this.#takes(word)) throw this.#expected(word);
+  }
+
+  #expected(what: string): CliFault {
+    const { at, kind, text } = this.#peek();
+    return fault(this.#text, at, `${what} is wanted here${kind === 'end' ? '' : `, not ${JSON.stringify(text)}`}`);
+  }
+}

@@ -1,0 +1,187 @@
+// What a word names: its whole id, its name, the end of its id, and `latest` where something is only looked at.
+import { describe, expect, it } from 'vitest';
+import { everyFamily } from '../../cli/output/index.ts';
+import { NAMED, namedBy as fieldNamed } from '../../cli/families/named.ts';
+import { listOperations, loadContract, resolveRef } from '../../src/contract/index.ts';
+import type { Asked, Reply } from './contract-server.ts';
+import { speak } from './spoken.ts';
+
+const contract = loadContract();
+const operations = new Map(listOperations(contract).map((entry) => [entry.operationId as string, entry]));
+
+/** A domain is none of the lists: it is typed as it is. */
+const BY_NAME_ALONE = new Set(['verifySsoDomain domain', 'removeSsoDomain domain']);
+
+const exampleOf = (operation: string): Record<string, unknown> => {
+  const [, response] = Object.entries(operations.get(operation)?.operation.responses ?? {})[0] ?? [];
+  const content = response && resolveRef(contract, response).content?.['application/json'];
+  return structuredClone((content as { example?: Record<string, unknown> } | undefined)?.example ?? {});
+};
+
+const idOf = (like: string, end: string): string =>
+  like.includes('_')
+    ? `${like.split('_')[0]}_019a9c1e7d527c3a9a54${end.padStart(12, '0')}`
+    : `019a9c1e-7d52-7c3a-9a54-${end.padStart(12, '0')}`;
+
+const isCallOf = (operation: string, { method, path }: Asked): boolean => {
+  const entry = operations.get(operation);
+  return (
+    entry?.method === method.toLowerCase() && new RegExp(`^${entry.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path)
+  );
+};
+
+const TEAM = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e11';
+
+/** Lists three items, of which two ids have an end in common, and answers what the contract says to everything else. */
+function answering(parameter: string): { answer: (asked: Asked) => Reply; ids: string[]; name: string | undefined } {
+  const named = NAMED[parameter];
+  if (!named) throw new Error(`${parameter} names nothing`);
+  const [item = {}] = (exampleOf(named.list)['data'] ?? []) as Record<string, unknown>[];
+  const ids = ['aaaa11112222', 'bbbb33334444', 'cccc55554444'].map((end) => idOf(String(item['id']), end));
+  const name = named.by === undefined || named.taken ? undefined : (named.namesOf(item as never)[0] ?? undefined);
+  const data = ids.map((id, at) => (at === 0 ? { ...item, id } : renamed({ ...item, id }, name, at)));
+  return {
+    ids,
+    name,
+    answer(asked) {
+      if (asked.path === '/auth/session')
+        return { status: 200, body: { object: 'session', user: {}, current_team: { id: TEAM } } };
+      if (isCallOf(named.list, asked)) return { status: 200, body: { object: 'list', has_more: false, data } };
+      return { status: 404, body: { statusCode: 404, name: 'not_found', message: 'Not found.' } };
+    },
+  };
+}
+
+/** Everything that was called so is called otherwise. */
+const renamed = (item: object, name: string | undefined, at: number): object =>
+  name === undefined ? item : (JSON.parse(JSON.stringify(item).replaceAll(name, `other-${at}`)) as object);
+
+interface Place {
+  words: string[];
+  operation: string;
+  parameters: string[];
+}
+
+/** What a family shows of one thing, and what it lists of one. */
+const places: Place[] = everyFamily.flatMap(({ command, get, list }) =>
+  [get, list].flatMap((one) =>
+    one && Object.keys(one.path).length > 0
+      ? [{ words: [command, one.verb], operation: one.operation, parameters: Object.keys(one.path) }]
+      : [],
+  ),
+);
+
+/** A whole id for each word before the last. */
+const before = ({ parameters }: Place): string[] =>
+  parameters.slice(0, -1).map((_, at) => idOf('x-', `${at}`.repeat(12)));
+
+async function namedBy(
+  place: Place,
+  word: string,
+): Promise<{ lookedUp: number; reached: string | undefined } & Awaited<ReturnType<typeof speak>>> {
+  const parameter = place.parameters.at(-1) ?? '';
+  const { answer } = answering(parameter);
+  const heard = await speak([...place.words, ...before(place), word], answer);
+  const { list } = NAMED[parameter] ?? {};
+  const reached = heard.asked.find((asked) => isCallOf(place.operation, asked));
+  const lookedUp = heard.asked.filter((asked) => isCallOf(list ?? '', asked)).length;
+  return { ...heard, lookedUp, reached: reached && decodeURIComponent(reached.path) };
+}
+
+describe('a word that names a thing', () => {
+  it('is known for every parameter of a path, and every field that takes an id', () => {
+    const unknown = everyFamily.flatMap(({ list, get, actions = [] }) =>
+      [list, get, ...actions].flatMap((one) =>
+        Object.keys(one?.path ?? {})
+          .filter((parameter) => !NAMED[parameter] && !BY_NAME_ALONE.has(`${one?.operation} ${parameter}`))
+          .map((parameter) => `${one?.operation} ${parameter}`),
+      ),
+    );
+    expect([...new Set(unknown)]).toEqual([]);
+    for (const field of ['segment_id', 'segments', 'topics', 'template.id', 'domain_id', 'api_key_id'])
+      expect(NAMED[fieldNames(field)], field).toBeDefined();
+  });
+
+  const shown = places.map((place) => [place.words.join(' '), place] as const);
+  it('there are many of them', () => expect(shown.length).toBeGreaterThan(30));
+
+  it.each(shown)('%s: a whole id asks for nothing else', async (_, place) => {
+    const { ids } = answering(place.parameters.at(-1) ?? '');
+    const { asked } = await namedBy(place, ids[0] ?? '');
+    expect(asked.filter(({ path }) => path !== '/auth/session')).toHaveLength(1);
+  });
+
+  it.each(shown)('%s: the end of an id, unless it is the end of two', async (_, place) => {
+    const { ids } = answering(place.parameters.at(-1) ?? '');
+    expect((await namedBy(place, '11112222')).reached).toContain(ids[0]);
+    expect((await namedBy(place, 'AAAA-1111-2222')).reached).toContain(ids[0]);
+    const both = await namedBy(place, '4444');
+    expect(both).toMatchObject({ code: 64, reached: undefined });
+    expect(both.stderr).toContain('are called 4444; name the one that is meant by its id:\n');
+    for (const id of ids.slice(1)) expect(both.stderr).toContain(`  ${id.slice(-8)}  ${id}`);
+    const none = await namedBy(place, 'dddd0000');
+    if (!NAMED[place.parameters.at(-1) ?? '']?.isTakenByName)
+      expect(none).toMatchObject({ code: 66, reached: undefined });
+  });
+
+  it.each(shown)('%s: its name, and latest', async (_, place) => {
+    const parameter = place.parameters.at(-1) ?? '';
+    const { ids, name } = answering(parameter);
+    if (name !== undefined) {
+      expect((await namedBy(place, name.toUpperCase())).reached).toContain(ids[0]);
+    }
+    const latest = await namedBy(place, 'latest');
+    if (NAMED[parameter]?.isUnordered) expect(latest.code).not.toBe(0);
+    else expect(latest.reached).toContain(ids[0]);
+  });
+});
+
+describe('what is changed', () => {
+  it('is never the latest', async () => {
+    const { answer } = answering('email_id');
+    const { asked } = await speak(['emails', 'cancel', 'latest'], answer);
+    expect(asked.map(({ path }) => path)).toEqual(['/emails/latest/cancel']);
+  });
+
+  it('is named by its name, in fields too', async () => {
+    const { answer, ids, name = '' } = answering('segment');
+    const from = ['--from', 'a@example.com', '--subject', 'S', '--html', 'x'];
+    const made = await speak(['broadcasts', 'create', ...from, '--segment', name], answer);
+    expect(made.asked.at(-1)?.body).toMatchObject({ segment_id: ids[0] });
+    const added = await speak(['contacts', 'create', 'a@example.org', '--segment', '11112222'], answer);
+    expect(added.asked.at(-1)?.body).toMatchObject({ segments: [ids[0]] });
+    const topic = answering('topic_id');
+    const chosen = await speak(
+      ['contacts', 'set-topics', 'a@example.org', '--topic', `${topic.name}=opt_in`],
+      topic.answer,
+    );
+    expect(chosen.asked.at(-1)?.body).toMatchObject({ topics: [{ id: topic.ids[0], subscription: 'opt_in' }] });
+  });
+
+  it('is named by its name in the filters of a list, and a list goes on behind the end of an id', async () => {
+    const { answer, ids, name = '' } = answering('segment');
+    const { asked } = await speak(['contacts', 'list', '--segment-id', name], answer);
+    expect(asked.at(-1)?.query).toMatchObject({ segment_id: ids[0] });
+    const emails = answering('email_id');
+    const behind = await speak(['emails', 'list', '--after', '11112222'], emails.answer);
+    expect(behind.asked.at(-1)?.query).toEqual({ after: emails.ids[0] });
+  });
+});
+
+describe('two of one name', () => {
+  it('are listed with their ids', async () => {
+    const { answer, ids, name = '' } = answering('segment');
+    const twice = (asked: Asked): Reply => {
+      const reply = answer(asked);
+      const { data } = reply.body as { data?: { id: string; name: string }[] };
+      return data
+        ? { ...reply, body: { ...(reply.body as object), data: data.map((one) => ({ ...one, name })) } }
+        : reply;
+    };
+    const { code, stderr } = await speak(['segments', 'delete', name, '--yes'], twice);
+    expect(code).toBe(64);
+    for (const id of ids.slice(0, 2)) expect(stderr).toContain(`  ${id.slice(-8)}  ${id}  ${name}`);
+  });
+});
+
+const fieldNames = (field: string): string => fieldNamed(field) ?? '';
