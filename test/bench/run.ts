@@ -10,6 +10,7 @@ import { benchBesideBatches } from './beside-batches.ts';
 import { benchBroadcast } from './broadcast.ts';
 import { benchConsole } from './console.ts';
 import { benchEndToEnd } from './end-to-end.ts';
+import { benchInbox } from './inbox.ts';
 import { benchListPages } from './list-pages.ts';
 import { benchMetrics } from './metrics.ts';
 import { benchPostfix } from './postfix.ts';
@@ -42,6 +43,7 @@ const rows: Rows = {
   'beside-batches': benchBesideBatches,
   broadcast: benchBroadcast,
   automations: benchAutomations,
+  inbox: benchInbox,
   postfix: benchPostfix,
 };
 
