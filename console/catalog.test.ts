@@ -128,8 +128,8 @@ it('an operator has the queue, the apps, the certificates, the audit log and the
     'destinations',
     'queue',
     'holds',
-    'oauth-clients',
     'certificates',
+    'oauth-clients',
     'operator-audit',
     'operator-findings',
   ]);
@@ -137,7 +137,7 @@ it('an operator has the queue, the apps, the certificates, the audit log and the
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
   expect(offered).toEqual([
-    ...[['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], ['disable', 'enable'], ['renew'], [], []],
+    ...[['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], ['renew'], ['disable', 'enable'], [], []],
   ]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

@@ -72,7 +72,9 @@ export const NAMED: Readonly<Record<string, Named>> = {
   }),
   log_id: named('request', 'listLogs'),
   member_id: named('member', 'listMembers', { by: 'address', namesOf: ({ email }) => [email] }),
+  oauth_client_id: named('app', 'listOauthClients', { by: 'name', namesOf: ({ client_name: name }) => [name] }),
   oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', namesOf: ({ client }) => [client.name] }),
+  queued_email_id: named('email', 'listQueuedDeliveries'),
   received_attachment_id: named('attachment', 'listReceivedAttachments', {
     ...{ by: 'file name', isUnordered: true },
     namesOf: ({ filename }) => [filename],

@@ -23,7 +23,7 @@ function answer({ method, path }: Asked): Reply {
   }
   const template = { id: ID, alias: 'order', name: 'Order confirmation' };
   if (path === '/templates') return { status: 200, body: { object: 'list', has_more: false, data: [template] } };
-  if (path === '/templates/order') return { status: 200, body: template };
+  if (path === '/templates/order' || path === `/templates/${ID}`) return { status: 200, body: template };
   return { status: 200, body: { id: HOOK, endpoint: 'https://hooks.example.com:8443/in' } };
 }
 
