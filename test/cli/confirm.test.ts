@@ -33,7 +33,7 @@ const commands = [
   { words: ['domains', 'delete', 'mail.example.com'], typed: 'mail.example.com', done: `DELETE /domains/${ID}` },
   { words: ['domains', 'regenerate', ID], typed: 'mail.example.com', done: `POST /domains/${ID}/dkim/regenerate` },
   { words: ['keys', 'revoke', ID], typed: 'Billing service', done: `DELETE /api-keys/${ID}` },
-  { words: ['templates', 'delete', 'order'], typed: 'Order confirmation', done: 'DELETE /templates/order' },
+  { words: ['templates', 'delete', 'order'], typed: 'order', done: 'DELETE /templates/order' },
   { words: ['webhooks', 'delete', HOOK], typed: 'hooks.example.com:8443', done: `DELETE /webhooks/${HOOK}` },
   {
     words: ['suppressions', 'remove', 'a@x.example', 'b@x.example'],
