@@ -21,7 +21,12 @@ const columns: readonly Field<ItemOf<'listSegments'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
-const filter: Flag = { value: '<json>', says: 'the filter', fromFile: 'filter', isJson: true };
+const filter: Flag = {
+  value: '<json>',
+  says: 'the filter, as JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}',
+  fromFile: 'filter',
+  isJson: true,
+};
 
 export const segments = {
   command: 'segments',

@@ -5,6 +5,9 @@ import { runInProcess } from './in-process.ts';
 import { speak } from './spoken.ts';
 
 const ID = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+const HOOK = `wh_${'1'.repeat(32)}`;
+const EVENT = `msg_${'1'.repeat(32)}`;
+const ATTACHMENT = `att_${'1'.repeat(32)}`;
 const record = { record: 'SPF', name: 'send.x.example', type: 'TXT', ttl: 'Auto', status: 'pending', value: 'v=spf1' };
 const domain = {
   ...{ object: 'domain', id: ID, name: 'x.example', status: 'pending', region: 'eu-west-1', records: [record] },
@@ -73,7 +76,7 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   ],
   [['explain', ID], history, 'rasket suppressions remove'],
   [['emails', 'get', ID], () => refused(404, 'not_found', 'Email not found.'), 'rasket emails list'],
-  [['received', 'download', ID, 'att_1', '--output', 'never-written'], linkIsGone, 'rasket received attachments'],
+  [['received', 'download', ID, ATTACHMENT, '--output', 'never-written'], linkIsGone, 'rasket received attachments'],
   [['emails', 'list'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
   [['emails', 'list'], () => refused(503, 'service_unavailable', 'Not now.'), 'rasket ready'],
   [['health'], () => ({ status: 502, body: '<html>' }), 'rasket login'],
@@ -88,25 +91,25 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
     'rasket domains claim',
   ],
   [['domains', 'update', ID, '--receiving', 'enabled'], ok({ id: ID }), 'rasket domains get'],
-  [['webhooks', 'get', 'wh_1'], ok({ id: 'wh_1', status: 'disabled', events: [] }), 'rasket webhooks update'],
-  [['webhooks', 'get', 'wh_1'], ok({ id: 'wh_1', status: 'disabled', events: [] }), 'rasket webhooks replay'],
+  [['webhooks', 'get', HOOK], ok({ id: 'wh_1', status: 'disabled', events: [] }), 'rasket webhooks update'],
+  [['webhooks', 'get', HOOK], ok({ id: 'wh_1', status: 'disabled', events: [] }), 'rasket webhooks replay'],
   [
     ['webhooks', 'trigger', 'email.bounced'],
     () => refused(422, 'validation_error', 'No enabled webhook and no listener takes email.bounced; nobody would.'),
     'rasket webhooks listen',
   ],
   [
-    ['webhooks', 'trigger', 'email.bounced', '--endpoint', 'wh_1'],
+    ['webhooks', 'trigger', 'email.bounced', '--endpoint', HOOK],
     () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
     'rasket webhooks get',
   ],
   [
-    ['webhooks', 'replay', 'wh_1', 'msg_1'],
+    ['webhooks', 'replay', HOOK, EVENT],
     () => refused(422, 'validation_error', 'The webhook wh_1 is disabled and is sent nothing.'),
     'rasket webhooks update',
   ],
   [
-    ['webhooks', 'trigger', 'email.bounced', '--endpoint', 'wh_1'],
+    ['webhooks', 'trigger', 'email.bounced', '--endpoint', HOOK],
     () => refused(422, 'validation_error', 'The webhook wh_1 does not take email.bounced; add it to its events.'),
     'rasket webhooks get',
   ],
@@ -136,21 +139,13 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
       refused(403, 'validation_error', 'Sending from the domain x.example is disabled; enable its capability first.'),
     'rasket domains get',
   ],
-  [
-    ['emails', 'list', '--api-key-id', 'nope'],
-    () => refused(422, 'invalid_parameter', 'api_key_id must be the id of an API key; got "nope".'),
-    'rasket keys list',
-  ],
+  [['emails', 'list', '--api-key-id', 'nope'], () => listed(), 'rasket keys list'],
   [
     ['contacts', 'create', 'a@x.example', '--segment', 'nope'],
     () => wrong('segments', 'segments must hold ids of segments, as {id} or alone; got "nope".'),
     'rasket segments list',
   ],
-  [
-    ['contacts', 'get', 'nope'],
-    () => refused(422, 'invalid_parameter', 'A contact is named by its id or by its address.'),
-    'rasket contacts list',
-  ],
+  [['contacts', 'get', 'nope'], () => listed(), 'rasket contacts list'],
   [['doctor'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
 ];
 
@@ -227,9 +222,9 @@ describe('a line that says what to type next', () => {
       created_at: email.created_at,
     };
     const list = ok({ object: 'list', has_more: false, data: [event] });
-    const { stdout } = await speak(['webhooks', 'parked', 'wh_1', '--fields', 'id,status'], list);
+    const { stdout } = await speak(['webhooks', 'parked', HOOK, '--fields', 'id,status'], list);
     expect(stdout).toBe('ID\tSTATUS\nmsg_1\tparked\n');
-    const json = await speak(['webhooks', 'parked', 'wh_1', '--json'], list);
+    const json = await speak(['webhooks', 'parked', HOOK, '--json'], list);
     expect(JSON.parse(json.stdout)).toMatchObject({ data: [{ status: 'pending' }] });
   });
 

@@ -167,7 +167,7 @@ describe('an audience in the console', () => {
 
   it('a filter is tried before there is a segment of it', async () => {
     await go('segments', 'There are no segments yet.');
-    await go('preview', 'keeps nothing. A filter is JSON such');
+    await go('preview', 'the filter, as JSON such as');
     await fill('{"all":[{"field":"email","op":"contains","value":"@example.org"}]}');
     await seat.press('Enter');
     await seat.sees('1 contact matches; nothing was kept.');
