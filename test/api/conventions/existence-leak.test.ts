@@ -4,6 +4,9 @@ import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { keyed, labelOf, makers, queryOf, sampleCall } from './sample-calls.ts';
 
+/** Ids that no key of a team may name in a path. */
+const OF_OPERATORS: ReadonlySet<string> = new Set(['oauth_client_id']);
+
 /** Ids that are no bare UUIDs. */
 const PREFIXES: Record<string, string> = {
   suppression: 'sup_',
@@ -50,7 +53,8 @@ describe('what belongs to another team answers byte for byte as what does not ex
 
   it('every id that stands in a path is tried', () => {
     const names = taking.flatMap(({ parameters }) => parameters.filter((p) => p.in === 'path').map((p) => p.name));
-    expect(Object.keys(makers).sort()).toEqual([...new Set(names)].sort());
+    const made = Object.keys(makers).filter((name) => !OF_OPERATORS.has(name));
+    expect(made.sort()).toEqual([...new Set(names)].sort());
   });
 
   it('an id of one family is a 404 in every other', async () => {
