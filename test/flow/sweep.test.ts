@@ -61,7 +61,7 @@ describe('the sweep', () => {
     expect(owners.every((owner) => existsSync(folderOf(owner)))).toBe(true);
     const lines = scene.log.slice(said).filter((line) => line.includes('nothing was swept'));
     expect(lines).toHaveLength(1);
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, looked: 101, orphans: 101 });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', looked: 101, orphans: 101 });
 
     expect(await sweepBlobs(scene.app.world, { remove: false })).toEqual({ looked: 101, orphans: 101, removed: 0 });
     // Few enough, and still the most of what there is.
