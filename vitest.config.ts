@@ -58,7 +58,7 @@ const onSqliteAlone = [
   'test/flow/{tracking-domains,webhooks,webhooks-answers}.test.ts',
   'test/sdk/{resend,webhooks}.test.ts',
   'test/smtp/{crowded-ports,delivery-notices,own-mail,require-tls,slow-clients,stopping,submission-dialogues}.test.ts',
-  'test/smtp/{submission-limits,submission-memory,submission-smuggling,submitted-mail,submitted-rules}.test.ts',
+  'test/smtp/{submission-limits,submission-memory,submission-smuggling,submitted-rules}.test.ts',
   'test/smtp/receiving/{bounce-table,content-memory,costly-messages,forwarding,large-message-memory}.test.ts',
   'test/smtp/receiving/{real-reports,relay-and-smuggling,screening,transcripts,two-installations}.test.ts',
 ];
@@ -119,6 +119,7 @@ const onBoth = [
   'test/api/usage/usage.test.ts',
   'test/api/webhooks/{endpoint-health,listen-webhooks,manage-webhooks,query-plans,replay,replay-between-nodes,trigger,webhook-events}.test.ts',
   'test/smtp/receiving/{account-mail,greylisting,return-traffic}.test.ts',
+  'test/smtp/submitted-mail.test.ts',
 ];
 
 // That each check can fail is proved with planted violations: once in the suite, not at every check.

@@ -19,7 +19,7 @@ export function normalise(frame: string): string {
     .replaceAll(/(?!0+(?![A-Za-z0-9+/]))(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))
     .replaceAll(/(?<=<b-)[\w-]+/g, (path) => 'b'.repeat(path.length))
     // What of a return path, and of a key, stands on a line of its own where it is wrapped.
-    .replaceAll(/[\w-]+(?=@send\.mail\.example\.com)/g, (path) => 'b'.repeat(path.length))
+    .replaceAll(/(?<![\w-])(?!b-b)[\w-]+(?=@send\.mail\.example\.com)/g, (path) => 'b'.repeat(path.length))
     .replaceAll(/[A-Za-z0-9+/]+IDAQAB\b/g, (bytes) => 'k'.repeat(bytes.length))
     .replaceAll(/(?<=whsec_\*{4})\w{4}/g, '0000')
     .replaceAll(/\b\d+ ms\b/g, '5 ms')

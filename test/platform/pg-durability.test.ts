@@ -37,6 +37,7 @@ describe.runIf(driver === 'pg')('a PostgreSQL server that does not wait for its 
     );
     const said = scene.log.filter((line) => line.includes('PostgreSQL may lose accepted mail in a power cut'));
     expect(said).toHaveLength(off.length > 0 ? 1 : 0);
-    for (const line of said) expect(JSON.parse(line)).toMatchObject({ level: 'warn', off: off.map(({ name }) => name) });
+    for (const line of said)
+      expect(JSON.parse(line)).toMatchObject({ level: 'warn', off: off.map(({ name }) => name) });
   });
 });
