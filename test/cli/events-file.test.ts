@@ -134,7 +134,7 @@ it('stopped by Ctrl-C while it waits for the limit, goes on with the line that w
     onStart: (press) => (interrupt = press),
   });
   expect(code).toBe(1);
-  expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 1, next_line: 2, apart: [] });
+  expect(JSON.parse(stdout.split('\n', 1)[0] ?? '')).toMatchObject({ sent: 1, failed: 2, next_line: 2, apart: [] });
 });
 
 it('names a line whose answer was lost, and goes on behind it: it may have been taken', async () => {

@@ -3,12 +3,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { line, start, step } from '../api/automations/graph.ts';
 import { createApi } from '../rig/api.ts';
 import { formOf } from '../rig/forms.ts';
-import { killCount, scaled } from '../rig/scale.ts';
+import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-const KILLS = Math.min(20, scaled(killCount(6)));
+const KILLS = Math.min(20, scaled(6));
 // Four are under way at a time: how many a kill cuts off is a matter of kills, not of runs, until there are no more kills to have.
 const RUNS = KILLS < 20 ? 15 * KILLS : scaled(150);
 const STEPS = ['start', 'moment', 'unnamed', 'first', 'add', 'name', 'second'];

@@ -138,8 +138,6 @@ it.each(CASES)(
       if (!isReached) expect(n).toBeGreaterThan(15);
     }
   },
-  // A life for each statement.
-  240_000,
 );
 
 /** A process that carries what is due, until nothing is or its database has failed it. */

@@ -8,12 +8,6 @@ if (!Number.isInteger(scale) || scale < 1) {
 /** How often a test repeats something: `count` times in `npm test`, and RASKET_TEST_SCALE times as often where that is set. */
 export const scaled = (count: number): number => count * scale;
 
-/**
- * How often a program is killed: on PostgreSQL half as often, since to a server every kill is a connection that ended, and where
- * in its work the program was is a matter of the program. The queue's own kills are as many on both.
- */
-export const killCount = (count: number): number => (driver === 'pg' ? Math.ceil(count / 2) : count);
-
 /** Histories that follow the program's own rules: on PostgreSQL, where one takes four times as long, half as many more are tried. */
 export const histories = (count: number): number =>
   driver === 'pg' ? Math.max(count, Math.ceil(scaled(count) / 2)) : scaled(count);

@@ -17,8 +17,8 @@ export interface Account {
 }
 
 /**
- * Our account at the authority of the settings. Its key is stored before the authority hears of it: whoever is killed in
- * between asks again with the same key, and is answered the same account (RFC 8555 §7.3.1).
+ * Our account at the authority of the settings. Its key is stored before the authority hears of it: a process that is
+ * killed in between asks again with the same key, and is answered the same account (RFC 8555 §7.3.1).
  */
 export async function openAccount(world: World, authority: Authority): Promise<Account> {
   const { clock, config, db, ids } = world;

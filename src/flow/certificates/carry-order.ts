@@ -64,7 +64,7 @@ interface Order {
 
 /**
  * Takes an order to its certificate: the one under way, or a new one. Its URL and key are stored before the authority is
- * told to issue, so that whoever comes behind a crash fetches what was issued, and never orders it again.
+ * told to issue, so that after a crash what was issued is fetched, and never ordered again.
  */
 export async function carryOrder(on: Carrying): Promise<{ chain: Chain; sealedKey: string }> {
   const { row } = on;
@@ -75,7 +75,7 @@ export async function carryOrder(on: Carrying): Promise<{ chain: Chain; sealedKe
   } catch (error) {
     if (error instanceof OrderOver) {
       await noteOrder(on.world.db, held(on), { url: null, key: null });
-      // One that ended while nobody looked is replaced at once; one that fails in our hands waits for its next try.
+      // One that ended unseen is replaced at once; one that fails in our hands waits for its next try.
       if (known) return carryOrder({ ...on, row: { ...row, order_url: null, order_key: null } });
       throw error.fault;
     }
@@ -108,7 +108,7 @@ async function placeOrder(on: Carrying): Promise<Order> {
   const identifiers = namesOf(row).map((value) => ({ type: 'dns', value }));
   const answer = await ask(on, 'a new order', newOrder, { identifiers });
   const url = readUrl('the location of the new order', answer.location);
-  // The key stays over renewals: whoever pins it, as DANE does, goes on trusting us.
+  // The key stays over renewals: a pin of it, as DANE's, stays right.
   const keeps = row.private_key !== null && row.wants_new_key === 0;
   const key = keeps && row.private_key !== null ? row.private_key : newCertificateKey(world, row.id);
   if ((await noteOrder(db, held(on), { url, key })) === 0)

@@ -21,48 +21,27 @@ export interface MailLog {
 
 /** Each line is counted as well. */
 export function createMailLog(log: Log, meter: Meter): MailLog {
-  const ended = (outcome: string, to: readonly string[]): void => {
-    for (const [domain, recipients] of byDomain(to))
-      meter.count('rasket_deliveries_total', { outcome, domain: meter.domainLabel(domain, recipients) }, recipients);
-  };
+  const ended =
+    (outcome: string, level: 'info' | 'warn', phrase: string) =>
+    (mail: { to: string[] }): void => {
+      for (const [domain, recipients] of byDomain(mail.to))
+        meter.count('rasket_deliveries_total', { outcome, domain: meter.domainLabel(domain, recipients) }, recipients);
+      log[level](mail, phrase);
+    };
   return {
     accepted(mail) {
       meter.count('rasket_emails_accepted_total');
       meter.count('rasket_recipients_accepted_total', {}, mail.recipients);
       log.info(mail, 'email accepted');
     },
-    delivered(mail) {
-      ended('delivered', mail.to);
-      log.info(mail, 'email delivered');
-    },
-    deferred(mail) {
-      ended('deferred', mail.to);
-      log.info(mail, 'delivery deferred');
-    },
-    bounced(mail) {
-      ended('bounced', mail.to);
-      log.info(mail, 'email bounced');
-    },
-    expanded(mail) {
-      ended('expanded', mail.to);
-      log.info(mail, 'email expanded to a list');
-    },
-    gaveUp(mail) {
-      ended('expired', mail.to);
-      log.warn(mail, 'gave up delivery');
-    },
-    suppressed(mail) {
-      ended('suppressed', mail.to);
-      log.info(mail, 'recipient suppressed');
-    },
-    ambiguous(mail) {
-      ended('ambiguous', mail.to);
-      log.warn(mail, 'delivery outcome unknown');
-    },
-    failed(mail) {
-      ended('failed', mail.to);
-      log.warn(mail, 'email failed');
-    },
+    delivered: ended('delivered', 'info', 'email delivered'),
+    deferred: ended('deferred', 'info', 'delivery deferred'),
+    bounced: ended('bounced', 'info', 'email bounced'),
+    expanded: ended('expanded', 'info', 'email expanded to a list'),
+    gaveUp: ended('expired', 'warn', 'gave up delivery'),
+    suppressed: ended('suppressed', 'info', 'recipient suppressed'),
+    ambiguous: ended('ambiguous', 'warn', 'delivery outcome unknown'),
+    failed: ended('failed', 'warn', 'email failed'),
     notForwarded: (mail) => log.warn(mail, 'mail not forwarded'),
     loginRefused(login) {
       meter.count('rasket_smtp_logins_refused_total');

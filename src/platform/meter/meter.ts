@@ -76,7 +76,7 @@ export function createMeter(options: {
   }
 
   async function look(): Promise<string> {
-    // Node's own are measured from the first look on: a process that nobody watches does not pay for them.
+    // Node's own are measured from the first look on: a process without a Prometheus does not pay for them.
     if (!isOfProcess) collectDefaultMetrics({ register: registry });
     isOfProcess = true;
     await Promise.all([...gauges.keys()].map((name) => read(name as GaugeName)));
