@@ -15,7 +15,7 @@ const MET_MAX = 2000;
  * A page depends on how many rows its values have: it is planned for them each time. A claim takes from the beginning of an
  * index, whatever its values are.
  */
-const isPlannedEachTime = (sql: string): boolean => /\blimit \?/i.test(sql) && !/\bskip locked\b/i.test(sql);
+const isPlannedEachTime = (sql: string): boolean => /\blimit\b/i.test(sql) && !/\bskip locked\b/i.test(sql);
 
 /** Prepares what comes a second time, under a name of its own. */
 export function createPgStatements(): PgStatements {
