@@ -90,8 +90,9 @@ function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
     ...{ max: poolMax, connectionTimeoutMillis: CONNECT_MS_MAX, idleTimeoutMillis: IDLE_MS_MAX },
     // Statements are written without waiting for the answers to those before them.
     pipeline: true,
-    onConnect: waitForDisk,
-  } as pg.PoolConfig);
+    // The pool waits for what it answers, whatever its type says.
+    onConnect: waitForDisk as (client: pg.ClientBase) => void,
+  });
   // A connection that is lost fails the statements on it, which say so; nobody else has to hear of it.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
