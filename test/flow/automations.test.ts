@@ -361,9 +361,9 @@ describe('a lease', () => {
     expect(await claim('b', now + 999)).toEqual([]);
     expect(await claim('b', now + 1000)).toMatchObject([{ id: run?.id }]);
     const held = { id: run?.id ?? '', owner: 'a' };
-    const move = { stepKey: 'm', dueAt: 0, startedAt: 0 };
+    const move = { at: null, stepKey: 'm', dueAt: 0, startedAt: 0 };
     expect(await db.tx((tx) => moveRun(tx, { ...held, ...move }))).toBe(false);
-    expect(await db.tx((tx) => endRun(tx, { ...held, status: 'completed', error: null, at: 0 }))).toBe(false);
+    expect(await db.tx((tx) => endRun(tx, { ...held, at: null, status: 'completed', error: null, now: 0 }))).toBe(false);
     expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
     // Nor has what its own process does once it is cancelled.
     await at.must('POST', `/automations/${id}/stop`);
@@ -371,7 +371,7 @@ describe('a lease', () => {
     expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
     await db.run('update automation_runs set lease_owner = ? where id = ?', ['b', own.id]);
     expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
-    expect(await db.tx((tx) => endRun(tx, { ...own, status: 'failed', error: 'x', at: 0 }))).toBe(false);
+    expect(await db.tx((tx) => endRun(tx, { ...own, at: null, status: 'failed', error: 'x', now: 0 }))).toBe(false);
     expect(await at.run(id)).toMatchObject({ status: 'cancelled' });
   });
 

@@ -42,7 +42,7 @@ export class RunWriter {
 
   /** Tries the step again later; nothing was done. */
   async putBack({ id, step_key: stepKey }: RunRow, dueAt: number): Promise<void> {
-    const held = { id, owner: this.#owner };
+    const held = { id, owner: this.#owner, at: stepKey };
     if (!(await moveRun(this.#world.db, { ...held, stepKey, dueAt, startedAt: null }))) throw new TakenOver();
   }
 
@@ -89,15 +89,16 @@ export class RunWriter {
     await countUsage(tx, { teamId: run.team_id, kind: 'automation_run', at: this.#now(), count: 1 });
   }
 
-  async #move(tx: Executor, { id }: RunRow, to: { stepKey: string; dueAt: number }): Promise<void> {
-    const isHeld = await moveRun(tx, { id, owner: this.#owner, ...to, startedAt: this.#now() });
+  async #move(tx: Executor, { id, step_key: at }: RunRow, to: { stepKey: string; dueAt: number }): Promise<void> {
+    const isHeld = await moveRun(tx, { id, owner: this.#owner, at, ...to, startedAt: this.#now() });
     if (!isHeld) throw new TakenOver();
   }
 
   async #end(tx: Executor, run: RunRow, status: 'completed' | 'failed', error: string | null): Promise<void> {
-    const at = this.#now();
-    if (!(await endRun(tx, { id: run.id, owner: this.#owner, status, error, at }))) throw new TakenOver();
-    await this.#tell(tx, run, { status, completedAt: at, error });
+    const now = this.#now();
+    const held = { id: run.id, owner: this.#owner, at: run.step_key };
+    if (!(await endRun(tx, { ...held, status, error, now }))) throw new TakenOver();
+    await this.#tell(tx, run, { status, completedAt: now, error });
   }
 
   async #note(tx: Executor, { id }: RunRow, { key }: Step, { status, output, error }: Note): Promise<void> {

@@ -190,24 +190,33 @@ export interface HeldRun {
   owner: string;
 }
 
+/** The step that is written: a run that stands at another one by now was carried on by somebody. */
+export interface RunAtStep extends HeldRun {
+  at: string | null;
+}
+
+const stillThere = ({ dialect }: Executor): string =>
+  `id = ? and lease_owner = ? and status = 'running' and step_key is ${dialect === 'pg' ? 'not distinct from ' : ''}?`;
+
 /**
- * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled or
- * taken over: that transaction has to fail.
+ * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled,
+ * taken over or carried on: that transaction has to fail.
  */
 export async function moveRun(
   tx: Executor,
   {
     id,
     owner,
+    at,
     stepKey,
     dueAt,
     startedAt,
-  }: HeldRun & { stepKey: string | null; dueAt: number; startedAt: number | null },
+  }: RunAtStep & { stepKey: string | null; dueAt: number; startedAt: number | null },
 ): Promise<boolean> {
   const sql =
     withoutCommitNotice(`update automation_runs set step_key = ?, due_at = ?, tries = 0, started_at = coalesce(started_at, ?)
-    where id = ? and lease_owner = ? and status = 'running'`);
-  return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner])) === 1;
+    where ${stillThere(tx)}`);
+  return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner, at])) === 1;
 }
 
 /**
@@ -224,12 +233,12 @@ export async function putOffRun(tx: Executor, { id, owner, dueAt }: HeldRun & { 
 /** Ends a run and its lease; false as `moveRun` answers it. */
 export async function endRun(
   tx: Executor,
-  { id, owner, status, error, at }: HeldRun & { status: 'completed' | 'failed'; error: string | null; at: number },
+  { id, owner, at, status, error, now }: RunAtStep & { status: 'completed' | 'failed'; error: string | null; now: number },
 ): Promise<boolean> {
   const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
       started_at = coalesce(started_at, ?), lease_owner = null, lease_until = null
-    where id = ? and lease_owner = ? and status = 'running'`);
-  return (await tx.run(sql, [status, error, at, at, id, owner])) === 1;
+    where ${stillThere(tx)}`);
+  return (await tx.run(sql, [status, error, now, now, id, owner, at])) === 1;
 }
 
 /**

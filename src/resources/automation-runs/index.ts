@@ -18,6 +18,7 @@ export {
   stepsOfRun,
   writeRunStep,
   type HeldRun,
+  type RunAtStep,
   type RunRow,
   type RunStatus,
   type RunStepRow,
