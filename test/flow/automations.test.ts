@@ -272,14 +272,35 @@ describe('a run', () => {
     scene.clock.advance(DAY);
     await scene.settled();
     const run = await at.run(id);
+    const message = `The template ${has.template} does not exist any more.`;
     expect(run).toMatchObject({
       status: 'failed',
-      by: { gone: { status: 'failed', error: { message: 'Template not found.' } }, after: { status: 'skipped' } },
+      by: { gone: { status: 'failed', error: { message } }, after: { status: 'skipped' } },
     });
     const [, failed] = await scene.events(run.id);
     expect(failed).toMatchObject({ type: 'automation.run.failed' });
     const row = await scene.app.world.db.get('select error from automation_runs where id = ?', [run.id]);
-    expect(row).toEqual({ error: 'gone: Template not found.' });
+    expect(row).toEqual({ error: `gone: ${message}` });
+  });
+
+  it('that is stopped while it waits stands at nothing any more', async () => {
+    const id = await at.automate(wait('later'));
+    await at.send();
+    await scene.settled();
+    await at.must('POST', `/automations/${id}/stop`);
+    expect(await at.run(id)).toMatchObject({ status: 'cancelled', by: { later: { status: 'skipped' } } });
+  });
+
+  it('puts no number into an email where its event has none', async () => {
+    const id = await at.automate(mail('m', has, { PRODUCT: 'Tea', TOTAL: { var: 'event.total' } }));
+    await at.send({ total: '' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({
+      ...{ status: 'failed', by: { m: { error: { message: expect.stringContaining('TOTAL') } } } },
+    });
+    await at.send({ total: '12.5' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
   });
 
   it('fails where its event lacks what its template needs', async () => {
@@ -300,7 +321,15 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({
       status: 'running',
       started_at: expect.any(String),
-      by: { m: { status: 'pending' } },
+      by: {
+        m: {
+          status: 'waiting',
+          output: {
+            reason: expect.stringMatching(/^The domain .+ is not verified for sending\.$/),
+            until: new Date(scene.clock.now() + 5 * MINUTE).toISOString(),
+          },
+        },
+      },
     });
     await db.run("update domains set status = 'verified', verified_at = 1 where team_id = ?", [has.team.id]);
     scene.clock.advance(5 * MINUTE);
@@ -338,11 +367,14 @@ it('a quota that is used up is waited for, and the email then sent once', async 
   await scene.settled();
   expect(await at.run(id)).toMatchObject({
     status: 'running',
-    by: { one: { status: 'completed' }, two: { status: 'pending' } },
+    by: { one: { status: 'completed' }, two: { status: 'waiting', output: { reason: expect.stringContaining('emails a day') } } },
   });
   scene.clock.advance(DAY);
   await scene.settled();
-  expect(await at.run(id)).toMatchObject({ status: 'completed' });
+  expect(await at.run(id)).toMatchObject({
+    status: 'completed',
+    by: { two: { status: 'completed', output: { email_id: expect.any(String) } } },
+  });
   expect(arrived(scene, 'Thanks')).toHaveLength(2);
 });
 
@@ -361,6 +393,7 @@ describe('a lease', () => {
     expect(await claim('b', now + 999)).toEqual([]);
     expect(await claim('b', now + 1000)).toMatchObject([{ id: run?.id }]);
     const held = { id: run?.id ?? '', owner: 'a' };
+    expect(await db.tx((tx) => moveRun(tx, { ...held, owner: 'b', ...{ at: 'gone', stepKey: 'm', dueAt: 0, startedAt: 0 } }))).toBe(false);
     const move = { at: null, stepKey: 'm', dueAt: 0, startedAt: 0 };
     expect(await db.tx((tx) => moveRun(tx, { ...held, ...move }))).toBe(false);
     expect(await db.tx((tx) => endRun(tx, { ...held, at: null, status: 'completed', error: null, now: 0 }))).toBe(false);

@@ -48,7 +48,12 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
   /** The first time it waits; when the run comes back to it, it is over. */
   async function delay(run: RunRow, { key, config }: Step): Promise<Taken> {
     const before = (await stepsOfRun(db, run.id)).find((one) => one.step_key === key);
-    if (before) return { output: JSON.parse(before.output ?? '{}') as object };
+    if (before) {
+      const output = JSON.parse(before.output ?? '{}') as { until?: string };
+      const end = Date.parse(output.until ?? '');
+      // A run that was claimed before the wait was written has not waited.
+      return Number(run.due_at) < end ? { waitsUntil: end } : { output };
+    }
     const { duration, until } = config as { duration?: string; until?: string };
     const at = duration === undefined ? parseIsoTime(until ?? '')?.ms : clock.now() + (durationMs(duration) ?? 0);
     return { waitsUntil: Math.max(at ?? 0, clock.now()) };

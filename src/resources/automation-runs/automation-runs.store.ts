@@ -220,14 +220,17 @@ export async function moveRun(
 }
 
 /**
- * Puts a run back whose step failed by an error of the service; false as `moveRun` answers it. Where the error came behind the
- * commit of a wait, the wait stands.
+ * Puts a run back whose step failed by an error of the service; undefined where `moveRun` answers false, else the step where it
+ * stands. Where the error came behind the commit of the step that is the next one, and of a wait, the wait stands.
  */
-export async function putOffRun(tx: Executor, { id, owner, dueAt }: HeldRun & { dueAt: number }): Promise<boolean> {
+export async function putOffRun(
+  tx: Executor,
+  { id, owner, dueAt }: HeldRun & { dueAt: number },
+): Promise<{ step_key: string | null } | undefined> {
   const sql =
     withoutCommitNotice(`update automation_runs set tries = tries + 1, due_at = case when due_at > ? then due_at else ? end
-    where id = ? and lease_owner = ? and status = 'running'`);
-  return (await tx.run(sql, [dueAt, dueAt, id, owner])) === 1;
+    where id = ? and lease_owner = ? and status = 'running' returning step_key`);
+  return tx.get(sql, [dueAt, dueAt, id, owner]);
 }
 
 /** Ends a run and its lease; false as `moveRun` answers it. */

@@ -96,11 +96,17 @@ const presentRun = ({
 function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {
   const { started_at: started = null, completed_at: completed = null } = done ?? {};
   return {
-    ...{ key, type, status: done?.status ?? (run.status === 'running' ? ('pending' as const) : ('skipped' as const)) },
+    ...{ key, type, status: statusOf(run, done) },
     ...{ output: objectIn(done?.output), error: objectIn(done?.error) },
     ...{ started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
     created_at: isoTime(started ?? run.created_at),
   };
+}
+
+/** Nothing waits in a run that has ended. */
+function statusOf(run: RunRow, done: RunStepRow | undefined) {
+  if (run.status === 'running') return done?.status ?? ('pending' as const);
+  return done === undefined || done.status === 'waiting' ? ('skipped' as const) : done.status;
 }
 
 const objectIn = (json: string | null | undefined): Record<string, unknown> | null =>
