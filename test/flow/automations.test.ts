@@ -367,7 +367,10 @@ it('a quota that is used up is waited for, and the email then sent once', async 
   await scene.settled();
   expect(await at.run(id)).toMatchObject({
     status: 'running',
-    by: { one: { status: 'completed' }, two: { status: 'waiting', output: { reason: expect.stringContaining('emails a day') } } },
+    by: {
+      one: { status: 'completed' },
+      two: { status: 'waiting', output: { reason: expect.stringContaining('emails a day') } },
+    },
   });
   scene.clock.advance(DAY);
   await scene.settled();
@@ -393,10 +396,16 @@ describe('a lease', () => {
     expect(await claim('b', now + 999)).toEqual([]);
     expect(await claim('b', now + 1000)).toMatchObject([{ id: run?.id }]);
     const held = { id: run?.id ?? '', owner: 'a' };
-    expect(await db.tx((tx) => moveRun(tx, { ...held, owner: 'b', ...{ at: 'gone', stepKey: 'm', dueAt: 0, startedAt: 0 } }))).toBe(false);
+    expect(
+      await db.tx((tx) =>
+        moveRun(tx, { ...held, owner: 'b', ...{ at: 'gone', stepKey: 'm', dueAt: 0, startedAt: 0 } }),
+      ),
+    ).toBe(false);
     const move = { at: null, stepKey: 'm', dueAt: 0, startedAt: 0 };
     expect(await db.tx((tx) => moveRun(tx, { ...held, ...move }))).toBe(false);
-    expect(await db.tx((tx) => endRun(tx, { ...held, at: null, status: 'completed', error: null, now: 0 }))).toBe(false);
+    expect(await db.tx((tx) => endRun(tx, { ...held, at: null, status: 'completed', error: null, now: 0 }))).toBe(
+      false,
+    );
     expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
     // Nor has what its own process does once it is cancelled.
     await at.must('POST', `/automations/${id}/stop`);

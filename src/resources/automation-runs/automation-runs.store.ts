@@ -111,9 +111,15 @@ export async function cancelRunsOf(tx: Executor, automationId: string, at: numbe
   await tx.run(cancelled(tx, 'automation_id = ?'), [at, automationId]);
 }
 
+/** Whom it has had, where nobody enters it twice. */
+export async function forgetEntriesOf(tx: Executor, automationId: string): Promise<void> {
+  await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
+}
+
 /** Of a contact that is erased nothing goes on, and nothing that was said of it stays. */
 export async function eraseRunsOf(tx: Executor, contactId: string, at: number): Promise<void> {
   await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
+  await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
   await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
   await tx.run(
     `update automation_run_steps set output = null, error = null
@@ -236,7 +242,14 @@ export async function putOffRun(
 /** Ends a run and its lease; false as `moveRun` answers it. */
 export async function endRun(
   tx: Executor,
-  { id, owner, at, status, error, now }: RunAtStep & { status: 'completed' | 'failed'; error: string | null; now: number },
+  {
+    id,
+    owner,
+    at,
+    status,
+    error,
+    now,
+  }: RunAtStep & { status: 'completed' | 'failed'; error: string | null; now: number },
 ): Promise<boolean> {
   const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
       started_at = coalesce(started_at, ?), lease_owner = null, lease_until = null

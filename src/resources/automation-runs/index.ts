@@ -9,6 +9,7 @@ export {
   endRun,
   eraseRunsOf,
   findRun,
+  forgetEntriesOf,
   isHeld,
   listRunRows,
   moveRun,

@@ -74,8 +74,8 @@ async function automationOf({ store, teamId }: Ctx, id: string): Promise<Automat
 const graphOf = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
   JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
 
-const present = ({ id, name, status, created_at: created, updated_at: updated }: AutomationRow) => ({
-  ...{ id, name, status },
+const present = ({ id, name, status, reentry, created_at: created, updated_at: updated }: AutomationRow) => ({
+  ...{ id, name, status, reentry },
   ...{ created_at: isoTime(created), updated_at: isoTime(updated) },
 });
 
@@ -84,12 +84,13 @@ const timeOrNull = (at: number | null): string | null => (at === null ? null : i
 const presentRun = ({
   id,
   status,
+  contact_id,
   started_at: started,
   completed_at: completed,
   created_at: created,
   error,
 }: RunRow) => ({
-  ...{ id, status, started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
+  ...{ id, status, contact_id, started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
   ...{ created_at: isoTime(created), error },
 });
 
