@@ -6,7 +6,7 @@ type Automation = AnswerOf<'getAutomation'>;
 type Graph = Pick<Automation, 'steps' | 'connections'>;
 
 const automation = (graph: Graph, runs: Partial<Automation['runs']> = {}): Automation => ({
-  ...{ object: 'automation', id: 'x', name: 'x', status: 'enabled', created_at: '', updated_at: '' },
+  ...{ object: 'automation', id: 'x', name: 'x', status: 'enabled', reentry: 'always', created_at: '', updated_at: '' },
   ...graph,
   runs: { running: 0, completed: 0, failed: 0, cancelled: 0, counted_to: 10_000, at_steps: [], ...runs },
 });

@@ -28,10 +28,15 @@ const columns: Field<Automation>[] = [
     ...{ name: 'status', label: 'Status', kind: 'state' },
     tone: ({ status }) => (status === 'enabled' ? 'good' : 'plain'),
   },
+  { name: 'reentry', label: 'Re-entry', shown: 'wide' },
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'updated_at', label: 'Updated', kind: 'time' },
 ];
 
+const reentry: Flag = {
+  ...{ value: '<rule>', says: 'whether a contact begins again: always, when_ended or never' },
+  choices: ['always', 'when_ended', 'never'],
+};
 const status: Flag = { value: '<status>', says: 'enabled or disabled', choices: ['enabled', 'disabled'] };
 const steps: Flag = { value: '<json>', says: 'a list of {key, type, config}', fromFile: 'steps', isJson: true };
 const connections: Flag = {
@@ -75,7 +80,7 @@ export const automations = {
         name: { value: '<name>', says: 'what you call it', isWord: true, isRequired: true },
         steps: { ...steps, isRequired: true },
         connections: { ...connections, isRequired: true },
-        status,
+        ...{ status, reentry },
       },
       done: 'Created',
     }),
@@ -87,7 +92,7 @@ export const automations = {
         'Changes what is named and leaves the rest as it is. Steps and connections go together and are the next version; runs that have begun keep theirs.',
       example: `automations update ${ID} --status enabled`,
       path: { automation_id: AUTOMATION },
-      flags: { name: { value: '<name>', says: 'its new name' }, status, steps, connections },
+      flags: { name: { value: '<name>', says: 'its new name' }, status, reentry, steps, connections },
       current: currentIn('getAutomation'),
       done: 'Changed',
     }),
@@ -136,6 +141,7 @@ const runColumns: Field<Run>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'started_at', label: 'Started', kind: 'time' },
   { name: 'completed_at', label: 'Ended', kind: 'time' },
+  { name: 'contact_id', label: 'Contact', kind: 'id' },
   { name: 'error', label: 'Why', kind: 'long' },
 ];
 

@@ -31,11 +31,17 @@ export interface Enrolment {
 const DEPTH_MAX = 5;
 /** So many runs of one automation may the platform's events begin for one contact in an hour. */
 const RUNS_AN_HOUR_MAX = 100;
+/** So many of those beyond are written down for a contact in an hour: what is cut begins at what is cut. */
+const CUT_AN_HOUR_MAX = 10;
 const HOUR_MS = 3_600_000;
+
+/** Whether an event of a contact begins a run again: always, where none of its runs is going on, or never. */
+export type Reentry = 'always' | 'when_ended' | 'never';
 
 interface Starting {
   id: string;
   version: number;
+  reentry: Reentry;
   /** The one segment that it starts at, where it names one. */
   trigger_segment_id: string | null;
 }
@@ -89,7 +95,7 @@ async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId'
       ? ['trigger_event_id = ?', [by.eventId]]
       : [`trigger_type = ? and (trigger_segment_id is null or ${segments.sql})`, [by.type, segments.value]];
   const hold = tx.dialect === 'pg' ? ' for share' : '';
-  const sql = `select id, version, trigger_segment_id from automations
+  const sql = `select id, version, reentry, trigger_segment_id from automations
     where team_id = ? and ${where} and status = 'enabled' and deleted_at is null order by id${hold}`;
   return tx.all<Starting>(sql, [teamId, ...wanted]);
 }
@@ -107,24 +113,81 @@ interface Wanted {
 }
 
 /** What may not begin is written down as a run that is cancelled, with the reason. */
-async function begin(tx: Executor, ids: Ids, wanted: readonly Wanted[]): Promise<void> {
+async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<void> {
+  const wanted = await entering(tx, asked);
   const before = await begunOfLate(tx, wanted);
-  const begunHere = new Map<string, number[]>();
-  const rows = wanted.map((one): Value[] => {
-    const { enrolment, automation } = one;
+  const here = new Map<string, { at: number; isCut: boolean }[]>();
+  const entries: Value[][] = [];
+  const rows = wanted.flatMap(({ enrolment, automation }): Value[][] => {
     const { teamId, contactId, payload, at, depth = 0 } = enrolment;
-    const pair = `${contactId} ${automation.id}`;
-    const here = begunHere.get(pair) ?? [];
-    const begun = (before.get(`${pair} ${at - HOUR_MS}`) ?? 0) + here.filter((time) => time > at - HOUR_MS).length;
-    const why = whyNot(enrolment, begun);
-    if (why === undefined) begunHere.set(pair, [...here, at]);
+    const pair = pairOf(contactId, automation.id);
+    const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
+    const { begun = 0, cut = 0 } = before.get(`${pair} ${at - HOUR_MS}`) ?? {};
+    const cutHere = late.filter(({ isCut }) => isCut).length;
+    const why = whyNot(enrolment, begun + late.length - cutHere);
+    if (why !== undefined && cut + cutHere >= CUT_AN_HOUR_MAX) return [];
+    here.set(pair, [...late, { at, isCut: why !== undefined }]);
+    if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
     const said = payload === undefined ? null : JSON.stringify(payload);
+    const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said];
     return [
-      ...[ids.uuid(), teamId, automation.id, automation.version, contactId, said],
-      ...(why === undefined ? ['running', at, at, depth, null, null] : ['cancelled', at, at, depth, at, why]),
+      [...row, ...(why === undefined ? ['running', at, at, depth, null, null] : ['cancelled', at, at, depth, at, why])],
     ];
   });
-  await tx.insertMany('automation_runs', COLUMNS, rows);
+  const entry = ['automation_id', 'contact_id', 'created_at'];
+  if (entries.length > 0) await tx.insertMany('automation_entries', entry, entries, 'on conflict do nothing');
+  if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
+}
+
+const pairOf = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;
+
+/** Without those whose contact has been in an automation that it does not enter again, or is in one that it enters when it has left. */
+async function entering(tx: Executor, wanted: readonly Wanted[]): Promise<readonly Wanted[]> {
+  const limited = wanted.filter(({ automation }) => automation.reentry !== 'always');
+  if (limited.length === 0) return wanted;
+  const inside = await entered(tx, limited);
+  return wanted.filter(({ enrolment: { contactId }, automation: { id, reentry } }) => {
+    if (reentry === 'always') return true;
+    const pair = pairOf(contactId, id);
+    const { isLive, hasBeen } = inside.get(pair) ?? { isLive: false, hasBeen: false };
+    inside.set(pair, { isLive: true, hasBeen: true });
+    return reentry === 'never' ? !hasBeen : !isLive;
+  });
+}
+
+/** The contacts are held: of two events at once the second sees what the first began. */
+async function entered(
+  tx: Executor,
+  limited: readonly Wanted[],
+): Promise<Map<string, { isLive: boolean; hasBeen: boolean }>> {
+  const contacts = [...new Set(limited.map(({ enrolment }) => enrolment.contactId))];
+  if (tx.dialect === 'pg') {
+    const among = uuidsIn(tx.dialect, 'id', contacts);
+    await tx.all(`select id from contacts where ${among.sql} order by id for no key update`, [among.value]);
+  }
+  const pairs = new Map(
+    limited.map(({ enrolment: { contactId }, automation: { id } }) => [
+      pairOf(contactId, id),
+      { contact_id: contactId, automation_id: id },
+    ]),
+  );
+  const from =
+    tx.dialect === 'pg'
+      ? 'jsonb_to_recordset(?::jsonb) as w(contact_id uuid, automation_id uuid)'
+      : `(select value->>'contact_id' as contact_id, value->>'automation_id' as automation_id from json_each(?)) as w`;
+  const run = 'select 1 from automation_runs r where r.contact_id = w.contact_id and r.automation_id = w.automation_id';
+  const sql = `select w.contact_id, w.automation_id,
+      case when exists (${run} and r.status = 'running') then 1 else 0 end as live,
+      case when exists (${run} and (r.status <> 'cancelled' or r.error is null)) or exists (select 1 from automation_entries e
+        where e.automation_id = w.automation_id and e.contact_id = w.contact_id) then 1 else 0 end as been from ${from}`;
+  type Row = { contact_id: string; automation_id: string; live: number; been: number };
+  const rows = await tx.all<Row>(sql, [JSON.stringify([...pairs.values()])]);
+  return new Map(
+    rows.map(({ contact_id, automation_id, live, been }) => [
+      pairOf(contact_id, automation_id),
+      { isLive: live === 1, hasBeen: been === 1 },
+    ]),
+  );
 }
 
 /** What automations do may start others, and themselves: that comes to an end. */
@@ -137,17 +200,18 @@ function whyNot({ by, depth = 0 }: Enrolment, begun: number): string | undefined
   return `not begun: this automation began ${RUNS_AN_HOUR_MAX} runs for the contact within an hour, and no more may`;
 }
 
-/** How many runs began in the hour before, by contact, automation and the beginning of that hour. */
-async function begunOfLate(tx: Executor, wanted: readonly Wanted[]): Promise<Map<string, number>> {
+/** How many runs began in the hour before and how many were cut, by contact, automation and the beginning of that hour. */
+async function begunOfLate(
+  tx: Executor,
+  wanted: readonly Wanted[],
+): Promise<Map<string, { begun: number; cut: number }>> {
   const asked = new Map(
     wanted
       .filter(({ enrolment: { by } }) => 'type' in by)
       .map(({ enrolment: { contactId, at }, automation }) => {
         const since = at - HOUR_MS;
-        return [
-          `${contactId} ${automation.id} ${since}`,
-          { contact_id: contactId, automation_id: automation.id, since },
-        ];
+        const pair = { contact_id: contactId, automation_id: automation.id };
+        return [`${pairOf(contactId, automation.id)} ${since}`, { ...pair, since }];
       }),
   );
   if (asked.size === 0) return new Map();
@@ -156,13 +220,19 @@ async function begunOfLate(tx: Executor, wanted: readonly Wanted[]): Promise<Map
       ? 'jsonb_to_recordset(?::jsonb) as w(contact_id uuid, automation_id uuid, since bigint)'
       : `(select value->>'contact_id' as contact_id, value->>'automation_id' as automation_id, value->>'since' as since
           from json_each(?)) as w`;
-  const sql = `select w.contact_id, w.automation_id, w.since, (select count(*) from (select 1 from automation_runs r
+  const late = (which: string): string => `(select count(*) from (select 1 from automation_runs r
       where r.contact_id = w.contact_id and r.automation_id = w.automation_id and r.created_at > w.since
-        and r.status <> 'cancelled' limit ?) as begun) as n from ${from}`;
-  const rows = await tx.all<{ contact_id: string; automation_id: string; since: number; n: number }>(sql, [
-    ...[RUNS_AN_HOUR_MAX, JSON.stringify([...asked.values()])],
-  ]);
-  return new Map(rows.map((row) => [`${row.contact_id} ${row.automation_id} ${row.since}`, Number(row.n)]));
+        and ${which} limit ?) as late)`;
+  const sql = `select w.contact_id, w.automation_id, w.since, ${late("r.status <> 'cancelled'")} as begun,
+      ${late("r.status = 'cancelled' and r.error is not null")} as cut from ${from}`;
+  type Row = { contact_id: string; automation_id: string; since: number; begun: number; cut: number };
+  const rows = await tx.all<Row>(sql, [RUNS_AN_HOUR_MAX, CUT_AN_HOUR_MAX, JSON.stringify([...asked.values()])]);
+  return new Map(
+    rows.map(({ contact_id, automation_id, since, begun, cut }) => [
+      `${pairOf(contact_id, automation_id)} ${since}`,
+      { begun: Number(begun), cut: Number(cut) },
+    ]),
+  );
 }
 
 /**

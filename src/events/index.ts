@@ -18,7 +18,7 @@ export {
 export { removeEventsOf, removeOtherEvents } from './remove-events.store.ts';
 export type { RecordedEvent } from './events.store.ts';
 export { offerSample } from './outbox.store.ts';
-export { enrol, ENROLLING_TYPES, type EnrollingType, type Enrolment } from './enrol.store.ts';
+export { enrol, ENROLLING_TYPES, type EnrollingType, type Enrolment, type Reentry } from './enrol.store.ts';
 export { withoutWebhooks } from './without-webhooks.ts';
 export { eventIdOf, publicEventId } from './event-id.ts';
 export { isByMachine, type NewEvent } from './new-event.ts';

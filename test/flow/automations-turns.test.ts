@@ -150,6 +150,10 @@ describe('a step that fails by an error of the service', () => {
     const row = () =>
       scene.app.world.db.get('select tries, due_at, status from automation_runs where automation_id = ?', [id]);
     expect(await row()).toMatchObject({ tries: 1, due_at: scene.clock.now() + MINUTE, status: 'running' });
+    expect((await runOf(scene, has, id)).steps[2]).toMatchObject({
+      status: 'waiting',
+      output: { reason: 'an error of the service, once; its log says which', until: expect.any(String) },
+    });
     await scene.settled();
     expect(await row()).toMatchObject({ tries: 1 });
     scene.clock.advance(MINUTE);

@@ -1,52 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/flow/automations/index.ts';
-import { claimDueRuns, endRun, moveRun } from '../../src/resources/automation-runs/index.ts';
 import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
+import { arrived, desk, mail } from './automations-desk.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, MINUTE } from './mail.ts';
 
 const DAY = 24 * HOUR;
-
-/** What a team does with its automations. */
-function desk(scene: Scene, has: Supplies) {
-  const call = (method: string, path: string, body?: unknown) =>
-    scene.api(method, path, { key: has.team.key, ...(body === undefined ? {} : { body }) });
-  const must = async (method: string, path: string, body?: unknown) => {
-    const answer = await call(method, path, body);
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
-    return answer.body;
-  };
-  const get = async (path: string) => must('GET', path);
-  return {
-    ...{ call, must, get },
-    automate: async (...steps: { key: string }[]): Promise<string> =>
-      (await must('POST', '/automations', { name: 'A', status: 'enabled', ...line(start, ...steps) })).id as string,
-    send: (payload: object = {}, contact = has.contact) =>
-      must('POST', '/events/send', { event: 'order', contact_id: contact, payload }),
-    /** The newest run, with its steps by their keys. */
-    async run(automation: string) {
-      const [{ id }] = (await get(`/automations/${automation}/runs`)).data;
-      const run = await get(`/automations/${automation}/runs/${id}`);
-      const steps = run.steps as { key: string; status: string; output: object | null; error: object | null }[];
-      return { ...run, by: Object.fromEntries(steps.map((one) => [one.key, one])) } as {
-        id: string;
-        status: string;
-        started_at: string | null;
-        completed_at: string | null;
-        by: Record<string, { status: string; output: Record<string, unknown> | null; error: object | null }>;
-      };
-    },
-  };
-}
-
-const mail = (
-  key: string,
-  has: Supplies,
-  variables: object = { PRODUCT: { var: 'event.product' } },
-  more: object = {},
-) => step(key, 'send_email', { template: { id: has.template, variables }, ...more });
-const arrived = (scene: Scene, subject: string): string[] =>
-  scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`)).flatMap(({ rcptTo }) => rcptTo);
 
 describe('a run', () => {
   let scene: Scene;
@@ -272,14 +230,35 @@ describe('a run', () => {
     scene.clock.advance(DAY);
     await scene.settled();
     const run = await at.run(id);
+    const message = `The template ${has.template} does not exist any more.`;
     expect(run).toMatchObject({
       status: 'failed',
-      by: { gone: { status: 'failed', error: { message: 'Template not found.' } }, after: { status: 'skipped' } },
+      by: { gone: { status: 'failed', error: { message } }, after: { status: 'skipped' } },
     });
     const [, failed] = await scene.events(run.id);
     expect(failed).toMatchObject({ type: 'automation.run.failed' });
     const row = await scene.app.world.db.get('select error from automation_runs where id = ?', [run.id]);
-    expect(row).toEqual({ error: 'gone: Template not found.' });
+    expect(row).toEqual({ error: `gone: ${message}` });
+  });
+
+  it('that is stopped while it waits stands at nothing any more', async () => {
+    const id = await at.automate(wait('later'));
+    await at.send();
+    await scene.settled();
+    await at.must('POST', `/automations/${id}/stop`);
+    expect(await at.run(id)).toMatchObject({ status: 'cancelled', by: { later: { status: 'skipped' } } });
+  });
+
+  it('puts no number into an email where its event has none', async () => {
+    const id = await at.automate(mail('m', has, { PRODUCT: 'Tea', TOTAL: { var: 'event.total' } }));
+    await at.send({ total: '' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({
+      ...{ status: 'failed', by: { m: { error: { message: expect.stringContaining('TOTAL') } } } },
+    });
+    await at.send({ total: '12.5' });
+    await scene.settled();
+    expect(await at.run(id)).toMatchObject({ status: 'completed' });
   });
 
   it('fails where its event lacks what its template needs', async () => {
@@ -300,7 +279,15 @@ describe('a run', () => {
     expect(await at.run(id)).toMatchObject({
       status: 'running',
       started_at: expect.any(String),
-      by: { m: { status: 'pending' } },
+      by: {
+        m: {
+          status: 'waiting',
+          output: {
+            reason: expect.stringMatching(/^The domain .+ is not verified for sending\.$/),
+            until: new Date(scene.clock.now() + 5 * MINUTE).toISOString(),
+          },
+        },
+      },
     });
     await db.run("update domains set status = 'verified', verified_at = 1 where team_id = ?", [has.team.id]);
     scene.clock.advance(5 * MINUTE);
@@ -338,57 +325,16 @@ it('a quota that is used up is waited for, and the email then sent once', async 
   await scene.settled();
   expect(await at.run(id)).toMatchObject({
     status: 'running',
-    by: { one: { status: 'completed' }, two: { status: 'pending' } },
+    by: {
+      one: { status: 'completed' },
+      two: { status: 'waiting', output: { reason: expect.stringContaining('emails a day') } },
+    },
   });
   scene.clock.advance(DAY);
   await scene.settled();
-  expect(await at.run(id)).toMatchObject({ status: 'completed' });
+  expect(await at.run(id)).toMatchObject({
+    status: 'completed',
+    by: { two: { status: 'completed', output: { email_id: expect.any(String) } } },
+  });
   expect(arrived(scene, 'Thanks')).toHaveLength(2);
-});
-
-describe('a lease', () => {
-  it('is one process’s, until it runs out, and what another does meanwhile has no effect', async () => {
-    await using scene = await startScene({ roles: ['http'] });
-    const has = await supply(scene);
-    const at = desk(scene, has);
-    const id = await at.automate(mail('m', has));
-    await at.send({ product: 'Tea' });
-    const { db } = scene.app.world;
-    const claim = (owner: string, now: number) =>
-      db.tx((tx) => claimDueRuns(tx, { owner, now, until: now + 1000, limit: 10 }));
-    const now = scene.clock.now();
-    const [run] = await claim('a', now);
-    expect(await claim('b', now + 999)).toEqual([]);
-    expect(await claim('b', now + 1000)).toMatchObject([{ id: run?.id }]);
-    const held = { id: run?.id ?? '', owner: 'a' };
-    const move = { stepKey: 'm', dueAt: 0, startedAt: 0 };
-    expect(await db.tx((tx) => moveRun(tx, { ...held, ...move }))).toBe(false);
-    expect(await db.tx((tx) => endRun(tx, { ...held, status: 'completed', error: null, at: 0 }))).toBe(false);
-    expect(await at.run(id)).toMatchObject({ status: 'running', started_at: null });
-    // Nor has what its own process does once it is cancelled.
-    await at.must('POST', `/automations/${id}/stop`);
-    const own = { id: run?.id ?? '', owner: 'b' };
-    expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
-    await db.run('update automation_runs set lease_owner = ? where id = ?', ['b', own.id]);
-    expect(await db.tx((tx) => moveRun(tx, { ...own, ...move }))).toBe(false);
-    expect(await db.tx((tx) => endRun(tx, { ...own, status: 'failed', error: 'x', at: 0 }))).toBe(false);
-    expect(await at.run(id)).toMatchObject({ status: 'cancelled' });
-  });
-
-  it('of many processes at once each run is carried by one', async () => {
-    await using scene = await startScene({ roles: ['http'] });
-    const has = await supply(scene);
-    const at = desk(scene, has);
-    const id = await at.automate(mail('m', has), mail('n', has));
-    for (let n = 0; n < 20; n++) await at.send({ product: 'Tea' });
-    const loops = Array.from({ length: 3 }, () => createAutomationLoop(scene.app.world, () => undefined));
-    // On SQLite a start takes the leases of processes that are gone: they begin one behind the other, before any carries.
-    await Promise.all(loops.map((loop) => loop.start()));
-    for (const loop of loops) await loop.idle();
-    for (const loop of loops) await loop.stop(0);
-    const { db } = scene.app.world;
-    const sql = 'select count(*) as n from emails where team_id = ?';
-    expect(Number((await db.get<{ n: number }>(sql, [has.team.id]))?.n)).toBe(40);
-    expect(await at.run(id)).toMatchObject({ status: 'completed' });
-  });
 });

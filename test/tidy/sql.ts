@@ -71,6 +71,7 @@ export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = 
       why: 'a run begins in the transaction that records the event, and events know no resource',
     },
   ],
+  automation_entries: [{ folder: 'src/events', why: 'who enters is decided where runs begin' }],
   webhook_listener_events: [
     {
       folder: 'src/events',

@@ -52,8 +52,10 @@ export function createCarryRun(
     log.error({ err: error, ...named }, 'automations: a step failed by an error of the service');
     const pause = PAUSES_MS[run.tries];
     try {
-      if (pause !== undefined) await writer.putOff(run, world.clock.now() + pause);
-      else await writer.fail(run, step, `an error of the service, ${run.tries + 1} times; its log says which`);
+      const times = run.tries === 0 ? 'once' : `${run.tries + 1} times`;
+      const reason = `an error of the service, ${times}; its log says which`;
+      if (pause !== undefined) await writer.putOff(run, step, new Postponed(world.clock.now() + pause, reason));
+      else await writer.fail(run, step, reason);
     } catch (failed) {
       if (!(failed instanceof TakenOver)) throw failed;
     }
@@ -73,7 +75,7 @@ export function createCarryRun(
       return next;
     } catch (error) {
       if (error instanceof Postponed) {
-        await writer.putBack(run, error.until);
+        await writer.putBack(run, step, error);
         return 'waits';
       }
       if (!(error instanceof Refusal)) throw error;

@@ -12,7 +12,7 @@ import {
 } from '../../resources/automation-runs/index.ts';
 import type { Step } from '../../resources/automations/index.ts';
 import { countUsage } from '../../resources/usage/index.ts';
-import type { Taken } from './taken.ts';
+import type { Postponed, Taken } from './taken.ts';
 
 /** It was cancelled, or another process has it. */
 export class TakenOver extends Error {}
@@ -40,15 +40,24 @@ export class RunWriter {
     this.#commit = db.dialect === 'pg' ? (work) => db.tx(work) : createGroupCommit(db).lane(eachAlone);
   }
 
-  /** Tries the step again later; nothing was done. */
-  async putBack({ id, step_key: stepKey }: RunRow, dueAt: number): Promise<void> {
-    const held = { id, owner: this.#owner };
-    if (!(await moveRun(this.#world.db, { ...held, stepKey, dueAt, startedAt: null }))) throw new TakenOver();
+  /** Tries the step again later; nothing was done, and the step says why. */
+  async putBack(run: RunRow, step: Step, { until, reason }: Postponed): Promise<void> {
+    await this.#commit(async (tx) => {
+      await this.#begin(tx, run);
+      await this.#move(tx, run, { stepKey: step.key, dueAt: until });
+      await this.#note(tx, run, step, { status: 'waiting', output: { reason, until: isoTime(until) } });
+    });
   }
 
-  /** The same behind an error, which is counted. */
-  async putOff({ id }: RunRow, dueAt: number): Promise<void> {
-    if (!(await putOffRun(this.#world.db, { id, owner: this.#owner, dueAt }))) throw new TakenOver();
+  /** The same behind an error, which is counted. A delay says when it ends, and nothing else. */
+  async putOff(run: RunRow, step: Step | undefined, { until, reason }: Postponed): Promise<void> {
+    await this.#commit(async (tx) => {
+      const put = await putOffRun(tx, { id: run.id, owner: this.#owner, dueAt: until });
+      if (!put) throw new TakenOver();
+      const isStillThere = put.step_key === run.step_key;
+      if (!step || !isStillThere || step.type === 'delay') return;
+      await this.#note(tx, run, step, { status: 'waiting', output: { reason, until: isoTime(until) } });
+    });
   }
 
   async wait(run: RunRow, step: Step, until: number): Promise<void> {
@@ -89,15 +98,16 @@ export class RunWriter {
     await countUsage(tx, { teamId: run.team_id, kind: 'automation_run', at: this.#now(), count: 1 });
   }
 
-  async #move(tx: Executor, { id }: RunRow, to: { stepKey: string; dueAt: number }): Promise<void> {
-    const isHeld = await moveRun(tx, { id, owner: this.#owner, ...to, startedAt: this.#now() });
+  async #move(tx: Executor, { id, step_key: at }: RunRow, to: { stepKey: string; dueAt: number }): Promise<void> {
+    const isHeld = await moveRun(tx, { id, owner: this.#owner, at, ...to, startedAt: this.#now() });
     if (!isHeld) throw new TakenOver();
   }
 
   async #end(tx: Executor, run: RunRow, status: 'completed' | 'failed', error: string | null): Promise<void> {
-    const at = this.#now();
-    if (!(await endRun(tx, { id: run.id, owner: this.#owner, status, error, at }))) throw new TakenOver();
-    await this.#tell(tx, run, { status, completedAt: at, error });
+    const now = this.#now();
+    const held = { id: run.id, owner: this.#owner, at: run.step_key };
+    if (!(await endRun(tx, { ...held, status, error, now }))) throw new TakenOver();
+    await this.#tell(tx, run, { status, completedAt: now, error });
   }
 
   async #note(tx: Executor, { id }: RunRow, { key }: Step, { status, output, error }: Note): Promise<void> {

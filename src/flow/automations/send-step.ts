@@ -56,8 +56,8 @@ export async function sendStep(world: World, run: RunRow, config: object): Promi
 /** A quota that is used up, and a service that is not there, pass. */
 function laterOr(error: unknown, now: number): unknown {
   if (!(error instanceof Refusal)) return error;
-  if (error.errorName.endsWith('_quota_exceeded')) return new Postponed(now + PUT_BACK_MS.quota);
-  return error.errorName === 'service_unavailable' ? new Postponed(now + PUT_BACK_MS.service) : error;
+  if (error.errorName.endsWith('_quota_exceeded')) return new Postponed(now + PUT_BACK_MS.quota, error.message);
+  return error.errorName === 'service_unavailable' ? new Postponed(now + PUT_BACK_MS.service, error.message) : error;
 }
 
 interface Mail {
@@ -88,7 +88,9 @@ async function prepare(
   const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(db, teamId, name);
   const domain = await find(draft.from.domain);
   if (!domain) throw gone(`domain ${draft.from.domain}`);
-  if (!maySend(domain)) throw new Postponed(clock.now() + PUT_BACK_MS.domain);
+  if (!maySend(domain)) {
+    throw new Postponed(clock.now() + PUT_BACK_MS.domain, `The domain ${domain.name} is not verified for sending.`);
+  }
   await mustBeAllowedBySandbox(ctx, { draft, domain, find });
   const id = ids.uuid();
   const { headers } = wayOutOf(world, await preferenceOrigin(world, domain.id), { contact, topicId, emailId: id });
@@ -101,6 +103,7 @@ async function valuesFor(
   { run, use, contact }: Omit<Mail, 'topicId'>,
 ): Promise<Record<string, string | number>> {
   const version = await findPublishedVersion(db, run.team_id, use.template.id);
+  if (!version) throw gone(`template ${use.template.id}`);
   const payload = JSON.parse(run.payload ?? '{}') as Record<string, unknown>;
   const fieldOf = fieldsOf(contact, await declaredProperties(db, run.team_id));
   const read = (value: unknown): unknown => {
@@ -113,7 +116,7 @@ async function valuesFor(
   for (const [key, given] of Object.entries(use.template.variables ?? {})) {
     const value = read(given);
     if (value === undefined || value === null) continue;
-    const isNumber = version?.variables.get(key)?.type === 'number' && Number.isFinite(Number(value));
+    const isNumber = version.variables.get(key)?.type === 'number' && isNumeric(value);
     values[key] = isNumber
       ? Number(value)
       : typeof value === 'object'
@@ -122,3 +125,7 @@ async function valuesFor(
   }
   return values;
 }
+
+/** An empty text and a truth value are no numbers, whatever `Number` makes of them. */
+const isNumeric = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));

@@ -23,7 +23,7 @@ type Config = Readonly<Record<string, unknown>>;
 
 /** Refuses what can never be done any more, which fails the run. */
 export function createTakeStep(world: World): (run: RunRow, step: Step) => Promise<Taken> {
-  const { db, clock } = world;
+  const { db } = world;
 
   return async (run, step) => {
     const { config } = step;
@@ -31,7 +31,7 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
       case 'trigger':
         return {};
       case 'delay':
-        return delay(run, step);
+        return delay(world, run, step);
       case 'condition':
         return condition(run, config);
       case 'contact_update':
@@ -44,15 +44,6 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
         return sendStep(world, run, config);
     }
   };
-
-  /** The first time it waits; when the run comes back to it, it is over. */
-  async function delay(run: RunRow, { key, config }: Step): Promise<Taken> {
-    const before = (await stepsOfRun(db, run.id)).find((one) => one.step_key === key);
-    if (before) return { output: JSON.parse(before.output ?? '{}') as object };
-    const { duration, until } = config as { duration?: string; until?: string };
-    const at = duration === undefined ? parseIsoTime(until ?? '')?.ms : clock.now() + (durationMs(duration) ?? 0);
-    return { waitsUntil: Math.max(at ?? 0, clock.now()) };
-  }
 
   async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<Taken> {
     const contact = await contactNamed(db, teamId, contactId);
@@ -90,6 +81,20 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
     if (!live.some((one) => one.id === topicId)) throw gone('topic');
     await chooseByApi(world, tx, contact, { choices: [{ id: topicId, subscription }], live, depth: depth + 1 });
   }
+}
+
+/** The first time it waits; when the run comes back to it, it is over. */
+async function delay({ db, clock }: World, run: RunRow, { key, config }: Step): Promise<Taken> {
+  const before = (await stepsOfRun(db, run.id)).find((one) => one.step_key === key);
+  if (before) {
+    const output = JSON.parse(before.output ?? '{}') as { until?: string };
+    const end = Date.parse(output.until ?? '');
+    // A run that was claimed before the wait was written has not waited.
+    return Number(run.due_at) < end ? { waitsUntil: end } : { output };
+  }
+  const { duration, until } = config as { duration?: string; until?: string };
+  const at = duration === undefined ? parseIsoTime(until ?? '')?.ms : clock.now() + (durationMs(duration) ?? 0);
+  return { waitsUntil: Math.max(at ?? 0, clock.now()) };
 }
 
 const differs = (before: ContactRow, after: ContactRow): boolean => !isDeepStrictEqual(own(before), own(after));

@@ -20,10 +20,13 @@ export interface Taken {
 /** What keeps a step from being taken passes by itself: it is tried again. */
 export class Postponed extends Error {
   readonly until: number;
+  /** For the step of the run, where its team reads why nothing moves. */
+  readonly reason: string;
 
-  constructor(until: number) {
+  constructor(until: number, reason: string) {
     super('the step is tried again later');
     this.until = until;
+    this.reason = reason;
   }
 }
 

@@ -96,6 +96,27 @@ it('leases are renewed every third of their time, and the loop is told which are
   await loop.stop(0);
 });
 
+it('what it carries it keeps through a jump of the clock, and looks for more behind that', async () => {
+  const end = Promise.withResolvers<void>();
+  const { loop, clock, due, since } = stage({ carry: () => end.promise });
+  await loop.start();
+  await loop.idle();
+  due.push('a');
+  loop.wake();
+  await settle();
+  since();
+  clock.set(clock.now() + 2999);
+  loop.wake();
+  await settle();
+  expect(since()).toEqual(['claim  for me, 3000']);
+  clock.set(clock.now() + 1);
+  loop.wake();
+  await settle();
+  expect(since()).toEqual(['renew a for me until 3000', 'claim  for me, 3000']);
+  end.resolve();
+  await loop.stop(0);
+});
+
 it('a failure releases the lease, and a lease that cannot be released runs out', async () => {
   const { loop, due, since } = stage({ carry: () => Promise.reject(new Error('broken')) });
   due.push('a');

@@ -43,10 +43,19 @@ export function createLeasedLoop<T extends Item>(
   const { name, describe, pollMs, wakeOn, rest, endedPerLook, atOnceMax = Infinity } = options;
   const { owner, ms, leases } = options.lease;
   const leaseNow = (): Lease => ({ owner, now: clock.now(), until: clock.now() + ms });
+  /** Until then what is carried is leased, as far as this process knows. */
+  let leasedUntil = Infinity;
   const loop: WorkLoop<T> = createWorkLoop<T>({
     ...{ name, describe, clock, log, pollMs, ...(rest && { rest }), ...(endedPerLook && { endedPerLook }) },
     capacity: () => atOnceMax - loop.inFlight(),
-    claim: (request) => options.claim(request, leaseNow()),
+    async claim(request) {
+      // A clock that jumps, and a process that was suspended, come here before they renew: it would take what it carries once more.
+      if (request.inFlight.length > 0 && leasedUntil <= clock.now()) await renew(request.inFlight);
+      const lease = leaseNow();
+      const claimed = await options.claim(request, lease);
+      leasedUntil = Math.min(leasedUntil, lease.until);
+      return claimed;
+    },
     async carry(item, signal) {
       try {
         await options.carry(item, signal);
@@ -83,6 +92,7 @@ export function createLeasedLoop<T extends Item>(
     const lease = leaseNow();
     const ids = items.map(({ id }) => id);
     const kept = ids.length === 0 ? new Set<string>() : await leases.renew(ids, lease);
+    leasedUntil = lease.until;
     await options.renewed?.(items, kept, lease.until);
   }
 }

@@ -111,9 +111,15 @@ export async function cancelRunsOf(tx: Executor, automationId: string, at: numbe
   await tx.run(cancelled(tx, 'automation_id = ?'), [at, automationId]);
 }
 
+/** Whom it has had, where nobody enters it twice. */
+export async function forgetEntriesOf(tx: Executor, automationId: string): Promise<void> {
+  await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
+}
+
 /** Of a contact that is erased nothing goes on, and nothing that was said of it stays. */
 export async function eraseRunsOf(tx: Executor, contactId: string, at: number): Promise<void> {
   await tx.run(cancelled(tx, 'contact_id = ?'), [at, contactId]);
+  await tx.run('delete from automation_entries where contact_id = ?', [contactId]);
   await tx.run('update automation_runs set payload = null where contact_id = ?', [contactId]);
   await tx.run(
     `update automation_run_steps set output = null, error = null
@@ -190,46 +196,65 @@ export interface HeldRun {
   owner: string;
 }
 
+/** The step that is written: a run that stands at another one by now was carried on by somebody. */
+export interface RunAtStep extends HeldRun {
+  at: string | null;
+}
+
+const stillThere = ({ dialect }: Executor): string =>
+  `id = ? and lease_owner = ? and status = 'running' and step_key is ${dialect === 'pg' ? 'not distinct from ' : ''}?`;
+
 /**
- * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled or
- * taken over: that transaction has to fail.
+ * Moves a run to a step that is due at a time, in the transaction of what it did. Answers false where it was cancelled,
+ * taken over or carried on: that transaction has to fail.
  */
 export async function moveRun(
   tx: Executor,
   {
     id,
     owner,
+    at,
     stepKey,
     dueAt,
     startedAt,
-  }: HeldRun & { stepKey: string | null; dueAt: number; startedAt: number | null },
+  }: RunAtStep & { stepKey: string | null; dueAt: number; startedAt: number | null },
 ): Promise<boolean> {
   const sql =
     withoutCommitNotice(`update automation_runs set step_key = ?, due_at = ?, tries = 0, started_at = coalesce(started_at, ?)
-    where id = ? and lease_owner = ? and status = 'running'`);
-  return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner])) === 1;
+    where ${stillThere(tx)}`);
+  return (await tx.run(sql, [stepKey, dueAt, startedAt, id, owner, at])) === 1;
 }
 
 /**
- * Puts a run back whose step failed by an error of the service; false as `moveRun` answers it. Where the error came behind the
- * commit of a wait, the wait stands.
+ * Puts a run back whose step failed by an error of the service; undefined where `moveRun` answers false, else the step where it
+ * stands. Where the error came behind the commit of the step that is the next one, and of a wait, the wait stands.
  */
-export async function putOffRun(tx: Executor, { id, owner, dueAt }: HeldRun & { dueAt: number }): Promise<boolean> {
+export async function putOffRun(
+  tx: Executor,
+  { id, owner, dueAt }: HeldRun & { dueAt: number },
+): Promise<{ step_key: string | null } | undefined> {
   const sql =
     withoutCommitNotice(`update automation_runs set tries = tries + 1, due_at = case when due_at > ? then due_at else ? end
-    where id = ? and lease_owner = ? and status = 'running'`);
-  return (await tx.run(sql, [dueAt, dueAt, id, owner])) === 1;
+    where id = ? and lease_owner = ? and status = 'running' returning step_key`);
+  return tx.get(sql, [dueAt, dueAt, id, owner]);
 }
 
 /** Ends a run and its lease; false as `moveRun` answers it. */
 export async function endRun(
   tx: Executor,
-  { id, owner, status, error, at }: HeldRun & { status: 'completed' | 'failed'; error: string | null; at: number },
+  {
+    id,
+    owner,
+    at,
+    status,
+    error,
+    now,
+  }: RunAtStep & { status: 'completed' | 'failed'; error: string | null; now: number },
 ): Promise<boolean> {
   const sql = withoutCommitNotice(`update automation_runs set status = ?, error = ?, completed_at = ?,
       started_at = coalesce(started_at, ?), lease_owner = null, lease_until = null
-    where id = ? and lease_owner = ? and status = 'running'`);
-  return (await tx.run(sql, [status, error, at, at, id, owner])) === 1;
+    where ${stillThere(tx)}`);
+  return (await tx.run(sql, [status, error, now, now, id, owner, at])) === 1;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Reentry } from '../../events/index.ts';
 import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../platform/db/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
 import type { Trigger } from './check-names.ts';
@@ -9,6 +10,7 @@ export interface AutomationRow extends Trigger {
   team_id: string;
   name: string;
   status: AutomationStatus;
+  reentry: Reentry;
   /** The active one. */
   version: number;
   created_at: number;
@@ -16,7 +18,7 @@ export interface AutomationRow extends Trigger {
 }
 
 const COLUMNS = [
-  ...(['id', 'team_id', 'name', 'status', 'version', 'trigger_event_id', 'trigger_type'] as const),
+  ...(['id', 'team_id', 'name', 'status', 'reentry', 'version', 'trigger_event_id', 'trigger_type'] as const),
   ...(['trigger_segment_id', 'created_at', 'updated_at'] as const),
 ];
 const LIVE = 'team_id = ? and deleted_at is null';
@@ -68,10 +70,11 @@ export async function listAutomationRows(
 
 /** Writes a row that is held. */
 export async function saveAutomation(tx: Executor, row: AutomationRow): Promise<void> {
-  const sql = `update automations set name = ?, status = ?, version = ?, trigger_event_id = ?, trigger_type = ?,
+  const sql = `update automations set name = ?, status = ?, reentry = ?, version = ?, trigger_event_id = ?, trigger_type = ?,
     trigger_segment_id = ?, updated_at = ? where id = ?`;
-  const { name, status, version, trigger_event_id, trigger_type, trigger_segment_id, updated_at, id } = row;
-  await tx.run(sql, [name, status, version, trigger_event_id, trigger_type, trigger_segment_id, updated_at, id]);
+  const { name, status, reentry, version, updated_at, id } = row;
+  const trigger = [row.trigger_event_id, row.trigger_type, row.trigger_segment_id];
+  await tx.run(sql, [name, status, reentry, version, ...trigger, updated_at, id]);
 }
 
 export async function markAutomationDeleted(tx: Executor, id: string, at: number): Promise<void> {

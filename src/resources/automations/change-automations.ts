@@ -2,7 +2,7 @@ import type { BodyOf } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
-import { cancelRunsOf } from '../automation-runs/index.ts';
+import { cancelRunsOf, forgetEntriesOf } from '../automation-runs/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import {
   findGraph,
@@ -22,13 +22,13 @@ const named = (id: string) => ({ object: 'automation' as const, id });
 
 export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation'>) {
   const { store, teamId } = ctx;
-  const { name, status = 'disabled', steps, connections } = input;
+  const { name, status = 'disabled', reentry = 'always', steps, connections } = input;
   const now = store.clock.now();
   const id = store.ids.uuid();
   await store.db.tx(async (tx) => {
     const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
     await insertAutomation(tx, {
-      ...{ id, team_id: teamId, name, status, version: 1, ...trigger, created_at: now, updated_at: now },
+      ...{ id, team_id: teamId, name, status, reentry, version: 1, ...trigger, created_at: now, updated_at: now },
     });
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
   });
@@ -37,16 +37,17 @@ export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation
 
 /** Steps and connections write the next version; runs that have begun keep theirs. */
 export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'updateAutomation'>) {
-  const { name, status, steps, connections } = input;
+  const { steps, connections } = input;
   if (Object.values(input).every((value) => value === undefined)) {
-    throw refused('The body must have at least one of name, status, and steps with connections.');
+    throw refused('The body must have at least one of name, status, reentry, and steps with connections.');
   }
   if ((steps === undefined) !== (connections === undefined)) {
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
     throw refused(`${given} goes with ${missing}: a version is written as a whole.`, missing);
   }
   await changed(ctx, id, async (tx, row) => {
-    const next: AutomationRow = { ...row, name: name ?? row.name, status: status ?? row.status };
+    const { name = row.name, status = row.status, reentry = row.reentry } = input;
+    const next: AutomationRow = { ...row, name, status, reentry };
     if (steps !== undefined && connections !== undefined) {
       const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
       Object.assign(next, trigger, { version: row.version + 1 });
@@ -71,6 +72,7 @@ export async function deleteAutomation(ctx: Ctx, id: string) {
   await changed(ctx, id, async (tx) => {
     await markAutomationDeleted(tx, id, clock.now());
     await cancelRunsOf(tx, id, clock.now());
+    await forgetEntriesOf(tx, id);
   });
   return { ...named(id), deleted: true as const };
 }

@@ -74,8 +74,8 @@ async function automationOf({ store, teamId }: Ctx, id: string): Promise<Automat
 const graphOf = async ({ store }: Ctx, id: string, version: number): Promise<Graph> =>
   JSON.parse((await findGraph(store.db, id, version)) ?? '{"steps":[],"connections":[]}') as Graph;
 
-const present = ({ id, name, status, created_at: created, updated_at: updated }: AutomationRow) => ({
-  ...{ id, name, status },
+const present = ({ id, name, status, reentry, created_at: created, updated_at: updated }: AutomationRow) => ({
+  ...{ id, name, status, reentry },
   ...{ created_at: isoTime(created), updated_at: isoTime(updated) },
 });
 
@@ -84,23 +84,30 @@ const timeOrNull = (at: number | null): string | null => (at === null ? null : i
 const presentRun = ({
   id,
   status,
+  contact_id,
   started_at: started,
   completed_at: completed,
   created_at: created,
   error,
 }: RunRow) => ({
-  ...{ id, status, started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
+  ...{ id, status, contact_id, started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
   ...{ created_at: isoTime(created), error },
 });
 
 function presentStep(run: RunRow, { key, type }: Step, done: RunStepRow | undefined) {
   const { started_at: started = null, completed_at: completed = null } = done ?? {};
   return {
-    ...{ key, type, status: done?.status ?? (run.status === 'running' ? ('pending' as const) : ('skipped' as const)) },
+    ...{ key, type, status: statusOf(run, done) },
     ...{ output: objectIn(done?.output), error: objectIn(done?.error) },
     ...{ started_at: timeOrNull(started), completed_at: timeOrNull(completed) },
     created_at: isoTime(started ?? run.created_at),
   };
+}
+
+/** Nothing waits in a run that has ended. */
+function statusOf(run: RunRow, done: RunStepRow | undefined) {
+  if (run.status === 'running') return done?.status ?? ('pending' as const);
+  return done === undefined || done.status === 'waiting' ? ('skipped' as const) : done.status;
 }
 
 const objectIn = (json: string | null | undefined): Record<string, unknown> | null =>

@@ -33,7 +33,7 @@ const missing = { status: 404, body: { name: 'not_found', message: 'Automation n
 describe('/automations', () => {
   it('creates disabled, reads with the graph, and lists without', async () => {
     const id = await make();
-    const item = { id, name: 'Welcome', status: 'disabled', created_at: now(), updated_at: now() };
+    const item = { id, name: 'Welcome', status: 'disabled', reentry: 'always', created_at: now(), updated_at: now() };
     const graph = line(start, wait('later'));
     expect(await get(id)).toEqual({
       ...{ object: 'automation', ...item, steps: graph.steps },
@@ -99,7 +99,7 @@ describe('/automations', () => {
     const id = await make();
     const { steps, connections } = line(start, wait('a'));
     const refused: [object, RegExp][] = [
-      [{}, /at least one of name, status, and steps with connections/],
+      [{}, /at least one of name, status, reentry, and steps with connections/],
       [{ steps }, /steps goes with connections/],
       [{ connections, name: 'x' }, /connections goes with steps/],
       [{ steps: [null], connections: [], name: 'x' }, /steps\.0 must be an object/],
@@ -240,7 +240,15 @@ describe('runs', () => {
     const all = await runs(id);
     expect(all).toEqual(
       created.toReversed().map((created_at, i) => ({
-        ...{ id: all[i]?.id, status: 'running', error: null, started_at: null, completed_at: null, created_at },
+        ...{
+          id: all[i]?.id,
+          status: 'running',
+          contact_id: expect.any(String),
+          error: null,
+          started_at: null,
+          completed_at: null,
+          created_at,
+        },
       })),
     );
     const ids = all.map((run) => run.id);
