@@ -9,7 +9,7 @@ export interface Asking {
 export interface Answer {
   status: number;
   ok: boolean;
-  headers: { get(name: string): string | null };
+  headers: { get(name: string): string | null; getSetCookie(): string[] };
 }
 
 /** A name may have addresses that lead nowhere. */
@@ -42,7 +42,8 @@ export function exchange(asking: Asking, signal: AbortSignal): Promise<{ respons
       heard.on('end', () => {
         const status = heard.statusCode ?? 0;
         const get = (name: string): string | null => heard.headers[name]?.toString() ?? null;
-        const response = { status, ok: status >= 200 && status < 300, headers: { get } };
+        const getSetCookie = (): string[] => heard.headers['set-cookie'] ?? [];
+        const response = { status, ok: status >= 200 && status < 300, headers: { get, getSetCookie } };
         resolve({ response, text: Buffer.concat(chunks).toString('utf8') });
       });
     });
