@@ -26,6 +26,7 @@ import {
   checkBody,
   checkIdempotencyKey,
   checkParameters,
+  codingFault,
   parseBody,
   unwrapped,
   type ParsedBody,
@@ -122,6 +123,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
     done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply));
   });
+  // With the other faults of the body, and before any byte of it is read.
+  server.addHook('preParsing', (request, _reply, _payload, done) => done(codingFault(request)));
   const unread = createUnreadAnswers(world, server.server);
   endSlowUploads(world, server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {

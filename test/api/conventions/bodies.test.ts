@@ -88,6 +88,27 @@ describe('request bodies', () => {
     }
   });
 
+  it.each(['gzip', 'br', 'identity, gzip', 'x'])(
+    'a body in the coding %s is 415 validation_error that names Content-Encoding',
+    async (coding) => {
+      for (const operation of writing) {
+        const { method, path, body = {} } = sampleCall(operation, own);
+        const headers = { 'content-encoding': coding };
+        const answer = await scene.api(method, path, { key: team.key, body, headers });
+        expect(answer, labelOf(operation)).toMatchObject({ status: 415, body: { name: 'validation_error' } });
+        expect(answer.body.message).toMatch(/^Content-Encoding must be left out or be identity; got "/);
+      }
+    },
+  );
+
+  it('a body in its own coding is taken, and no body has none', async () => {
+    const body = { email: 'coding@example.org' };
+    const taken = { key: team.key, body, headers: { 'content-encoding': 'Identity' } };
+    expect((await scene.api('POST', '/suppressions', taken)).status).toBe(201);
+    const read = { key: team.key, headers: { 'content-encoding': 'gzip' } };
+    expect((await scene.api('GET', '/suppressions', read)).status).toBe(200);
+  });
+
   it('the media type is read in any letter case and with parameters', async () => {
     for (const type of ['APPLICATION/JSON', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"']) {
       const answer = await scene.api('POST', '/suppressions', {
