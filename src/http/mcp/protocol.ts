@@ -20,7 +20,10 @@ export interface ProtocolParts {
   url: () => string;
 }
 
-export type AnswerMessage = (assistant: Assistant, message: object) => Promise<FastifyReply>;
+export type AnswerMessage = (
+  assistant: Assistant,
+  message: { id?: unknown; method?: unknown },
+) => Promise<FastifyReply>;
 
 /** Answers a message by the protocol's own library, which keeps nothing between two of them. */
 export function createProtocol({ tools, version, url }: ProtocolParts): AnswerMessage {
@@ -35,7 +38,7 @@ export function createProtocol({ tools, version, url }: ProtocolParts): AnswerMe
     const makeServer = () => serverFor(library, { assistant, tools, version });
     if (!(await isLegacyRequest(asked, message))) {
       // Nothing is announced between two requests, so that nobody has to keep a connection open for it.
-      if ('method' in message && message.method === 'subscriptions/listen') return send(reply, noMethod(message));
+      if (isListen(message)) return send(reply, noMethod(message));
       const handler = createMcpHandler(makeServer, { maxSubscriptions: 0 });
       return send(reply, await handler.fetch(asked, { parsedBody: message }));
     }
@@ -84,7 +87,8 @@ function serverFor(
 }
 
 /** As the library answers what it does not know; of this method it would say that it is there and too many listen. */
-const noMethod = (message: { id?: unknown }): Response =>
+const isListen = (message: { id?: unknown; method?: unknown }): boolean => message.method === 'subscriptions/listen';
+const noMethod = (message: { id?: unknown; method?: unknown }): Response =>
   Response.json(
     { jsonrpc: '2.0', id: message.id ?? null, error: { code: -32601, message: 'Method not found' } },
     { status: 404 },
