@@ -99,7 +99,6 @@ export function createClient(options: ClientOptions): Client {
       if (error instanceof TypeError) throw error;
       throw noAnswer({ url: options.url, method: asking.method, timeoutMs }, error);
     });
-    if (options.browser) keepCookies(options.browser, response.headers.getSetCookie());
     return readAnswer(called, options.url, response, text);
   }
 
@@ -244,7 +243,9 @@ function buildRequest(operation: OperationId, call: LooseCall, options: ClientOp
     if (value !== undefined) headers[name] = value;
   }
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
-  return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, method, headers, body };
+  const { browser } = options;
+  const onCookies = browser && ((lines: readonly string[]) => keepCookies(browser, lines));
+  return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, method, headers, body, onCookies };
 }
 
 /** What was asked for, and of what. */

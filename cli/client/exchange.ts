@@ -3,13 +3,15 @@ export interface Asking {
   method: string;
   headers: Record<string, string>;
   body: string | undefined;
+  /** Handed the cookies that an answer sets. */
+  onCookies?: ((lines: readonly string[]) => void) | undefined;
 }
 
 /** As much of a `Response` as an answer is read by. */
 export interface Answer {
   status: number;
   ok: boolean;
-  headers: { get(name: string): string | null; getSetCookie(): string[] };
+  headers: { get(name: string): string | null };
 }
 
 /** A name may have addresses that lead nowhere. */
@@ -42,8 +44,8 @@ export function exchange(asking: Asking, signal: AbortSignal): Promise<{ respons
       heard.on('end', () => {
         const status = heard.statusCode ?? 0;
         const get = (name: string): string | null => heard.headers[name]?.toString() ?? null;
-        const getSetCookie = (): string[] => heard.headers['set-cookie'] ?? [];
-        const response = { status, ok: status >= 200 && status < 300, headers: { get, getSetCookie } };
+        asking.onCookies?.(heard.headers['set-cookie'] ?? []);
+        const response = { status, ok: status >= 200 && status < 300, headers: { get } };
         resolve({ response, text: Buffer.concat(chunks).toString('utf8') });
       });
     });

@@ -113,9 +113,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       return listener;
     },
   });
-  // The body is only collected here; it is parsed after all checks that come before it in the documented order.
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+  collectBodies(server);
 
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -123,8 +121,6 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
     done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply));
   });
-  // With the other faults of the body, and before any byte of it is read.
-  server.addHook('preParsing', (request, _reply, _payload, done) => done(codingFault(request)));
   const unread = createUnreadAnswers(world, server.server);
   endSlowUploads(world, server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
@@ -260,6 +256,13 @@ function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): An
     unknownProxy?.note(request);
     return all.some((answers) => answers(request, response));
   };
+}
+
+/** A body is only collected here; it is parsed after all checks that come before it in the documented order. */
+function collectBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+  server.addHook('preParsing', (request, _reply, _payload, done) => done(codingFault(request)));
 }
 
 /** Whose requests are counted together: those of all keys of a team, and those of each person apart from them. */

@@ -125,8 +125,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
     }
     const { operation_id: id, arguments: given = {}, part, ...more } = call.arguments;
     refuseMore(more, `${CALL}; those of the operation stand in arguments`);
-    if (!operation && validators.operations.has(String(id))) return OF_NO_APP;
-    if (!operation) throw notFound(`Operation ${JSON.stringify(String(id).slice(0, 100))}`);
+    if (!operation) return outOfReach(validators, String(id));
     return callOne(assistant, operation, { given, part: readPart(part) });
   }
 
@@ -206,6 +205,11 @@ function refuseMore(more: object, tool: string): void {
 }
 
 export type Tools = ReturnType<typeof createTools>;
+
+function outOfReach({ operations }: Validators, id: string): CallToolResult {
+  if (operations.has(id)) return OF_NO_APP;
+  throw notFound(`Operation ${JSON.stringify(id.slice(0, 100))}`);
+}
 
 /** What no scope reaches: keys, domains and people of the team among it. */
 const OF_NO_APP = {

@@ -335,55 +335,6 @@ describe('who decides', () => {
 });
 
 describe('people', () => {
-  const pageOf = (person: Person, id: string) => oauth.visitorOf(person).open(`/account/approvals/one?id=${id}`);
-  const buttons = ({ forms }: Awaited<ReturnType<typeof pageOf>>) => forms.map(({ submit }) => submit);
-
-  it('are offered what they may decide, and told why not', async () => {
-    const id = await propose(await tokenFor('changes'));
-    for (const [role, offered] of [
-      ['member', ['Approve', 'Reject']],
-      ['viewer', []],
-    ] as const) {
-      const page = await pageOf(await people.person({ team: desk.team, role }), id);
-      expect([page.status, buttons(page)], role).toEqual([200, offered]);
-      expect(page.text.includes('You cannot approve this: This needs the role member'), role).toBe(role === 'viewer');
-    }
-    const token = await tokenFor('changes');
-    const refused = await call(token, 'PATCH', '/team', { ai_assist_enabled: true });
-    expect(refused.status, refused.text).toBe(403);
-    const member = await pageOf(
-      await people.person({ team: desk.team, role: 'member' }),
-      refused.body.details.approval_id,
-    );
-    expect(buttons(member)).toEqual(['Reject']);
-    expect(member.text).toContain('You cannot approve this: This needs the role admin');
-  });
-
-  it('see the template that is published, and whom a broadcast reaches', async () => {
-    const token = await tokenFor('changes');
-    const html = '<p>What <b>it</b> says</p>';
-    const made = (await desk.call('POST', '/templates', { name: 'Welcome', subject: 'Hello there', html })).body;
-    const held = await call(token, 'POST', `/templates/${made.id}/publish`, {});
-    const page = await pageOf(owner, held.body.details.approval_id);
-    for (const says of ['The template', 'Welcome', 'Hello there', html]) expect(page.text).toContain(says);
-    const email = { from: `a@${desk.domain.name}`, to: 'x@example.org', template: { id: made.id } };
-    await desk.call('POST', `/templates/${made.id}/publish`, {});
-    expect((await pageOf(owner, await propose(token, email))).text).toContain(html);
-    const segment = (await desk.call('POST', '/segments', { name: 'Readers of July' })).body;
-    for (const n of [1, 2, 3]) {
-      const contact = { email: `r${n}@example.org`, unsubscribed: n === 3, segments: [{ id: segment.id }] };
-      expect((await desk.call('POST', '/contacts', contact)).status).toBe(201);
-    }
-    const fields = { segment_id: segment.id, from: `a@${desk.domain.name}`, subject: 'News', html, name: 'July' };
-    const broadcast = (await desk.call('POST', '/broadcasts', fields)).body;
-    const send = await call(token, 'POST', `/broadcasts/${broadcast.id}/send`, {});
-    const shown = (await pageOf(owner, send.body.details.approval_id)).text;
-    for (const says of ['The broadcast', 'July', 'To whom', 'Readers of July', '3, of whom 2 want mail'])
-      expect(shown).toContain(says);
-    const create = await call(token, 'POST', '/broadcasts', { ...fields, send: true });
-    expect((await pageOf(owner, create.body.details.approval_id)).text).toContain('Readers of July');
-  });
-
   it('are told by one mail, whose link decides nothing, and decide on the page', async () => {
     const token = await tokenFor('sends');
     // The mails of what was asked for before.
