@@ -26,13 +26,13 @@ const withoutDatabase = [
   'test/flow/bill-month.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
-  'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,names,one-line,output,parity,profiles,shells,typed-words,webhook-health,webhooks-replay}.test.ts',
+  'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,names,one-line,output,parity,profiles,qr-lines,shells,typed-words,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by files of onBoth.
 // Values that a dialect could refuse, orders, races and fairness stay on both.
 const onSqliteAlone = [
-  'test/cli/{audience-files,findings,first-email,images,inbox,next-lines,operators,people,seed,sessions,sso,starts,storage,tail,teams,users,webhooks-listen}.test.ts',
+  'test/cli/{audience-files,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,sso,starts,storage,tail,teams,users,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/pages/*.test.ts',
   'test/api/accounts/enumeration.test.ts',

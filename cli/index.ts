@@ -21,6 +21,7 @@ import { addEmailCommands } from './commands/emails/index.ts';
 import { addBillingCommands } from './commands/billing/index.ts';
 import { addInboxCommands } from './commands/inbox-threads/index.ts';
 import { addImageCommands } from './commands/images/index.ts';
+import { addAccountCommands } from './commands/mfa/index.ts';
 import { addMetricsCommands } from './commands/metrics/index.ts';
 import { addQueueCommands } from './commands/queue/index.ts';
 import { addReceivedEmailCommands } from './commands/received-emails/index.ts';
@@ -93,6 +94,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
   ['members', declare(members)],
   ['invitations', declare(invitations)],
   ['sso', addSsoCommands],
+  ['account', addAccountCommands],
   ['sessions', declare(sessions)],
   ['approvals', declare(approvals)],
   ['oauth-grants apps', declare(oauthGrants)],

@@ -1,4 +1,5 @@
 import type { ErrorBody } from '../../src/contract/index.ts';
+import { keepCookies, ofBrowser, type Browser } from './browser.ts';
 import { readFrames, type StreamFrame } from './event-stream.ts';
 import { exchange, type Answer, type Asking } from './exchange.ts';
 import { ApiFault, NAME_IT, noAnswer, NoAnswer } from './faults.ts';
@@ -11,6 +12,8 @@ export interface ClientOptions {
   /** For the operations of operators, where it is another. */
   operatorToken?: string | undefined;
   version: string;
+  /** For who is signed in by cookies, in the place of a key. */
+  browser?: Browser;
   timeoutMs?: number;
   /** Called once, before the first request that may change something. */
   onWrite?: () => void;
@@ -234,12 +237,15 @@ function buildRequest(operation: OperationId, call: LooseCall, options: ClientOp
   }
   const headers: Record<string, string> = { 'user-agent': `rasket-cli/${version}`, accept: 'application/json' };
   if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
+  if (options.browser) Object.assign(headers, ofBrowser(options.browser));
   if (call.body !== undefined) headers['content-type'] = 'application/json';
   for (const [name, value] of Object.entries(call.header ?? {})) {
     if (value !== undefined) headers[name] = value;
   }
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
-  return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, method, headers, body };
+  const { browser } = options;
+  const onCookies = browser && ((lines: readonly string[]) => keepCookies(browser, lines));
+  return { url: `${url}${path}${query.size > 0 ? `?${query}` : ''}`, method, headers, body, onCookies };
 }
 
 /** What was asked for, and of what. */

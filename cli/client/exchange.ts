@@ -3,6 +3,8 @@ export interface Asking {
   method: string;
   headers: Record<string, string>;
   body: string | undefined;
+  /** Handed the cookies that an answer sets. */
+  onCookies?: ((lines: readonly string[]) => void) | undefined;
 }
 
 /** As much of a `Response` as an answer is read by. */
@@ -42,6 +44,7 @@ export function exchange(asking: Asking, signal: AbortSignal): Promise<{ respons
       heard.on('end', () => {
         const status = heard.statusCode ?? 0;
         const get = (name: string): string | null => heard.headers[name]?.toString() ?? null;
+        asking.onCookies?.(heard.headers['set-cookie'] ?? []);
         const response = { status, ok: status >= 200 && status < 300, headers: { get } };
         resolve({ response, text: Buffer.concat(chunks).toString('utf8') });
       });

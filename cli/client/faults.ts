@@ -76,6 +76,10 @@ const START: readonly Advice[] = [
   { words: 'Or one for development, as npm start does, with', command: ['dev'] },
 ];
 
+/** Whether whoever is on the way can read what is sent there. */
+export const isInClear = (url: string): boolean =>
+  new URL(url).protocol === 'http:' && !isLoopback(new URL(url).hostname);
+
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 
 /** Puts the codes of the network and of TLS into words. */

@@ -12,6 +12,7 @@ export {
   type Advices,
   type ByHand,
 } from './advice.ts';
+export type { Browser } from './browser.ts';
 export { createClient, type Client, type ClientOptions, type LinkedFile, type StreamCall } from './client.ts';
 export type { StreamFrame } from './event-stream.ts';
 export {
@@ -27,7 +28,7 @@ export {
 export { mustRun, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
-export { anotherProgram, ApiFault, NoAnswer } from './faults.ts';
+export { anotherProgram, ApiFault, isInClear, NoAnswer } from './faults.ts';
 export { chooseProfile, chosenProfile } from './chosen-profile.ts';
 export {
   checkProfile,

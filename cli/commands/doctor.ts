@@ -5,6 +5,7 @@ import {
   ApiFault,
   createClient,
   describeStore,
+  isInClear,
   isSession,
   lookForStore,
   NoAnswer,
@@ -269,7 +270,3 @@ function tellApart(note: (error: unknown) => null): (error: unknown) => string |
     return error instanceof NoAnswer ? null : 'refused';
   };
 }
-
-const isInClear = (url: string): boolean => new URL(url).protocol === 'http:' && !isLoopback(url);
-
-const isLoopback = (url: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);

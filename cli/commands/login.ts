@@ -16,7 +16,7 @@ import {
 } from '../client/index.ts';
 import { clean, CliFault, sayOnLine, type CommandProcess, type Terminal } from '../output/index.ts';
 import { endKept } from './logout.ts';
-import { signIn, type SignIn } from './sign-in.ts';
+import { signIn, signInByPassword, type SignIn } from './sign-in.ts';
 import { readSecret } from './stdin.ts';
 import { tellWaits } from './tell-waits.ts';
 
@@ -28,9 +28,11 @@ interface Surroundings {
 }
 
 /** `apiKey` without a value asks for the key. */
-interface LoginOptions {
+export interface LoginOptions {
   url?: string;
   apiKey?: string | true;
+  /** Typed here, in the place of a browser. */
+  password?: true;
   profile?: string;
 }
 
@@ -46,15 +48,7 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
     options.url ?? (env.RASKET_URL || DEFAULT_URL),
     options.url === undefined ? 'RASKET_URL' : '--url',
   );
-  const isByBrowser = options.apiKey === undefined && process.stdin.isTTY && terminal.isTty;
-  const apiKey = isByBrowser
-    ? await signIn({
-        client: tellWaits(createClient({ url, version }), terminal),
-        terminal,
-        env,
-        ...(wait && { wait }),
-      })
-    : await readKey(process, url, options.apiKey);
+  const apiKey = await readCredential({ terminal, version, process, ...(wait && { wait }) }, url, options);
   const client = tellWaits(createClient({ url, apiKey, version }), terminal);
   const who = await tryKey(client, apiKey);
   const before = formerSession(env, profile);
@@ -78,6 +72,17 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
       say({ words: `Profile ${chosenProfile(env)} stays in use. End that with`, command: ['use', '--none'] }) ?? '',
     );
   if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
+}
+
+async function readCredential(
+  { terminal, version, process, wait }: Surroundings,
+  url: string,
+  { apiKey, password }: LoginOptions,
+): Promise<string> {
+  if (password) return signInByPassword({ url, version, terminal, process });
+  if (apiKey !== undefined || !process.stdin.isTTY || !terminal.isTty) return readKey(process, url, apiKey);
+  const client = tellWaits(createClient({ url, version }), terminal);
+  return signIn({ client, terminal, env: process.env, ...(wait && { wait }) });
 }
 
 async function readKey(process: CommandProcess, url: string, given: LoginOptions['apiKey']): Promise<string> {

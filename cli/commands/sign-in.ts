@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiFault, NoAnswer, type AnswerOf, type Client, type Environment } from '../client/index.ts';
 import { clean, CliFault, type Terminal } from '../output/index.ts';
+import { asPerson, type AtServer } from './as-person.ts';
 import { openInBrowser } from './open-in-browser.ts';
 
 type Begun = AnswerOf<'beginDeviceLogin'>;
@@ -24,7 +25,7 @@ export async function signIn({ client, terminal, env, wait = sleep }: SignIn): P
   const url = begun.verification_url_complete;
   const isOpened = isWeb(url) && (await openInBrowser(env, url));
   terminal.hint(
-    `${isOpened ? 'A browser shows it too. ' : ''}The code works for ten minutes. Ctrl-C stops; a key is kept with --api-key instead.`,
+    `${isOpened ? 'A browser shows it too. ' : ''}The code works for ten minutes. Ctrl-C stops; --password signs you in here instead, --api-key keeps a key.`,
   );
   try {
     return await waitForPerson({ client, terminal, env, wait }, begun);
@@ -32,6 +33,19 @@ export async function signIn({ client, terminal, env, wait = sleep }: SignIn): P
     terminal.progress('');
   }
 }
+
+/**
+ * Signs a person in with the password and, where there is one, the second factor, typed here; answers the token of the session.
+ * The person, signed in so, approves this program as they would in a browser.
+ */
+export const signInByPassword = (at: AtServer): Promise<string> =>
+  asPerson(at, undefined, async ({ client }) => {
+    const { user_code, device_code } = await begin(client);
+    await client.call('approveDeviceLogin', { body: { user_code } });
+    const { token } = await client.call('pollDeviceLogin', { body: { device_code } });
+    if (token === null) throw new CliFault('the server began no session, and nothing was changed.');
+    return token;
+  });
 
 /** What a server answers is not handed to the desktop unless it is an address of the web. */
 const isWeb = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);

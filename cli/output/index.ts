@@ -25,6 +25,7 @@ export { setOne, type KeyInUse } from './key-advice.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
 export { adviceOfReason, listFor } from './fault-advice.ts';
 export { fitProse } from './prose.ts';
+export { qrLines } from './qr-lines.ts';
 export { openTerminal, type Style, type Terminal, type TerminalInput } from './terminal.ts';
 export { bodyOf, headOf, quote, type ThreadEmail } from './thread-text.ts';
 export { shortId } from './short-id.ts';

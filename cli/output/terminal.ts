@@ -1,7 +1,8 @@
 import { cleanJson } from './clean.ts';
 import { fitProse } from './prose.ts';
 
-export type Style = 'plain' | 'bold' | 'dim' | 'red' | 'green' | 'yellow';
+/** `screen`: light on dark, whatever the colours of the terminal are. */
+export type Style = 'plain' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'screen';
 
 /** Where answers go, and what the reader can see: a person at a terminal, or a program at a pipe. */
 export interface Terminal {
@@ -59,4 +60,4 @@ export function openTerminal({ out, err, env }: TerminalInput): Terminal {
   };
 }
 
-const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, screen: '97;40' } as const;

@@ -76,6 +76,7 @@ function sharedResponses(
     ['401', 'Unauthorized', takesCredential],
     ['403', takesCredential ? 'Forbidden' : 'UserAgentRequired', true],
     ['404', 'NotFound', path.includes('{')],
+    ['415', 'EncodedBody', method !== 'get'],
     ['422', operation.requestBody ? 'Unprocessable' : 'InvalidParameter', true],
     ['429', 'RateLimited', true],
     ['500', 'InternalError', true],

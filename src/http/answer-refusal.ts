@@ -16,7 +16,7 @@ export function createRefusalAnswer(
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     // The unread rest of a refused body would be taken for the next request.
-    if ([400, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
+    if ([400, 415, 503].includes(refusal.status) && !request.raw.complete) reply.header('connection', 'close');
     if (refusal instanceof OauthRefusal) return sendOauthError(reply, refusal);
     const { oauthFlow, resourcePath } = request.routeOptions?.config ?? {};
     // A missing User-Agent is refused alike everywhere.

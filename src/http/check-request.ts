@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { FastifyRequest } from 'fastify';
 import type { OperationValidators, Problem, RequestParameters, Schema } from '../contract/index.ts';
 import { invalidFields, notFound, refuse, type Refusal } from '../platform/refusal/index.ts';
 import { complexityFault } from './json-complexity.ts';
@@ -50,6 +51,17 @@ export interface ParsedBody {
   value: unknown;
   /** Whether the text has \u escapes: only they can produce a NUL or half a surrogate pair from JSON in UTF-8. */
   hasEscapes: boolean;
+}
+
+/** A body in another coding than its own would be read as what it is not, or as what nobody has checked. */
+export function codingFault({ headers }: FastifyRequest): Refusal | undefined {
+  const coding = headers['content-encoding'];
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+  if (coding === undefined || isEmpty || /^\s*(identity)?\s*$/i.test(coding)) return undefined;
+  return refuse('validation_error', {
+    status: 415,
+    say: `Content-Encoding must be left out or be identity; got ${JSON.stringify(coding.slice(0, 100))}. Send the body as it is.`,
+  });
 }
 
 /** Fault 8: zero bytes are an empty body, whatever the media type is. */

@@ -26,6 +26,7 @@ import {
   checkBody,
   checkIdempotencyKey,
   checkParameters,
+  codingFault,
   parseBody,
   unwrapped,
   type ParsedBody,
@@ -112,9 +113,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       return listener;
     },
   });
-  // The body is only collected here; it is parsed after all checks that come before it in the documented order.
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+  collectBodies(server);
 
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -257,6 +256,13 @@ function publicRoutesOf(world: World, { tracking, unknownProxy }: HttpParts): An
     unknownProxy?.note(request);
     return all.some((answers) => answers(request, response));
   };
+}
+
+/** A body is only collected here; it is parsed after all checks that come before it in the documented order. */
+function collectBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes));
+  server.addHook('preParsing', (request, _reply, _payload, done) => done(codingFault(request)));
 }
 
 /** Whose requests are counted together: those of all keys of a team, and those of each person apart from them. */

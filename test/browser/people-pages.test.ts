@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makePasswordReset } from '../../src/resources/accounts/index.ts';
 import { describePeers } from '../peers/peers.ts';
 import { accountOf, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
+import { readQrCode } from '../rig/qr-code.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { painted, startChromium, type Chromium } from './chromium.ts';
 import { faultsOf, show, VIEWS } from './looks.ts';
@@ -145,10 +146,30 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
       async (page) => {
         await open(page, '/account/mfa');
         await press(page, 'Set up an authenticator app');
+        const link = await page.getByRole('link', { name: 'Open it in an app' }).getAttribute('href');
+        expect(await seenByCamera(page)).toBe(link);
       },
     ],
     ['sign-out', (page) => open(page, '/sign-out')],
   ];
+
+  /** What a telephone reads from the picture of the screen. */
+  async function seenByCamera(page: Page): Promise<string | null> {
+    const png = await page.getByRole('img', { name: /^QR code/ }).screenshot();
+    const camera = await browser.context.newPage();
+    const picture = `data:image/png;base64,${png.toString('base64')}`;
+    const { data, width, height } = (await camera.evaluate(`(async () => {
+      const image = new Image();
+      image.src = ${JSON.stringify(picture)};
+      await image.decode();
+      const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      canvas.drawImage(image, 0, 0);
+      const { data, width, height } = canvas.getImageData(0, 0, image.width, image.height);
+      return { data: [...data], width, height };
+    })()`)) as { data: number[]; width: number; height: number };
+    await camera.close();
+    return readQrCode({ data: Uint8ClampedArray.from(data), width, height });
+  }
 
   async function lookAt(page: Page, looks: readonly Look[]): Promise<string[]> {
     const found: string[] = [];
@@ -174,7 +195,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
       await open(page, '/account/mfa');
       await press(page, 'Set up an authenticator app');
       const key = (await page.locator('code').textContent()) ?? '';
-      await page.getByLabel('Code').fill(codeFor(scene, key));
+      await page.getByRole('textbox', { name: 'Code' }).fill(codeFor(scene, key));
       await page.getByLabel('Your password').fill(PASSWORD);
       await press(page, 'Switch it on');
       expect(await lookAt(page, [['recovery-codes', async () => undefined]])).toEqual([]);

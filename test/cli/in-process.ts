@@ -45,7 +45,17 @@ export async function runInProcess(
     return Object.assign(new Writable({ write }), { isTTY: columns !== undefined, columns });
   };
   const given = typeof input === 'string' ? [Buffer.from(input)] : (input ?? []);
-  const stdin = Object.assign(Readable.from(given), { isTTY: columns !== undefined });
+  const isTTY = columns !== undefined;
+  let isRaw = false;
+  // A terminal shows what is typed, but for a program that asked for it raw.
+  async function* typed(): AsyncIterable<Buffer> {
+    for await (const chunk of given) {
+      if (isTTY && !isRaw) heard.shown += chunk.toString();
+      yield chunk;
+    }
+  }
+  const setRawMode = (on: boolean): void => void (isRaw = on);
+  const stdin = Object.assign(Readable.from(isTTY ? typed() : given), { isTTY, ...(isTTY && { setRawMode }) });
   const streams = { stdin, stdout: output('stdout'), stderr: output('stderr') };
   const its = Object.assign(new EventEmitter(), { ...streams, env, cwd: () => cwd, exitCode: undefined });
   onStart?.(() => void its.emit('SIGINT'));

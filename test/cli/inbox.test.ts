@@ -223,9 +223,14 @@ describe('an answer', () => {
     expect((await sentFrom())[0]).toMatchObject({ subject: 'Re: Refused' });
   });
 
-  it('whose fate is unknown is kept in its file, and is sent once when it is sent again from there', async () => {
-    const { threadId } = await inbox.arrive({ subject: 'In doubt' });
-    await using line = await losingLine(scene.url);
+  it.each([
+    ['no answer', undefined],
+    ['a fault of the server', failure(500, 'application_error')],
+    ['another one on its way', failure(409, 'concurrent_idempotent_requests')],
+  ])('whose fate is unknown after %s is kept in its file, and is sent once from there', async (about, instead) => {
+    const subject = `In doubt: ${about}`;
+    const { threadId } = await inbox.arrive({ subject });
+    await using line = await losingLine(scene.url, instead);
     const { handed: _, ...env } = editor('Not lost.\n');
     const words = ['reply', inbox.address, threadId];
     const more = ['--cc', 'grace@example.org'];
@@ -235,8 +240,14 @@ describe('an answer', () => {
       /What you wrote is kept in (\S+)\. However[^]*rasket inbox (reply .*--text-file.*)/.exec(lost.stderr) ?? [];
     expect(again).toMatch(/--cc grace@example\.org --idempotency-key cli-[0-9a-f-]{36}$/);
     expect(fs.readFileSync(file, 'utf8')).toBe('Not lost.\n');
-    const answers = async () => (await sentFrom()).filter(({ subject }) => subject === 'Re: In doubt');
+    const answers = async () => (await sentFrom()).filter((one) => one.subject === `Re: ${subject}`);
     expect(await answers()).toHaveLength(1);
+    expect(
+      (await inbox.call('GET', '/drafts')).body.data.filter((one: { text: string }) => one.text === 'Not lost.'),
+    ).toEqual([]);
+    // Also where the second try ends as the first.
+    const second = { columns: 300, env: { RASKET_URL: line.url } };
+    expect((await rasket(again.trim().split(' '), second)).code).not.toBe(0);
     expect(await rasket(again.replace(line.url, scene.url).trim().split(' '))).toMatchObject({ code: 0 });
     expect(await answers()).toHaveLength(1);
   });
@@ -249,8 +260,13 @@ describe('an answer', () => {
   });
 });
 
-/** A way to the server on which every answer to an answer is lost. */
-async function losingLine(url: string): Promise<{ url: string } & AsyncDisposable> {
+function failure(status: number, name: string): string {
+  const body = JSON.stringify({ statusCode: status, name, message: 'It went wrong.' });
+  return `HTTP/1.1 ${status} X\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`;
+}
+
+/** A way to the server on which every answer to an answer is lost, or another one comes in its place. */
+async function losingLine(url: string, instead?: string): Promise<{ url: string } & AsyncDisposable> {
   const server = net.createServer((near) => {
     const far = net.connect(Number(new URL(url).port), '127.0.0.1');
     let isLosing = false;
@@ -258,7 +274,11 @@ async function losingLine(url: string): Promise<{ url: string } & AsyncDisposabl
       isLosing ||= /^POST \S+\/reply /.test(chunk.toString('latin1'));
       far.write(chunk);
     });
-    far.on('data', (chunk) => (isLosing ? near.destroy() : near.write(chunk)));
+    far.on('data', (chunk) => {
+      if (!isLosing) near.write(chunk);
+      else if (instead === undefined) near.destroy();
+      else near.end(instead);
+    });
     for (const [one, other] of [
       [near, far],
       [far, near],

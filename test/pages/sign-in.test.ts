@@ -1,6 +1,7 @@
 // a person with a browser --> signing in and out, in one step and in two
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { accountOf, codeFor, PASSWORD, signIn } from '../rig/page-people.ts';
+import { pixelsOf, readQrCode } from '../rig/qr-code.ts';
 import { PageVisitor } from '../rig/page-visitor.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 
@@ -125,17 +126,38 @@ describe('signing in', () => {
 });
 
 describe('a second factor', () => {
+  it('draws its code of an address with signs of markup, and nothing else', async () => {
+    const { email } = await accountOf(scene, { team, email: `"a'b<svg&c>"@people.example` });
+    const visitor = new PageVisitor(scene);
+    await signIn(visitor, email);
+    const setUp = await visitor.send(await visitor.open('/account/mfa'), 'Set up an authenticator app');
+    expect(new URL(readQrCode(pixelsOf(setUp.html)) ?? '').pathname).toContain(encodeURIComponent(email));
+    expect(setUp.html.match(/<svg/g)).toHaveLength(1);
+    const sent = { code: '12', password: PASSWORD, otpauth_url: 'otpauth://"><svg onload=x>', secret: '<svg>' };
+    const confirm = (fields: Record<string, string>) =>
+      visitor.open('/account/mfa/confirm', { body: new URLSearchParams(fields).toString() });
+    const forged = await confirm(sent);
+    expect(forged.status).toBe(422);
+    expect(forged.html.match(/<svg/g)).toHaveLength(1);
+    expect(readQrCode(pixelsOf(forged.html))).toBe(sent.otpauth_url);
+    const long = await confirm({ ...sent, otpauth_url: `otpauth://${'x'.repeat(4000)}` });
+    expect([long.status, long.html.includes('<svg')]).toEqual([422, false]);
+  });
+
   it('is set up, shows recovery codes once, is asked for, and is switched off', async () => {
     const { email } = await accountOf(scene, { team });
     const visitor = new PageVisitor(scene);
     await signIn(visitor, email);
     const setUp = await visitor.send(await visitor.open('/account/mfa'), 'Set up an authenticator app');
     const key = /<code>([A-Z2-7 ]+)<\/code>/.exec(setUp.html)?.[1] ?? '';
-    expect(setUp.links.find((link) => link.startsWith('otpauth://totp/'))).toContain(key.replaceAll(' ', ''));
+    const link = setUp.links.find((one) => one.startsWith('otpauth://totp/'));
+    expect(link).toContain(key.replaceAll(' ', ''));
+    expect(readQrCode(pixelsOf(setUp.html))).toBe(link);
     const wrong = await visitor.send(setUp, 'Switch it on', { code: '12', password: PASSWORD });
     expect(wrong).toMatchObject({ status: 422, heading: 'Set up an authenticator app' });
     expect(Object.keys(wrong.forms[0]?.faults ?? {})).toEqual(['code']);
     expect(wrong.html).toContain(key);
+    expect(readQrCode(pixelsOf(wrong.html))).toBe(link);
     const on = await visitor.send(wrong, 'Switch it on', { code: codeFor(scene, key), password: PASSWORD });
     const codes = [...on.html.matchAll(/<li>([\w-]+)<\/li>/g)].map(([, code = '']) => code);
     expect(codes).toHaveLength(10);

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'vitest';
+import { findLemonldap } from './lemonldap.ts';
 import { findMailDkim } from './verifiers.ts';
 
 export type Peer =
@@ -18,6 +19,7 @@ export type Peer =
   | 'nsupdate'
   | 'dig'
   | 'named-checkzone'
+  | 'lemonldap-ng'
   | 'pebble'
   | 'python3'
   | 'swaks'
@@ -55,6 +57,8 @@ function isExecutable(file: string): boolean {
 
 function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
+  if (peer === 'lemonldap-ng')
+    return findLemonldap() === undefined ? 'lemonldap-ng is not installed (.ci/run says how)' : undefined;
   if (peer === 'named' && process.env.FAKETIME !== undefined) return 'named does not start under libfaketime';
   const program = peer === 'postfix' ? 'postconf' : peer;
   if (!findProgram(program)) return `${peer} is not installed`;

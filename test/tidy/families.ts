@@ -61,7 +61,7 @@ export const trees: Tree[] = [
       mcp: 'it carries the operations of the other families, in http/mcp',
       'device-logins': 'how `rasket login` signs a person in, and what that person does in a browser',
       sso: 'owners set it up, signed in; on the machine rasket teams sso-off ends its enforcing',
-      mfa: 'it is set up and shown by the person whose it is, in a browser',
+      mfa: '`rasket account mfa` signs its person in first, which no other family does',
       accounts: 'whoever asks for an account has no token yet; the operator’s part of it is rasket users',
     },
     besides: {

@@ -140,6 +140,9 @@ interface Kept<W = Written | undefined> {
   again: readonly string[];
 }
 
+/** Nothing was sent. After a fault of the server, and while the same is on its way, it may have been: a draft would send it twice. */
+const isRefused = (error: unknown): boolean => error instanceof ApiFault && error.status < 500 && error.status !== 409;
+
 async function keep(
   client: Client,
   { path, operation, written, again }: Kept<Written>,
@@ -148,7 +151,7 @@ async function keep(
   const { inbox, thread_id, inbox_email_id } = path;
   const { text, file, remove } = written;
   // A draft goes to whoever wrote the email: what was to be forwarded is for others.
-  if (error instanceof ApiFault && operation === 'replyToInboxEmail') {
+  if (isRefused(error) && operation === 'replyToInboxEmail') {
     try {
       const body = { text, thread_id, reply_to_email_id: inbox_email_id };
       const { id } = await client.call('createInboxDraft', { path: { inbox }, body });

@@ -68,6 +68,7 @@ dl{margin:0 0 1rem}
 dl div{display:grid;grid-template-columns:10rem 1fr;gap:.25rem 1rem;padding:.25rem 0}
 dt{color:var(--quiet)}
 code,.codes{font:1rem/1.6 ui-monospace,monospace;overflow-wrap:anywhere}
+.qr{display:block;max-width:100%;height:auto;margin:0 0 1rem;border-radius:.375rem}
 .codes{list-style:none;margin:0 0 1rem;padding:.75rem 1rem;background:var(--ground);columns:2}
 footer{margin:1.5rem .25rem 0;color:var(--quiet);font-size:.9375rem}
 address{font-style:normal}

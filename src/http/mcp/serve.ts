@@ -106,7 +106,7 @@ function mustHaveScope(assistant: Assistant, lacking: string | null | undefined,
   throw refuse('invalid_permission', { say: `This access token lacks the scope ${lacking}.` });
 }
 
-function readMessage(request: FastifyRequest): object {
+function readMessage(request: FastifyRequest): { id?: unknown; method?: unknown } {
   const { value } = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
   if (Array.isArray(value)) throw bad('A JSON-RPC batch is not taken; send one message a request.');
   if (typeof value !== 'object' || value === null)

@@ -125,7 +125,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
     }
     const { operation_id: id, arguments: given = {}, part, ...more } = call.arguments;
     refuseMore(more, `${CALL}; those of the operation stand in arguments`);
-    if (!operation) throw notFound(`Operation ${JSON.stringify(String(id).slice(0, 100))}`);
+    if (!operation) return outOfReach(validators, String(id));
     return callOne(assistant, operation, { given, part: readPart(part) });
   }
 
@@ -205,6 +205,22 @@ function refuseMore(more: object, tool: string): void {
 }
 
 export type Tools = ReturnType<typeof createTools>;
+
+function outOfReach({ operations }: Validators, id: string): CallToolResult {
+  if (operations.has(id)) return OF_NO_APP;
+  throw notFound(`Operation ${JSON.stringify(id.slice(0, 100))}`);
+}
+
+/** What no scope reaches: keys, domains and people of the team among it. */
+const OF_NO_APP = {
+  isError: true,
+  content: [
+    {
+      type: 'text' as const,
+      text: 'invalid_permission: No app reaches this operation, whatever is allowed; a person who is signed in, an API key or an operator does.\nWhat to do: do not call it again. Tell the person what is to be done, so that they do it themselves.',
+    },
+  ],
+};
 
 const texts = (all: readonly string[]): { type: 'text'; text: string }[] => all.map((text) => ({ type: 'text', text }));
 const bad = (say: string): Refusal => refuse('validation_error', { status: 400, say: `${say}.` });

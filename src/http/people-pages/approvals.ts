@@ -3,6 +3,7 @@ import { Refusal } from '../../platform/refusal/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { bdi } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';
+import { CALL_CHARS_MAX, contentIn, visible } from './approval-content.ts';
 import {
   afterFault,
   attempt,
@@ -17,7 +18,6 @@ import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
 
 const PATH = '/account/approvals';
 const ONE_PATH = '/account/approvals/one';
-const CALL_CHARS_MAX = 20_000;
 
 type PersonCtx = PageCtx & { session: SignedIn };
 type One = AnswerOf<'getApproval'>;
@@ -78,15 +78,24 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
       fault ? renderAlert(fault.message) : '',
       saidOf(one),
       `<p>An app that calls itself <strong>${bdi(one.grant.client_name)}</strong> asked for this ${timeInWords(Date.parse(one.created_at))}. It is done as the app has asked, or not at all.</p>`,
-      await broadcastIn(ctx, one),
-      await draftIn(ctx, one),
+      await contentIn(ctx, one),
       filesIn(one),
       `<h2>The call</h2><pre>${escapeHtml(visible(inWords(one)))}</pre>`,
-      one.status === 'pending' ? form('Approve', 'approve', false) + form('Reject', 'reject', true) : '',
+      one.status === 'pending' ? decisionsOf(ctx, one, form) : '',
       renderLinks(renderLink(PATH, 'Back to what waits')),
     ].join('\n'),
     ...afterFault(fault),
   };
+}
+
+type ShowForm = (submit: string, decision: string, isSecond: boolean) => string;
+
+/** What this person may decide; where they may not, why. */
+function decisionsOf({ whyNot }: PersonCtx, { operation_id: operation }: One, form: ShowForm): string {
+  const not = whyNot('approveCall') ?? whyNot(operation);
+  const approve =
+    not === undefined ? form('Approve', 'approve', false) : `<p>You cannot approve this: ${bdi(not.message)}</p>`;
+  return approve + (whyNot('rejectCall') === undefined ? form('Reject', 'reject', true) : '');
 }
 
 function saidOf({ status, error, decided_by: by }: One): string {
@@ -107,39 +116,6 @@ function saidOf({ status, error, decided_by: by }: One): string {
   }
 }
 
-/** A broadcast is named by its id: what it says is what a person decides on. */
-async function broadcastIn(ctx: PersonCtx, { operation_id: operation, call }: One): Promise<string> {
-  const id = call.path['broadcast_id'];
-  if (!operation.endsWith('Broadcast') || typeof id !== 'string') return '';
-  const seen = await attempt(ctx.call('getBroadcast', { path: { broadcast_id: id } }));
-  if (seen instanceof Refusal) return '<p>The broadcast is not there any more.</p>';
-  const rows = Object.entries({ Name: seen.name, From: seen.from, Subject: seen.subject })
-    .map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value ?? '')}</dd></div>`)
-    .join('');
-  return `<h2>The broadcast</h2><dl>${rows}</dl>${bodiesOf(seen)}`;
-}
-
-async function draftIn(ctx: PersonCtx, { operation_id: operation, call }: One): Promise<string> {
-  if (operation !== 'sendInboxDraft') return '';
-  const path = { inbox: String(call.path['inbox']), draft_id: String(call.path['draft_id']) };
-  const seen = await attempt(ctx.call('getInboxDraft', { path }));
-  if (seen instanceof Refusal) return '<p>The draft is not there any more.</p>';
-  const shown = {
-    ...{
-      To: (seen.to ?? []).join(', '),
-      Cc: seen.cc.join(', '),
-      Bcc: seen.bcc.join(', '),
-      Subject: seen.subject ?? '',
-    },
-    Files: seen.attachments.map(({ filename }) => filename).join(', '),
-  };
-  const rows = Object.entries(shown)
-    .filter(([, value]) => value !== '')
-    .map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value)}</dd></div>`)
-    .join('');
-  return `<h2>The draft</h2><dl>${rows}</dl>${bodiesOf(seen)}`;
-}
-
 /** By their checksums, so that whoever has looked knows what is sent. */
 function filesIn({ files }: One): string {
   if (files.length === 0) return '';
@@ -148,17 +124,6 @@ function filesIn({ files }: One): string {
   );
   return `<h2>The files</h2><p>As they were when the app asked; another one is not sent.</p><ul>${rows.join('')}</ul>`;
 }
-
-/** Both are shown: a mail program shows one of them, and which one is not ours to say. */
-const bodiesOf = ({ text, html }: { text: string | null; html: string | null }): string =>
-  [text, html]
-    .filter((body) => body !== null && body !== '')
-    .map((body) => `<pre>${escapeHtml(visible((body ?? '').slice(0, CALL_CHARS_MAX)))}</pre>`)
-    .join('');
-
-/** Marks that turn the direction of a text around would show another text than the one that is sent. */
-const visible = (text: string): string =>
-  text.replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (mark) => `\\u${mark.codePointAt(0)?.toString(16)}`);
 
 function inWords({ operation_id: operation, call }: One): string {
   const text = `${operation} ${JSON.stringify({ ...call, body: headFirst(call.body) }, null, 2)}`;

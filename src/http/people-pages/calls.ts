@@ -42,6 +42,22 @@ export async function whoIsSignedIn(
   return undefined;
 }
 
+/** Asked before a page offers what would be refused. */
+export const createWhyNot =
+  ({ validators }: Pick<PeoplePageParts, 'validators'>) =>
+  (session: SignedIn | undefined): PageCtx['whyNot'] =>
+  (id) => {
+    const operation = validators.operations.get(id)?.operation;
+    if (!operation || !session) return undefined;
+    try {
+      mustReach(session.actor, accessOf(operation));
+      return undefined;
+    } catch (error) {
+      if (error instanceof Refusal) return error;
+      throw error;
+    }
+  };
+
 /** The operations of the API, as a page calls them. */
 export function createCalls({ validators, services }: PeoplePageParts) {
   const runners = new Map<string, ReturnType<typeof runnerOf>>();

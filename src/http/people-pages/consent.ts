@@ -1,10 +1,17 @@
 import { SCOPES } from '../../contract/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
-import { answerConsent, askForConsent, readAuthorization, type Asked } from '../../resources/oauth/index.ts';
+import {
+  answerConsent,
+  askForConsent,
+  readAuthorization,
+  type Ask,
+  type Asked,
+  type Limited,
+} from '../../resources/oauth/index.ts';
 import { bdi } from '../layout/index.ts';
 import { attempt, forSignedIn, renderForm, renderLink, renderLinks, type Field } from './elements.ts';
-import { limitFields, limitsIn } from './grant-limits.ts';
+import { daysUntil, limitFields, limitsIn, limitsInWords } from './grant-limits.ts';
 import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
 import type { Fields } from './read-fields.ts';
 
@@ -18,7 +25,7 @@ export const consentPage: PeoplePage = {
     if (read.kind === 'unknown') return unknown(read.say);
     if (read.kind === 'refused') return { to: read.to };
     const ask = await askForConsent(consentCtx(ctx), ctx.session.teamId, read);
-    return ask ? shown(ctx.session, read, ask) : withoutTeam();
+    return ask ? shown(ctx, read, ask) : withoutTeam();
   }),
   post: forSignedIn(async (ctx, { form }) => {
     const decision = form.get('decision');
@@ -42,9 +49,9 @@ const consentCtx = ({ store, browser, requestId, session }: PageCtx & { session:
 
 /** Nothing of the app is fetched or drawn: its name is a stranger's text, and its picture could be anybody's. */
 function shown(
-  { actor }: SignedIn,
+  { store, session: { actor } }: PageCtx & { session: SignedIn },
   { client, request }: Asked,
-  { token, team }: { token: string; team: { name: string } },
+  { token, team, before }: Pick<Ask, 'token' | 'team' | 'before'>,
 ): Shown {
   const target = new URL(request.redirectUri);
   const place = target.host === '' ? target.protocol : target.host;
@@ -61,12 +68,20 @@ function shown(
       `<div><dt>It is told at</dt><dd>${bdi(place)}</dd></div></dl>`,
       '<p>This service does not know who made the app. Allow it only if you have just asked for this yourself. It never may do more than your own role allows, and you or an admin of the team can end it at any time.</p>',
       '<p class="quiet">Where the app comes twice with what works once, it is shut out and asks you again: that is how stolen access is noticed.</p>',
+      before ? alreadyIn(before) : '',
       '<h2>Keep it to less</h2>',
-      form('Allow', 'allow', false, limitFields(request.scopes)),
+      form('Allow', 'allow', false, limitFields(request.scopes, before, daysUntil(before, store.clock.now()))),
       form('Do not allow', 'refuse', true),
     ].join('\n'),
     formsLeadTo: [formTarget(target)],
   };
+}
+
+/** Each grant counts for itself: what an app was kept to before must not end by its asking again. */
+function alreadyIn(before: Limited): string {
+  const limits = limitsInWords(before).map((line) => `<li>${escapeHtml(line)}</li>`);
+  const kept = limits.length === 0 ? 'It has no limits.' : `It is kept to less:</p><ul>${limits.join('')}</ul><p>`;
+  return `<h2>It has access already</h2><p>${kept} The form below begins with the same. What you allow now comes beside it, and each of the two counts its emails a day by itself: ${renderLink('/account/apps', 'end the former one')} where it is not needed any more.</p>`;
 }
 
 /** As a policy of content names it, which knows no IPv6 addresses. */

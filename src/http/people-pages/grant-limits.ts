@@ -23,12 +23,15 @@ const MAY_SEND: ReadonlySet<Scope> = new Set([
 const UNCOUNTED =
   'Then it sends no broadcasts, reports no events, moves no scheduled emails and changes no contacts or automations, unless you approve it.';
 
-/** How a person keeps an app to less than its scopes; what makes no difference to these scopes is not asked. */
-export function limitFields(scopes: readonly Scope[], now?: Limited): Field[] {
+/**
+ * How a person keeps an app to less than its scopes; what makes no difference to these scopes is not asked. With `days` the end
+ * of another grant is not kept: it is begun with so many days, or with none.
+ */
+export function limitFields(scopes: readonly Scope[], now?: Limited, days?: number | null): Field[] {
   return [
     ...(scopes.some((scope) => !scope.endsWith(':read')) ? changeFields(now) : []),
     ...(scopes.some((scope) => MAY_SEND.has(scope)) ? sendFields(now) : []),
-    endField(now?.expiresAt ?? null),
+    days === undefined ? endField(now?.expiresAt ?? null) : { ...endField(null), value: String(days ?? 'never') },
   ];
 }
 
@@ -56,6 +59,13 @@ const sendFields = (now: Limited | undefined): Field[] => [
     value: now?.limits.emailsPerDay?.toString() ?? '',
   },
 ];
+
+/** The longest choice that ends no later than it does, or the shortest; null for none. */
+export function daysUntil(limited: Limited | undefined, now: number): number | null {
+  const end = limited?.expiresAt ?? null;
+  if (end === null) return null;
+  return DAYS.findLast((days) => now + days * DAY_MS <= end) ?? DAYS[0] ?? null;
+}
 
 const endField = (expiresAt: number | null): Field => ({
   ...{ name: 'ends', autocomplete: 'off', label: 'It ends', value: expiresAt === null ? 'never' : 'keep' },

@@ -1,4 +1,5 @@
 import { Refusal } from '../../platform/refusal/index.ts';
+import { qrSvg } from '../../protocol/qr-code/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { timeInWords } from '../share-page/index.ts';
 import {
@@ -104,13 +105,16 @@ async function showEnrolment(
   fault?: Refusal,
 ): Promise<Shown> {
   const { has_password: hasPassword } = await call('getMfa', {});
-  const link = otpauth_url.startsWith('otpauth://')
-    ? `<p>${renderLink(otpauth_url, 'Open it in an app on this device')}</p>`
-    : '';
+  const isOurs = otpauth_url.startsWith('otpauth://');
+  const link = isOurs ? `<p>${renderLink(otpauth_url, 'Open it in an app on this device')}</p>` : '';
+  const picture = isOurs ? qrSvg(otpauth_url, 'QR code of the key below, for an authenticator app') : undefined;
   return {
     title: 'Set up an authenticator app',
     content: [
-      `<p>Add an account by key in your authenticator app, with this key:</p><p><code>${escapeHtml(secret.replaceAll(/(.{4})(?=.)/g, '$1 '))}</code></p>`,
+      picture === undefined
+        ? '<p>Add an account by key in your authenticator app, with this key:</p>'
+        : `<p>Scan this with your authenticator app:</p>\n${picture}\n<p>Or add an account by key there, with this key:</p>`,
+      `<p><code>${escapeHtml(secret.replaceAll(/(.{4})(?=.)/g, '$1 '))}</code></p>`,
       link,
       renderForm({
         ...{ action: '/account/mfa/confirm', submit: 'Switch it on', username: session?.actor.name },

@@ -1,4 +1,5 @@
 import type { AnswerOf, CallOf, ValueId } from '../../contract/index.ts';
+import type { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { Actor, Browser, Identity } from '../../resources/access/index.ts';
 import type { Fields } from './read-fields.ts';
@@ -16,6 +17,8 @@ export interface PageCtx {
    * the audit log, as over HTTP. Throws its refusal. A GET calls nothing but reads.
    */
   call<Id extends ValueId>(id: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
+  /** Why this person may not call an operation; undefined where they may. */
+  whyNot(operationId: string): Refusal | undefined;
 }
 
 /** What was asked of a page. */

@@ -7,7 +7,7 @@ import { privatePageHeaders } from '../private-page-headers.ts';
 import { bucketOfAddress } from '../rate-limit.ts';
 import { renderLink, renderLinks } from './elements.ts';
 import type { LedTo, PageCtx, PeoplePage, Shown } from './page.ts';
-import { createCalls, whoIsSignedIn, type PeoplePageParts } from './calls.ts';
+import { createCalls, createWhyNot, whoIsSignedIn, type PeoplePageParts } from './calls.ts';
 import { FORM_BYTES_MAX, readFields, readForm } from './read-fields.ts';
 import { peoplePages } from './table.ts';
 
@@ -41,7 +41,7 @@ export function methodsOfPage(target: string): string[] {
 export async function servePeoplePages(server: FastifyInstance, parts: PeoplePageParts): Promise<void> {
   const { services, rateLimit } = parts;
   const { world } = services;
-  const callsOf = createCalls(parts);
+  const [callsOf, whyNotOf] = [createCalls(parts), createWhyNot(parts)];
   await server.register(async (scope) => {
     scope.setErrorHandler((error, request, reply) => {
       const refusal = refusalFor(error, request, world.log);
@@ -88,7 +88,7 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
     const session = await whoIsSignedIn(parts.authenticators, request);
     const ctx: PageCtx = {
       ...{ store: world, browser: browserOf(world, request, reply), requestId: request.id, session },
-      call: callsOf(request, reply, session),
+      ...{ call: callsOf(request, reply, session), whyNot: whyNotOf(session) },
     };
     const handler = request.method === 'POST' ? page.post : page.get;
     if (!handler) throw notHere();

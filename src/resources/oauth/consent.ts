@@ -8,8 +8,8 @@ import { findTeam, type TeamRow } from '../teams/index.ts';
 import { insertCode, insertConsent, removeOldConsents, takeConsent } from './asks.store.ts';
 import { allowedTo, CLIENT_DISABLED, refusedTo, type AuthorizationRequest } from './authorization.ts';
 import { findClient, holdClient, type ClientRow } from './clients.store.ts';
-import { holdMembershipOf, lockPerson } from './grants.store.ts';
-import { changedLimits, presentLimits, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
+import { holdMembershipOf, latestLiveGrant, lockPerson } from './grants.store.ts';
+import { changedLimits, presentLimits, readStored, UNLIMITED, type Limited, type LimitsAsked } from './limits.ts';
 
 const CONSENT_MS = 10 * 60_000;
 const CODE_MS = 5 * 60_000;
@@ -28,6 +28,8 @@ export interface Ask {
   /** For the form: it answers this page of this session, once. */
   token: string;
   team: TeamRow;
+  /** What the same app is kept to by what this person let in before, and may still act. */
+  before: Limited | undefined;
 }
 
 /** Writes down what a person is asked for the team of their session; undefined where they are in none. */
@@ -38,6 +40,9 @@ export async function askForConsent(
 ): Promise<Ask | undefined> {
   const team = teamId === null ? undefined : await findTeam(store.db, teamId);
   if (!team) return undefined;
+  const before = await latestLiveGrant(store.db, {
+    ...{ userId: actor.userId, teamId: team.id, clientId: client.client_id, now: store.clock.now() },
+  });
   const token = newToken('');
   await store.db.txUnsynced(async (tx) => {
     await insertConsent(tx, {
@@ -46,7 +51,7 @@ export async function askForConsent(
     });
     await removeOldConsents(tx, actor.sessionId, CONSENTS_MAX);
   });
-  return { token, team };
+  return { token, team, before: before && { limits: readStored(before.limits), expiresAt: before.expires_at } };
 }
 
 /** `false`, or what the person keeps the app to. */

@@ -113,6 +113,15 @@ export async function liveGrantPageOfUser(
   return pageOf(await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, now, ...ofTeam, ...pageValues(page)]), page);
 }
 
+/** The newest by which this app acts for this person in this team. */
+export const latestLiveGrant = (
+  db: Executor,
+  { userId, teamId, clientId, now }: { userId: string; teamId: string; clientId: string; now: number },
+): Promise<OwnGrant | undefined> =>
+  db.get<OwnGrant>(`select * from ${OWN} where team_id = ? and client_id = ? order by id desc limit 1`, [
+    ...[userId, now, teamId, clientId],
+  ]);
+
 export const findGrantOfUser = (db: Executor, userId: string, id: string): Promise<GrantRow | undefined> =>
   db.get<GrantRow>('select * from oauth_grants where user_id = ? and id = ?', [userId, id]);
 

@@ -5,7 +5,7 @@
  */
 export { ACCESS_PREFIX, createGrantAuthentication } from './authenticate-grant.ts';
 export { readAuthorization, type Asked } from './authorization.ts';
-export { answerConsent, askForConsent } from './consent.ts';
+export { answerConsent, askForConsent, type Ask } from './consent.ts';
 export { exchangeToken } from './exchange-token.ts';
 export {
   actorOfGrant,

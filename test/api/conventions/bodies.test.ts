@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadContract, resolveRef } from '../../../src/contract/index.ts';
+import { formOf } from '../../rig/forms.ts';
+import { pngOf } from '../../rig/pictures.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import {
   keyed,
@@ -86,6 +88,44 @@ describe('request bodies', () => {
       expect(answer, labelOf(operation)).toMatchObject(badBody);
       expect(answer.body.message).toContain('application/json');
     }
+  });
+
+  it.each(['gzip', 'br', 'identity, gzip', 'x'])(
+    'a body in the coding %s is 415 validation_error that names Content-Encoding',
+    async (coding) => {
+      for (const operation of writing) {
+        const { method, path, body = {} } = sampleCall(operation, own);
+        const headers = { 'content-encoding': coding };
+        const answer = await scene.api(method, path, { key: team.key, body, headers });
+        expect(answer, labelOf(operation)).toMatchObject({ status: 415, body: { name: 'validation_error' } });
+        expect(answer.body.message).toMatch(/^Content-Encoding must be left out or be identity; got "/);
+      }
+    },
+  );
+
+  it('so is one of a file, of a form, of a page and of a step of OAuth', async () => {
+    const { key } = team;
+    const gzip = { 'content-encoding': 'gzip' };
+    const form = formOf('email\na@example.org\n');
+    const imported = { key, body: form.body, headers: { ...form.headers, ...gzip } };
+    expect((await scene.api('POST', '/contacts/imports', imported)).status).toBe(415);
+    const picture = { key, body: pngOf(1, 1), headers: { 'content-type': 'image/png', ...gzip } };
+    expect((await scene.api('POST', '/images', picture)).status).toBe(415);
+    const fields = { 'content-type': 'application/x-www-form-urlencoded', ...gzip };
+    const step = await scene.api('POST', '/oauth/token', { body: 'grant_type=refresh_token', headers: fields });
+    expect(step).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    expect(step.body.error_description).toContain('Content-Encoding');
+    const headers = { ...fields, origin: scene.url, 'user-agent': 'x' };
+    const page = await fetch(`${scene.url}/sign-in`, { method: 'POST', body: 'email=a', headers });
+    expect([page.status, await page.text()]).toEqual([415, expect.stringContaining('Content-Encoding')]);
+  });
+
+  it('a body in its own coding is taken, and no body has none', async () => {
+    const body = { email: 'coding@example.org' };
+    const taken = { key: team.key, body, headers: { 'content-encoding': 'Identity' } };
+    expect((await scene.api('POST', '/suppressions', taken)).status).toBe(201);
+    const read = { key: team.key, headers: { 'content-encoding': 'gzip' } };
+    expect((await scene.api('GET', '/suppressions', read)).status).toBe(200);
   });
 
   it('the media type is read in any letter case and with parameters', async () => {

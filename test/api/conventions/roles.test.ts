@@ -83,6 +83,22 @@ describe.each([...ROLES, null])('a person whose role is %s', (role) => {
   });
 });
 
+const unsafe = operations.filter(
+  ({ method, operation }) =>
+    method !== 'get' && (operation['x-service-permission'] !== 'none' || operation['x-same-origin'] === true),
+);
+
+// What is of operators or of keys alone is refused to a cookie before it is refused for its page.
+it.each(unsafe.map((operation) => [labelOf(operation), operation] as const))(
+  'a page of others makes no call by the cookie of an owner: %s',
+  async (_, operation) => {
+    for (const origin of ['null', 'https://evil.example', scene.app.world.origin().replace(/:\d+$/, ':1')]) {
+      const { status, message } = await call(operation, { ...as('owner'), origin });
+      expect([status, message], origin).toEqual([403, expect.stringMatching(/^The header Origin must be /)]);
+    }
+  },
+);
+
 /** What the operation asks for more than its rule, and why. */
 const EXCEPTIONS: Record<string, [role: string, why: string]> = {
   removeTeamMember: ['viewer', 'everybody may leave; whom else one removes stands in a table of its own'],

@@ -174,16 +174,39 @@ describe('the request', () => {
     expect(answer.status).toBe(400);
   });
 
+  it('in a coding that is not undone is refused', async () => {
+    const answer = await ask(call('getTeam'), { headers: { 'content-encoding': 'gzip' } });
+    expect([answer.status, answer.text]).toEqual([415, expect.stringContaining('Content-Encoding')]);
+  });
+
   it('keeps no connection open for what will be announced', async () => {
     const meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientInfo': { name: 'a', version: '1' },
       'io.modelcontextprotocol/clientCapabilities': {},
     };
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' };
-    const body = message('subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: meta });
-    const answer = await ask(body, { headers });
-    expect(answer.text).toContain('-32603');
+    const headers = { 'mcp-protocol-version': '2026-07-28' };
+    const asked = (method: string) => {
+      const body = message(method, { notifications: { toolsListChanged: true }, _meta: meta });
+      return ask(body, { headers: { ...headers, 'mcp-method': method } });
+    };
+    // As any other method that there is not.
+    const none = await asked('teams/delete');
+    expect(await asked('subscriptions/listen')).toMatchObject({
+      status: none.status,
+      body: { jsonrpc: '2.0', id: 1, error: { code: -32601, message: none.body.error.message } },
+    });
+    const said = { listChanged: false };
+    const { body } = await asked('server/discover');
+    expect(body.result.capabilities).toEqual({ tools: said, prompts: said, resources: said });
+  });
+
+  it('of an earlier revision is told that nothing will be announced', async () => {
+    const about = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+    const { body } = await ask(message('initialize', about));
+    const said = { listChanged: false };
+    expect(body.result.capabilities).toEqual({ tools: said, prompts: said, resources: said });
+    expect((await ask(message('subscriptions/listen'))).body).toMatchObject({ error: { code: -32601 } });
   });
 });
 

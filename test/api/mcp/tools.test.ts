@@ -130,17 +130,18 @@ describe('every other operation', () => {
     for (const { operation_id: id } of found) {
       expect(operations.get(id)?.operation['x-service-scope'], id).toBe('contacts:read');
     }
-    for (const id of [
-      'createApiKey',
-      'listDomains',
-      'createOperator',
-      'callMcp',
-      'exportContacts',
-      'constructor',
-      '',
-    ]) {
+    for (const id of ['createOperator', 'constructor', '']) {
       const answer = await client.call('call_operation', { operation_id: id });
       expect(answer.text, id).toMatch(/^not_found: Operation/);
+    }
+    // What there is, and no app reaches: the person is told who does.
+    for (const id of ['createApiKey', 'listDomains', 'callMcp', 'exportContacts', 'listQueueHolds']) {
+      const answer = await client.call('call_operation', { operation_id: id });
+      expect([answer.isError, answer.text], id).toEqual([
+        true,
+        expect.stringMatching(/^invalid_permission: No app reaches/),
+      ]);
+      expect(answer.text).toContain('Tell the person what is to be done, so that they do it themselves.');
     }
   });
 

@@ -40,6 +40,28 @@ describe('consent', () => {
     }
   });
 
+  it('begins with the limits of what the same app was let in to before, and says so', async () => {
+    const again = await oauth.register();
+    const scope = 'emails:send emails:read';
+    const asked = async (person = owner, other = again) =>
+      (await oauth.asked(person, other, newVerifier(), { scope })).page;
+    const fields = ({ forms }: PageSeen) => forms.find(({ submit }) => submit === 'Allow')?.fields;
+    const none = { approval: 'none', emails_per_day: '', ends: 'never' };
+    const first = await asked();
+    expect(fields(first)).toMatchObject(none);
+    expect(first.text).not.toContain('has access already');
+    const limits = { approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '90' };
+    await oauth.letIn(owner, again, { scope }, limits);
+    scene.clock.advance(86_400_000);
+    const second = await asked();
+    expect(fields(second)).toMatchObject({ approval: 'sends', own_domains: 'yes', emails_per_day: '7', ends: '30' });
+    for (const says of ['It has access already', 'At most 7 emails a day', 'each of the two counts'])
+      expect(second.text).toContain(says);
+    // Of this app, person and team alone.
+    expect(fields(await asked(owner, app))).toMatchObject(none);
+    expect(fields(await asked(await people.person({ team, role: 'owner' })))).toMatchObject(none);
+  });
+
   it('names no host in its policy that would mean something there, also one that was registered before', async () => {
     for (const uri of ["https://a';b.example/cb", 'https://a,b.example/cb', 'https://*.example/cb']) {
       const old = await oauth.register();

@@ -1,0 +1,32 @@
+import { encode } from 'uqr';
+
+/** Longer ones have squares too small for a telephone, and take long to find the best mask for. */
+const CHARS_MAX = 1000;
+/** §5.3.8: what is around it is light, four squares wide. */
+const QUIET_ZONE = 4;
+/** At most so many pixels a square. */
+const PIXELS = 5;
+
+/** Dark on light, whatever the colours of the page are; undefined where the text is too long to be read by a camera. */
+export function qrSvg(text: string, label: string): string | undefined {
+  if (text.length > CHARS_MAX) return undefined;
+  const { data, size } = encode(text, { ecc: 'M', border: QUIET_ZONE });
+  const runs = data.flatMap((row, y) => runsOf(row).map(([x, length]) => `M${x} ${y}h${length}v1h-${length}z`));
+  const side = Math.min(size * PIXELS, 320);
+  return (
+    `<svg class="qr" role="img" aria-label="${label}" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}" width="${side}" height="${side}" shape-rendering="crispEdges">` +
+    `<rect width="${size}" height="${size}" fill="#fff"/><path fill="#000" d="${runs.join('')}"/></svg>`
+  );
+}
+
+/** Where dark squares begin, and how many stand side by side. */
+function runsOf(row: readonly boolean[]): [x: number, length: number][] {
+  const runs: [number, number][] = [];
+  for (const [x, isDark] of row.entries()) {
+    const last = runs.at(-1);
+    if (!isDark) continue;
+    if (last && last[0] + last[1] === x) last[1]++;
+    else runs.push([x, 1]);
+  }
+  return runs;
+}

@@ -1,0 +1,81 @@
+// The page of an approval: what a person is shown before they decide, and what they are offered.
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { peopleOf, type People, type Person } from '../../rig/people.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { openDesk, type Desk } from '../broadcasts/drafting.ts';
+
+let scene: Scene;
+let desk: Desk;
+let people: People;
+let oauth: ReturnType<typeof oauthOf>;
+let app: OauthApp;
+let owner: Person;
+beforeAll(async () => {
+  scene = await startScene();
+  desk = await openDesk(scene);
+  people = peopleOf(scene);
+  oauth = oauthOf(scene);
+  app = await oauth.register();
+  owner = await people.person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+});
+afterAll(() => scene.close());
+
+const tokenFor = async (approval: string): Promise<string> =>
+  (await oauth.letIn(owner, app, { scope: SCOPE_NAMES.join(' ') }, { approval })).access_token;
+const call = (key: string, method: string, path: string, body: object) => scene.api(method, path, { key, body });
+const sending = (more: object) => ({ from: `a@${desk.domain.name}`, to: 'x@example.org', ...more });
+/** Asks for what waits then, and answers its id. */
+async function held(token: string, method: string, path: string, body: object = {}): Promise<string> {
+  const { status, body: refusal, text } = await call(token, method, path, body);
+  expect([status, refusal.name], text).toEqual([403, 'invalid_permission']);
+  return refusal.details.approval_id;
+}
+const pageOf = (person: Person, id: string) => oauth.visitorOf(person).open(`/account/approvals/one?id=${id}`);
+const buttons = ({ forms }: Awaited<ReturnType<typeof pageOf>>) => forms.map(({ submit }) => submit);
+
+it('offers what the person may decide, and says why not', async () => {
+  const token = await tokenFor('changes');
+  const id = await held(token, 'POST', '/emails', sending({ subject: 'Hello', text: 'It works.' }));
+  for (const [role, offered] of [
+    ['member', ['Approve', 'Reject']],
+    ['viewer', []],
+  ] as const) {
+    const page = await pageOf(await people.person({ team: desk.team, role }), id);
+    expect([page.status, buttons(page)], role).toEqual([200, offered]);
+    expect(page.text.includes('You cannot approve this: This needs the role member'), role).toBe(role === 'viewer');
+  }
+  const ofAdmins = await held(token, 'PATCH', '/team', { ai_assist_enabled: true });
+  const member = await pageOf(await people.person({ team: desk.team, role: 'member' }), ofAdmins);
+  expect(buttons(member)).toEqual(['Reject']);
+  expect(member.text).toContain('You cannot approve this: This needs the role admin');
+});
+
+it('shows the template that is published or sent', async () => {
+  const token = await tokenFor('changes');
+  const html = '<p>What <b>it</b> says</p>';
+  const made = (await desk.call('POST', '/templates', { name: 'Welcome', subject: 'Hello there', html })).body;
+  const page = await pageOf(owner, await held(token, 'POST', `/templates/${made.id}/publish`));
+  for (const says of ['The template', 'Welcome', 'Hello there', html]) expect(page.text).toContain(says);
+  await desk.call('POST', `/templates/${made.id}/publish`, {});
+  const email = await held(token, 'POST', '/emails', sending({ template: { id: made.id } }));
+  expect((await pageOf(owner, email)).text).toContain(html);
+});
+
+it('shows what a broadcast says, and how many it reaches', async () => {
+  const token = await tokenFor('changes');
+  const segment = (await desk.call('POST', '/segments', { name: 'Readers of July' })).body;
+  for (const n of [1, 2, 3]) {
+    const contact = { email: `r${n}@example.org`, unsubscribed: n === 3, segments: [{ id: segment.id }] };
+    expect((await desk.call('POST', '/contacts', contact)).status).toBe(201);
+  }
+  const words = { subject: 'News', html: '<p>Much</p>', name: 'July' };
+  const fields = { segment_id: segment.id, from: `a@${desk.domain.name}`, ...words };
+  const broadcast = (await desk.call('POST', '/broadcasts', fields)).body;
+  const { text } = await pageOf(owner, await held(token, 'POST', `/broadcasts/${broadcast.id}/send`));
+  for (const says of ['The broadcast', 'July', words.html, 'To whom', 'Readers of July', '3, of whom 2 want mail'])
+    expect(text).toContain(says);
+  const created = await held(token, 'POST', '/broadcasts', { ...fields, send: true });
+  expect((await pageOf(owner, created)).text).toContain('Readers of July');
+});
