@@ -11,6 +11,7 @@ import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcast
 import { checkZones } from './check-zones.ts';
 import { checkAbTest, presentAbTest } from './ab-test.ts';
 import { runChecks } from './checks.ts';
+import { inTurn } from './in-turn.ts';
 import { lookAround, runGate } from './gate.ts';
 import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
@@ -86,8 +87,11 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
   const zones = await checkZones(store.db, teamId, row);
   const properties = await declaredProperties(store.db, teamId);
-  const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
-  const checks = [...runChecks({ written: row, source, properties, shown }), ...zones, ...checkAbTest(row, domain)];
+  const ofContent = await inTurn(store, teamId, source, async () => {
+    const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
+    return runChecks({ written: row, source, properties, shown });
+  });
+  const checks = [...ofContent, ...zones, ...checkAbTest(row, domain)];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 
