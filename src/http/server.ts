@@ -63,6 +63,7 @@ export interface HttpPort {
 /** Operations whose bodies carry an email, and so may be as large as one. Forms are read as streams, without a `bodyLimit`. */
 const holdsEmail: ReadonlySet<string> = new Set([
   ...['sendEmail', 'sendBatch', 'createTemplate', 'updateTemplate'],
+  ...['createBroadcast', 'updateBroadcast'],
   ...['replyToInboxEmail', 'forwardInboxEmail', 'createInboxDraft', 'updateInboxDraft'],
 ]);
 

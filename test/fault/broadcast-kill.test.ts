@@ -17,6 +17,7 @@ interface Read {
   id: string;
   status: string;
   recipients: number;
+  held: { reason: string } | null;
   has_more: boolean;
   data: { id: string; email: string; status: string }[];
 }
@@ -36,9 +37,9 @@ async function call(program: Program, method: 'GET' | 'POST' | 'PATCH', path: st
 }
 
 /** Imports the contacts and sends a broadcast to all of them; answers its id. */
-async function begin(program: Program): Promise<string> {
+async function begin(program: Program, addresses: readonly string[]): Promise<string> {
   await call(program, 'PATCH', '/team', { sender_name: 'Example Ltd', postal_address: POSTAL_ADDRESS });
-  const rows = Array.from({ length: CONTACTS }, (_, i) => `${addressOf(i)},Reader ${i}`);
+  const rows = addresses.map((address, i) => `${address},Reader ${i}`);
   const form = formOf(`email,first_name\n${rows.join('\n')}\n`);
   const imported = await createApi(await program.listening())('POST', '/contacts/imports', {
     key: program.apiKey,
@@ -63,11 +64,11 @@ async function begin(program: Program): Promise<string> {
   return id;
 }
 
-/** Whom the report has as sent to. */
-async function reportedBy(program: Program, id: string): Promise<string[]> {
+/** Whom the report names. */
+async function reportedBy(program: Program, id: string, type: 'sent' | 'bounced' = 'sent'): Promise<string[]> {
   const reported = new Set<string>();
   for (let after = ''; ;) {
-    const page = await call(program, 'GET', `/broadcasts/${id}/recipients?type=sent&limit=100${after}`);
+    const page = await call(program, 'GET', `/broadcasts/${id}/recipients?type=${type}&limit=100${after}`);
     for (const { email } of page.data) reported.add(email);
     if (!page.has_more) break;
     after = `&after=${page.data.at(-1)?.id}`;
@@ -75,40 +76,77 @@ async function reportedBy(program: Program, id: string): Promise<string[]> {
   return [...reported];
 }
 
+interface Scenery {
+  program: Program;
+  /** How often each address got it. */
+  arrivals: Map<string, number>;
+  inDoubt: Set<string>;
+  /** Resolves once so many addresses got it. */
+  arrived(count: number): Promise<void>;
+  isOver(address: string): boolean;
+}
+
+/** The program and its sink, where addresses that begin with `gone` do not exist. */
+async function setUp(settings: Record<string, string> = {}): Promise<Scenery> {
+  const arrivals = new Map<string, number>();
+  const inDoubt = new Set<string>();
+  let due: { at: number; resolve: () => void } | undefined;
+  const sink = await startSink({
+    keep: false,
+    script: (command) => (command.startsWith('RCPT TO:<gone') ? '550 5.1.1 No such user' : undefined),
+    onMessage({ rcptTo }) {
+      for (const address of rcptTo) arrivals.set(address, (arrivals.get(address) ?? 0) + 1);
+      if (due && arrivals.size >= due.at) due.resolve();
+    },
+  });
+  onTestFinished(() => sink.close());
+  // A page is made while those before it go out, so that kills come between pages as well.
+  const pages = { RASKET_BROADCASTS_QUEUED_MAX: '500' };
+  const env = { RASKET_BROADCASTS_LEASE_SECONDS: '2', RASKET_BROADCASTS_POLL_MS: '100', ...pages };
+  const program = await installProgram(
+    sink,
+    ({ msg, to }) => {
+      if (msg === 'delivery outcome unknown') for (const address of to as string[]) inDoubt.add(address);
+    },
+    { env: { ...env, RASKET_PLANS_STANDARD_CONTACT_LIMIT: '10000000', ...settings } },
+  );
+  const arrived = async (at: number): Promise<void> => {
+    await new Promise<void>((resolve) => {
+      due = { at, resolve };
+      if (arrivals.size >= at) resolve();
+    });
+    due = undefined;
+  };
+  return { program, arrivals, inDoubt, arrived, isOver: (address) => arrivals.has(address) || inDoubt.has(address) };
+}
+
+const all = Array.from({ length: CONTACTS }, (_, i) => addressOf(i));
+
+async function allOver({ isOver }: Scenery, addresses: readonly string[]): Promise<void> {
+  await expect.poll(() => addresses.filter((address) => !isOver(address)).length, { timeout: 120_000 }).toBe(0);
+}
+
+/** What is printed, and that nobody got it twice. */
+function count({ arrivals, inDoubt }: Scenery, addresses: readonly string[], more: object = {}): void {
+  const twice = [...arrivals].filter(([, times]) => times > 1);
+  const neverSent = addresses.filter((address) => !arrivals.has(address)).length;
+  const counts = { arrived: arrivals.size, twice: twice.length, inDoubt: inDoubt.size, neverSent };
+  console.log(JSON.stringify({ ...more, ...counts }));
+  expect(twice).toEqual([]);
+}
+
+const WITHIN_MS = 300_000 + CONTACTS * 20;
+
 it(
   `kill -9 ${KILLS} times during a broadcast to ${CONTACTS} contacts: nobody gets it twice and nobody is forgotten`,
   async () => {
     const random = dice(testSeed());
-    const arrivals = new Map<string, number>();
-    const inDoubt = new Set<string>();
-    let due: { at: number; resolve: () => void } | undefined;
-    const sink = await startSink({
-      keep: false,
-      onMessage({ rcptTo }) {
-        for (const address of rcptTo) arrivals.set(address, (arrivals.get(address) ?? 0) + 1);
-        if (due && arrivals.size >= due.at) due.resolve();
-      },
-    });
-    onTestFinished(() => sink.close());
-    // A page is made while those before it go out, so that kills come between pages as well.
-    const pages = { RASKET_BROADCASTS_QUEUED_MAX: '500' };
-    const env = { RASKET_BROADCASTS_LEASE_SECONDS: '2', RASKET_BROADCASTS_POLL_MS: '100', ...pages };
-    const program = await installProgram(
-      sink,
-      ({ msg, to }) => {
-        if (msg === 'delivery outcome unknown') for (const address of to as string[]) inDoubt.add(address);
-      },
-      { env: { ...env, RASKET_PLANS_STANDARD_CONTACT_LIMIT: '10000000' } },
-    );
-    const id = await begin(program);
+    const scenery = await setUp();
+    const { program, arrivals, arrived } = scenery;
+    const id = await begin(program, all);
     for (let killed = 0; killed < KILLS; killed++) {
       // The next moment comes after some more arrivals, wherever the pages stand then.
-      const at = arrivals.size + 1 + Math.floor((random() * (CONTACTS - arrivals.size)) / (KILLS + 1));
-      await new Promise<void>((resolve) => {
-        due = { at, resolve };
-        if (arrivals.size >= at) resolve();
-      });
-      due = undefined;
+      await arrived(arrivals.size + 1 + Math.floor((random() * (CONTACTS - arrivals.size)) / (KILLS + 1)));
       // Every fourth end is an orderly one.
       await (killed % 4 === 3 ? program.stop() : program.kill());
       await program.start();
@@ -116,21 +154,8 @@ it(
     await expect
       .poll(async () => (await call(program, 'GET', `/broadcasts/${id}`)).status, { timeout: 120_000 })
       .toBe('sent');
-    const isOver = (address: string): boolean => arrivals.has(address) || inDoubt.has(address);
-    const all = Array.from({ length: CONTACTS }, (_, i) => addressOf(i));
-    await expect.poll(() => all.filter((address) => !isOver(address)).length, { timeout: 120_000 }).toBe(0);
-    const twice = [...arrivals].filter(([, times]) => times > 1);
-    const neverSent = all.filter((address) => !arrivals.has(address));
-    console.log(
-      JSON.stringify({
-        kills: KILLS,
-        arrived: arrivals.size,
-        twice: twice.length,
-        inDoubt: inDoubt.size,
-        neverSent: neverSent.length,
-      }),
-    );
-    expect(twice).toEqual([]);
+    await allOver(scenery, all);
+    count(scenery, all, { kills: KILLS });
     expect(await call(program, 'GET', `/broadcasts/${id}`)).toMatchObject({
       recipients: CONTACTS,
       excluded: 0,
@@ -138,5 +163,67 @@ it(
     });
     expect((await reportedBy(program, id)).sort()).toEqual(all.toSorted());
   },
-  300_000 + CONTACTS * 20,
+  WITHIN_MS,
+);
+
+it(
+  'a hold by itself, a resume, and other limits at each start in the middle: each has it once, and the report says the same',
+  async () => {
+    const scenery = await setUp({ RASKET_BROADCASTS_HOLD_AFTER: '50' });
+    const { program, arrivals, arrived } = scenery;
+    // Every fifth bounces, which holds it.
+    const addresses = all.map((address, i) => (i % 5 === 0 ? `gone-${address}` : address));
+    const gone = addresses.filter((address) => address.startsWith('gone-'));
+    const good = addresses.filter((address) => !address.startsWith('gone-'));
+    const id = await begin(program, addresses);
+    const heldNow = async () => (await call(program, 'GET', `/broadcasts/${id}`)).held?.reason;
+    await expect.poll(heldNow, { timeout: 120_000 }).toBe('bounces');
+    expect(arrivals.size).toBeLessThan(good.length);
+    await program.kill();
+    await program.start({ RASKET_BROADCASTS_HOLD_BOUNCE_PERCENT: '100', RASKET_BROADCASTS_QUEUED_MAX: '800' });
+    expect(await heldNow()).toBe('bounces');
+    await call(program, 'POST', `/broadcasts/${id}/resume`);
+    const middle = arrivals.size + Math.ceil((good.length - arrivals.size) / 4);
+    await arrived(middle);
+    await program.stop();
+    await program.start({ RASKET_BROADCASTS_QUEUED_MAX: '500', RASKET_DELIVERY_MAX_CONNECTIONS_PER_DESTINATION: '2' });
+    await arrived(middle + Math.ceil((good.length - middle) / 4));
+    await program.kill();
+    await program.start({
+      RASKET_BROADCASTS_QUEUED_MAX: '2000',
+      RASKET_DELIVERY_MAX_CONNECTIONS_PER_DESTINATION: '20',
+    });
+    await allOver(scenery, good);
+    await expect.poll(() => reportedBy(program, id, 'bounced').then((list) => list.length)).toBe(gone.length);
+    count(scenery, good, { held: 1 });
+    expect([...arrivals.keys()].filter((address) => address.startsWith('gone-'))).toEqual([]);
+    expect((await reportedBy(program, id, 'bounced')).sort()).toEqual(gone.toSorted());
+    expect((await reportedBy(program, id)).sort()).toEqual(addresses.toSorted());
+    expect(await call(program, 'GET', `/broadcasts/${id}`)).toMatchObject({ status: 'sent', recipients: CONTACTS });
+  },
+  WITHIN_MS,
+);
+
+it(
+  'a cancel and a kill in the middle: nobody has it twice, and whom the report names are those who got it',
+  async () => {
+    const scenery = await setUp();
+    const { program, arrivals, arrived } = scenery;
+    const id = await begin(program, all);
+    await arrived(Math.ceil(CONTACTS / 10));
+    await call(program, 'POST', `/broadcasts/${id}/cancel`);
+    await program.kill();
+    await program.start();
+    const { status, recipients } = await call(program, 'GET', `/broadcasts/${id}`);
+    expect(status).toBe('canceled');
+    // What was created before goes out.
+    let reported: string[] = [];
+    const readReport = async (): Promise<number> => (reported = await reportedBy(program, id)).length;
+    await expect.poll(readReport, { timeout: 120_000 }).toBe(recipients);
+    expect(recipients).toBeLessThan(CONTACTS);
+    await allOver(scenery, reported);
+    count(scenery, reported, { canceledAt: recipients });
+    expect([...arrivals.keys()].filter((address) => !reported.includes(address))).toEqual([]);
+  },
+  WITHIN_MS,
 );

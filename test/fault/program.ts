@@ -38,8 +38,8 @@ export interface Program {
   from: string;
   /** Resolves with the address as soon as the program listens, also after the next start. */
   listening(): Promise<string>;
-  /** Resolves when the program of now is ready. */
-  start(): Promise<void>;
+  /** Resolves when the program of now is ready; from here on with these settings as well. */
+  start(changed?: Record<string, string>): Promise<void>;
   /** SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
   /** SIGTERM; resolves when the process is gone. */
@@ -55,7 +55,7 @@ export async function installProgram(
   const dataDir = path.join(scratchFolder('rasket-fault-'), 'data');
   const database = await makeProgramsDatabase();
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
-  const env = {
+  const env: NodeJS.ProcessEnv = {
     ...process.env,
     RASKET_DATA: dataDir,
     RASKET_INSTANCE_HOST: 'rasket.test',
@@ -99,7 +99,8 @@ export async function installProgram(
     apiKey: made.api_key,
     from: `Fault <fault@${DOMAIN}>`,
     listening: () => up.promise,
-    async start() {
+    async start(changed = {}) {
+      Object.assign(env, changed);
       const starting = spawn(LAUNCHER, ['serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
       child = starting;
       const complaints: string[] = [];

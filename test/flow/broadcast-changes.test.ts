@@ -120,3 +120,45 @@ it('a contact with a new address in the middle gets one, at the old or at the ne
   const names = arrived('Moved').flatMap(({ to }) => to.map((address) => address.split('@')[0]));
   expect(names.sort()).toEqual(['first', 'last', 'middle']);
 });
+
+it('a topic that is deleted before the time or in the middle makes it fail, and nobody is said to have left it', async () => {
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(['t1@one.example', 't2@one.example']);
+  const topicOf = (name: string) => campaign.make('/topics', { name, default_subscription: 'opt_in' });
+  const [before, middle] = [await topicOf('Before'), await topicOf('Middle')];
+  const scheduled = await campaign.broadcast({ subject: 'Topic', topic_id: before, scheduled_at: inAnHour() });
+  const begun = await campaign.broadcast({ subject: 'Topic', topic_id: middle, rate_per_minute: 12 });
+  await scene.settled();
+  expect(await campaign.get(begun)).toMatchObject({ status: 'sending', recipients: 1 });
+  for (const topic of [before, middle]) await campaign.call('DELETE', `/topics/${topic}`);
+  await due();
+  const failed = { status: 'failed', failed_reason: 'topic_deleted', excluded: 0 };
+  expect(await campaign.get(scheduled)).toMatchObject({ ...failed, recipients: 0 });
+  expect(await campaign.get(begun)).toMatchObject({ ...failed, recipients: 1 });
+  expect(arrived('Topic').map(({ to }) => to)).toEqual([['t2@one.example']]);
+});
+
+it('a topic that is deleted while a page is made does so too', async () => {
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(['page@one.example']);
+  const topic = await campaign.make('/topics', { name: 'Page', default_subscription: 'opt_in' });
+  const id = await campaign.broadcast({ subject: 'Page', topic_id: topic, scheduled_at: inAnHour() });
+  const { db } = scene.app.world;
+  const { all } = db;
+  let deleted: number | undefined;
+  // The members are read, and the page is about to be written.
+  db.all = (async (...args: Parameters<typeof all>) => {
+    const rows = await all.apply(db, args);
+    if (deleted === undefined && JSON.stringify(rows).includes('page@one.example')) {
+      deleted = 0;
+      deleted = (await campaign.call('DELETE', `/topics/${topic}`)).status;
+    }
+    return rows;
+  }) as typeof all;
+  await due();
+  Object.assign(db, { all });
+  await due();
+  expect(deleted).toBe(200);
+  expect(await campaign.get(id)).toMatchObject({ status: 'failed', failed_reason: 'topic_deleted', excluded: 0 });
+  expect(arrived('Page')).toEqual([]);
+});

@@ -163,6 +163,22 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
   });
 
+  it('that was sent at once while nothing ran is held by then, too', async () => {
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts(['patient@two.example']);
+    await scene.app.broadcasts?.stop(0);
+    const id = await campaign.broadcast({ subject: 'Late' });
+    scene.clock.advance(8 * HOUR);
+    await scene.restart();
+    await scene.settled();
+    expect(await campaign.get(id)).toMatchObject({ status: 'queued', held: { reason: 'overdue' } });
+    expect(arrivedAt(scene, 'Late')).toEqual([]);
+    expect((await campaign.call('POST', `/broadcasts/${id}/resume`)).status).toBe(200);
+    await scene.settled();
+    expect(arrivedAt(scene, 'Late')).toEqual(['patient@two.example']);
+    expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null });
+  });
+
   it('with a rate goes out evenly', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(many(10));
@@ -242,6 +258,19 @@ describe('a broadcast whose values are long', () => {
     expect(arrivedAt(scene, 'Long')).toEqual(['short@one.example']);
     const rows = (await campaign.read(`/broadcasts/${id}/exclusions`)).data;
     expect(rows).toMatchObject([{ email: 'long@one.example', reason: 'too_large' }]);
+  });
+
+  it('has a subject no longer than that of any other email, cut between two characters', async () => {
+    await using scene = await startScene();
+    const campaign = await campaignIn(scene);
+    await campaign.call('POST', '/contact-properties', { key: 'motto', type: 'string' });
+    const motto = '\u{1F4EC}'.repeat(250);
+    await campaign.call('POST', '/contacts', { email: 'm@one.example', properties: { motto } });
+    await campaign.broadcast({ subject: 'A{{{MOTTO}}} {{{MOTTO}}}' });
+    await scene.settled();
+    const [email] = (await campaign.read('/emails')).data as { subject: string }[];
+    expect(email?.subject).toBe(`A${'\u{1F4EC}'.repeat(249)}`);
+    expect(scene.sink.messages.map(({ rcptTo }) => rcptTo)).toEqual([['m@one.example']]);
   });
 });
 

@@ -12,7 +12,7 @@ import { judgeBroadcasts } from './judge-broadcasts.ts';
 import type { Pass } from './pass.ts';
 import { endPass, readPass, startPass } from './passes.ts';
 import { readRoute, type Route } from './read-route.ts';
-import { PAGE_MAX, sendPage, TakenOver } from './send-page.ts';
+import { PAGE_MAX, sendPage, TakenOver, TopicGone } from './send-page.ts';
 import { createWhyWaits } from './why-waits.ts';
 
 const HOUR_MS = 3_600_000;
@@ -63,6 +63,10 @@ export function createCarryBroadcast(
       if (started) await carry(started, { ...route, filter: pass.filter }, pass, signal);
     } catch (error) {
       if (error instanceof TakenOver) return;
+      if (error instanceof TopicGone) {
+        await db.tx((tx) => failBroadcast(tx, { ...held, reason: 'topic_deleted', at: clock.now() }));
+        return;
+      }
       // Any other refusal passes, such as of a database that is busy: the next look tries again.
       if (!(error instanceof Refusal) || error.errorName !== 'marketing_quota_exceeded') throw error;
       // What is accepted goes out; the rest waits for another plan, or for the next month.
@@ -96,8 +100,10 @@ export function createCarryBroadcast(
 }
 
 /** A server that was down, or a copy that was restored later: what should have gone out long ago is asked about first. */
-function isOverdue(world: World, { status, scheduled_at: dueAt, local_at: localAt }: BroadcastRow): boolean {
-  return status === 'scheduled' && localAt === null && dueAt !== null && isLongAgo(world, dueAt);
+function isOverdue(world: World, broadcast: BroadcastRow): boolean {
+  const { status, scheduled_at: scheduledAt, updated_at: sentOrResumedAt, local_at: localAt } = broadcast;
+  if (status === 'queued') return isLongAgo(world, sentOrResumedAt);
+  return status === 'scheduled' && localAt === null && scheduledAt !== null && isLongAgo(world, scheduledAt);
 }
 
 /** It was looked at since the contacts before were done. */

@@ -1,3 +1,4 @@
+import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
@@ -7,6 +8,7 @@ import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
 import { declaredFor, filterOf, findSegment } from '../../resources/segments/index.ts';
 import { findSharedBody, parseBody } from '../../resources/shared-bodies/index.ts';
+import { findTopic } from '../../resources/topics/index.ts';
 
 /** What all emails of a broadcast have in common, read anew for each turn. */
 export interface Route {
@@ -23,6 +25,7 @@ export interface Route {
 /** Or why the broadcast fails: what it needs is gone for good. */
 export async function readRoute(world: World, broadcast: BroadcastRow): Promise<Route | { failed: string }> {
   const { db } = world;
+  if (await isTopicGone(db, broadcast)) return { failed: 'topic_deleted' };
   const { team_id: teamId, segment_id: segmentId, domain_id: domainId, body_id: bodyId } = broadcast;
   const segment = segmentId === null ? undefined : await findSegment(db, teamId, segmentId);
   if (!segment) return { failed: 'segment_deleted' };
@@ -39,6 +42,14 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
     mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, properties)),
     origin: await preferenceOrigin(world, domain.id),
   };
+}
+
+/** To a topic that is gone nobody is opted in: all would be left out as if they had left it. */
+export async function isTopicGone(
+  db: Executor,
+  { team_id: teamId, topic_id: topicId }: BroadcastRow,
+): Promise<boolean> {
+  return topicId !== null && (await findTopic(db, teamId, topicId)) === undefined;
 }
 
 export function mailboxOf(text: string): Mailbox {

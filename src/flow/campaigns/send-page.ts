@@ -19,13 +19,16 @@ import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../resources
 import type { Ctx } from '../../resources/access/index.ts';
 import { findDomainByName, type DomainRow } from '../../resources/domains/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../mail/accept/index.ts';
-import type { Route } from './read-route.ts';
+import { isTopicGone, type Route } from './read-route.ts';
 import { isTesting, subjectFor } from './subjects.ts';
 
 export const PAGE_MAX = 500;
 
 /** It was canceled, or another process has it. */
 export class TakenOver extends Error {}
+
+/** Its topic was deleted since this turn began. */
+export class TopicGone extends Error {}
 
 interface Page {
   broadcast: BroadcastRow;
@@ -71,6 +74,7 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
     drafted.flatMap(({ send }) => send ?? []),
   );
   const emails = await world.db.tx(async (tx) => {
+    if (await isTopicGone(tx, broadcast)) throw new TopicGone();
     const known = await recipientsAmong(
       tx,
       broadcastId,

@@ -1,7 +1,9 @@
-const MINUTE = 60_000;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
 const UNITS: readonly [pattern: RegExp, ms: number][] = [
+  [/^(?:s|secs?|seconds?)$/, SECOND],
   [/^(?:m|mins?|minutes?)$/, MINUTE],
   [/^(?:h|hrs?|hours?)$/, 60 * MINUTE],
   [/^(?:d|days?)$/, DAY],

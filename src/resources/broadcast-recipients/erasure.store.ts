@@ -18,7 +18,7 @@ export async function eraseRecipient(tx: Executor, teamId: string, emailKey: str
 export async function removeRecipients(tx: Executor, broadcastId: string, limit: number): Promise<number> {
   const gone = await tx.all<{ email_id: string | null }>(
     `delete from broadcast_recipients where broadcast_id = ? and email_key in (
-        select email_key from broadcast_recipients where broadcast_id = ? order by id limit ?) returning email_id`,
+        select email_key from broadcast_recipients where broadcast_id = ? order by email_key limit ?) returning email_id`,
     [broadcastId, broadcastId, limit],
   );
   const emailIds = gone.flatMap(({ email_id: id }) => id ?? []);

@@ -3,7 +3,9 @@ import type { CreateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { refuse, type FieldFault, type Refusal } from '../../platform/refusal/index.ts';
+import type { ContentCheck } from '../../protocol/content-checks/index.ts';
 import { variantCounts, type VariantCount } from '../broadcast-recipients/index.ts';
+import type { DomainRow } from '../domains/index.ts';
 import { messageFaults } from '../templates/index.ts';
 import type { BroadcastRow } from './broadcasts.store.ts';
 
@@ -60,6 +62,18 @@ export function decide(counts: VariantCount[]): Decision {
   const best = counts.filter(({ clicked }) => clicked === most);
   const decidedBy = most === 0 ? 'no_clicks' : best.length > 1 ? 'tie' : 'clicks';
   return { winner: most === 0 ? 0 : (best[0]?.variant ?? 0), decided_by: decidedBy, counts };
+}
+
+export type AbCheck = Omit<ContentCheck, 'name'> & { name: 'ab' };
+
+/** Of one that tries subjects: whether there will be clicks to decide by. */
+export function checkAbTest(row: Pick<BroadcastRow, 'ab_test'>, domain: DomainRow | undefined): AbCheck[] {
+  if (row.ab_test === null) return [];
+  if (domain?.click_tracking === 1) {
+    return [{ name: 'ab', status: 'pass', message: 'Clicks are tracked, and decide the subject.', details: [] }];
+  }
+  const message = `Clicks are not tracked on ${domain?.name ?? 'the domain'}, so that nothing is decided by them: the others get subject itself. Set click_tracking of the domain.`;
+  return [{ name: 'ab', status: 'warn', message, details: [] }];
 }
 
 /** Counted anew until it is decided, and from then on what it was decided by. */

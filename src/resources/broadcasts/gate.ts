@@ -7,6 +7,7 @@ import { findDomainByName, maySend, type DomainRow } from '../domains/index.ts';
 import { createSendSwitch, type SendSwitch } from '../instance/index.ts';
 import { declaredFor, filterOf, findSegment } from '../segments/index.ts';
 import { findTeam } from '../teams/index.ts';
+import { findTopic } from '../topics/index.ts';
 import { planOf, usageOf } from '../usage/index.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 import { sourceOf, type Source } from './freeze-broadcast.ts';
@@ -36,7 +37,7 @@ export interface Surroundings {
   members: number | undefined;
 }
 
-type Sent = Pick<BroadcastContent, 'sender' | 'segment_id' | 'template_id' | 'html' | 'text'>;
+type Sent = Pick<BroadcastContent, 'sender' | 'segment_id' | 'topic_id' | 'template_id' | 'html' | 'text'>;
 
 /** The count takes long for a large segment, and is an estimate: who is a member is evaluated again when it is sent. */
 export async function lookAround(store: Store, teamId: string, { segment_id: segmentId }: Sent): Promise<Surroundings> {
@@ -59,7 +60,6 @@ export async function runGate(
   const domainName = parsed.ok ? parsed.mailbox.domain : '';
   const domain = await findDomainByName(tx, teamId, domainName);
   const team = await findTeam(tx, teamId);
-  const segment = row.segment_id === null ? undefined : await findSegment(tx, teamId, row.segment_id);
   const source = await sourceOf(tx, { ...row, team_id: teamId });
   const off = [around.sending, around.marketing].find(({ isOn }) => !isOn);
   const items: GateItem[] = [
@@ -70,9 +70,7 @@ export async function runGate(
           'postal_address',
           'The team has no postal address, which mail to many has to name; set it with PATCH /team.',
         ),
-    segment
-      ? good('segment', `The segment is ${segment.name}.`)
-      : bad('segment', 'segment_id names no segment of this team; name one whose members are to receive it.'),
+    await audienceItem(tx, teamId, row),
     off
       ? bad('marketing', `Marketing mail is switched off on this installation${off.reason ? ` (${off.reason})` : ''}.`)
       : good('marketing', 'Marketing mail is switched on.'),
@@ -89,6 +87,25 @@ const domainItem = (domain: DomainRow | undefined, name: string): GateItem =>
   domain && maySend(domain)
     ? good('domain', `${name} is verified.`)
     : bad('domain', `from: the domain ${name} is not verified for this team, or its sending is disabled.`);
+
+/** A topic that is gone leaves out everybody, as one that nobody is opted in to. */
+async function audienceItem(
+  tx: Executor,
+  teamId: string,
+  { segment_id: segmentId, topic_id: topicId }: Sent,
+): Promise<GateItem> {
+  const segment = segmentId === null ? undefined : await findSegment(tx, teamId, segmentId);
+  if (!segment) {
+    return bad('segment', 'segment_id names no segment of this team; name one whose members are to receive it.');
+  }
+  if (topicId !== null && !(await findTopic(tx, teamId, topicId))) {
+    return bad(
+      'segment',
+      'topic_id names no topic of this team, so that nobody is opted in to it; name another or null.',
+    );
+  }
+  return good('segment', `The segment is ${segment.name}.`);
+}
 
 const bodyItem = (body: Source | string | undefined): GateItem =>
   body ? good('body', 'There is a body.') : bad('body', 'There is no body; give html, text or a published template.');

@@ -1,4 +1,5 @@
 import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { shortLine } from '../../protocol/mime-read/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import { valuesOf, type ContactRow, type WayOut } from '../contacts/index.ts';
 import type { MergedBody, SharedValues } from '../shared-bodies/index.ts';
@@ -18,6 +19,9 @@ export const propertyNamed = <Property extends Pick<PropertyRow, 'key_folded'>>(
   properties: readonly Property[],
   key: string,
 ): Property | undefined => properties.find((one) => one.key_folded === key.toLowerCase());
+
+/** As of any email. */
+const SUBJECT_BYTES_MAX = 998;
 
 /** What a recipient has of its own, and what stands in where it has nothing and the text has no default. */
 export interface RecipientValues {
@@ -69,12 +73,9 @@ export function rendered({ given, fallbacks }: RecipientValues, links: Readonly<
   };
 }
 
-/** A subject with its values in it, in one line: a line break in a value would begin another header. */
-export function renderSubject(subject: string | MergeText, values: ReturnType<typeof rendered>): string {
-  return renderMerge(subject, values, { escape: 'none' })
-    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim();
-}
+/** A subject with its values in it: in one line, since a line break in a value would begin another header, and as long as a subject may be. */
+export const renderSubject = (subject: string | MergeText, values: ReturnType<typeof rendered>): string =>
+  shortLine(renderMerge(subject, values, { escape: 'none' }), SUBJECT_BYTES_MAX);
 
 /** What the mails of a broadcast have in common of what is merged. */
 export interface MergedMail {

@@ -7,6 +7,7 @@ import { parseMerge } from '../../protocol/merge/index.ts';
 import { imagesShownIn } from '../images/index.ts';
 import type { BroadcastContent, BroadcastRow } from './broadcasts.store.ts';
 import { runChecks } from './checks.ts';
+import { inTurn } from './in-turn.ts';
 import { aroundOf, composeBodies, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
 
 type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | 'html' | 'text' | 'template_id'> &
@@ -27,7 +28,9 @@ export interface PreparedContent {
 /** Undefined where there is no body. */
 export async function prepareContent(store: Store, row: Written): Promise<PreparedContent | undefined> {
   const source = await sourceOf(store.db, row);
-  return source && prepareFrom(await inputsOf(store, store.db, row, source));
+  return (
+    source && inTurn(store, row.team_id, source, async () => prepareFrom(await inputsOf(store, store.db, row, source)))
+  );
 }
 
 /** What was prepared before the transaction, if it still holds there; otherwise the content was changed meanwhile and is prepared anew. */

@@ -7,9 +7,18 @@ import type { Ctx } from '../access/index.ts';
 import { contactNamed, preferenceOrigin, sampleLinks } from '../contacts/index.ts';
 import { findDomainByName, type DomainRow } from '../domains/index.ts';
 import { findSharedBody, parseBody, renderBody, type MergedBody } from '../shared-bodies/index.ts';
-import { findVersionContent } from '../templates/index.ts';
+import { findVersionContent, type PublishedContent } from '../templates/index.ts';
 import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
-import { aroundOf, composeBodies, settledPreview, sourceOf, type Bodies } from './freeze-broadcast.ts';
+import {
+  aroundOf,
+  composeBodies,
+  settledPreview,
+  sourceOf,
+  type Around,
+  type Bodies,
+  type Source,
+} from './freeze-broadcast.ts';
+import { inTurn } from './in-turn.ts';
 import {
   CHARS_MAX,
   isTooLarge,
@@ -65,48 +74,51 @@ export async function renderMail(
   const domain = await findDomainByName(db, teamId, domainName);
   const links = sampleLinks(domain ? await preferenceOrigin(store, domain.id) : store.origin());
   const around = await aroundOf(db, row);
-  const { bodies, previewText } = await contentOf(store, row, around);
-  const body = parseBody(bodies);
-  const mail = mergedMail(row.subject, body, around.properties);
-  const { subject, values } = mailFor(mail, contact, links);
-  if (isTooLarge(body, values)) throw tooLarge();
-  const preview = mergedMail(previewText, NO_BODY, around.properties);
-  const shown = mailFor(preview, contact, links).subject;
-  const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
-  return {
-    from: row.sender,
-    to: contact.email,
-    subject,
-    preview_text: shown === '' ? null : shown,
-    ...renderBody(body, values),
-    missing: missingIn(texts, mergeValuesOf(contact, around.properties, [...mail.keys, ...preview.keys])),
-    domainName,
-    domain,
-  };
+  const content = await contentOf(store, row);
+  return inTurn(store, teamId, content.bodies ?? content.source, () => {
+    const { bodies, previewText } = composedOf(content, around);
+    const body = parseBody(bodies);
+    const mail = mergedMail(row.subject, body, around.properties);
+    const { subject, values } = mailFor(mail, contact, links);
+    if (isTooLarge(body, values)) throw tooLarge();
+    const preview = mergedMail(previewText, NO_BODY, around.properties);
+    const shown = mailFor(preview, contact, links).subject;
+    const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
+    return {
+      from: row.sender,
+      to: contact.email,
+      subject,
+      preview_text: shown === '' ? null : shown,
+      ...renderBody(body, values),
+      missing: missingIn(texts, mergeValuesOf(contact, around.properties, [...mail.keys, ...preview.keys])),
+      domainName,
+      domain,
+    };
+  });
 }
 
 const NO_BODY: MergedBody = { html: null, text: null };
 
-/** What is fixed already, or what a send would fix now. */
-async function contentOf(
-  { db }: Store,
-  row: BroadcastRow,
-  around: Awaited<ReturnType<typeof aroundOf>>,
-): Promise<{ bodies: Bodies; previewText: string }> {
-  if (row.body_id !== null) {
-    const fixed = await findSharedBody(db, row.body_id);
-    const template =
-      row.template_version_id === null ? undefined : await findVersionContent(db, row.template_version_id);
-    return {
-      bodies: { html: fixed?.html ?? null, text: fixed?.text ?? null },
-      previewText: settledPreview(template, around),
-    };
+interface Content {
+  /** What is fixed already; undefined where a send would fix it now. */
+  bodies: Bodies | undefined;
+  source: Source | undefined;
+  template: PublishedContent | undefined;
+}
+
+async function contentOf({ db }: Store, row: BroadcastRow): Promise<Content> {
+  if (row.body_id === null) {
+    const source = await sourceOf(db, row);
+    return { bodies: undefined, source, template: source?.template };
   }
-  const source = await sourceOf(db, row);
-  return {
-    bodies: source ? composeBodies(source, around) : { html: null, text: null },
-    previewText: settledPreview(source?.template, around),
-  };
+  const fixed = await findSharedBody(db, row.body_id);
+  const template = row.template_version_id === null ? undefined : await findVersionContent(db, row.template_version_id);
+  return { bodies: { html: fixed?.html ?? null, text: fixed?.text ?? null }, source: undefined, template };
+}
+
+function composedOf({ bodies, source, template }: Content, around: Around): { bodies: Bodies; previewText: string } {
+  const composed = source ? composeBodies(source, around) : { html: null, text: null };
+  return { bodies: bodies ?? composed, previewText: settledPreview(template, around) };
 }
 
 function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType<typeof mergeValuesOf>): string[] {

@@ -9,8 +9,9 @@ import { imagesShownIn } from '../images/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { checkZones } from './check-zones.ts';
-import { presentAbTest } from './ab-test.ts';
+import { checkAbTest, presentAbTest } from './ab-test.ts';
 import { runChecks } from './checks.ts';
+import { inTurn } from './in-turn.ts';
 import { lookAround, runGate } from './gate.ts';
 import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
@@ -83,11 +84,14 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const { store, teamId } = ctx;
   const row = await broadcastOf(ctx, id);
   const around = await lookAround(store, teamId, row);
-  const { items, source } = await runGate(store, store.db, { teamId, row, around });
+  const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
   const zones = await checkZones(store.db, teamId, row);
   const properties = await declaredProperties(store.db, teamId);
-  const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
-  const checks = [...runChecks({ written: row, source, properties, shown }), ...zones];
+  const ofContent = await inTurn(store, teamId, source, async () => {
+    const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
+    return runChecks({ written: row, source, properties, shown });
+  });
+  const checks = [...ofContent, ...zones, ...checkAbTest(row, domain)];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }
 

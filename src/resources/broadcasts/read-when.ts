@@ -12,9 +12,16 @@ export interface When {
 export function readWhen(text: string | undefined, now: number): When | null {
   if (text === undefined) return null;
   const said = parseTimePhrase(text, now);
+  if (said === undefined && parseIsoTime(text)?.hasOffset !== true) throw unreadable(now);
   const written = said === undefined ? text : new Date(said).toISOString();
   const faults: FieldFault[] = [];
   const at = readScheduledAt(written, now, faults);
   if (faults.length > 0) throw invalidFields(faults);
   return at === null ? null : { at, local: parseIsoTime(written)?.local ?? at };
+}
+
+function unreadable(now: number) {
+  const example = new Date(now + 3_600_000).toISOString();
+  const message = `scheduled_at must be an ISO 8601 time with an offset, such as ${example}, or a phrase such as "in 2 hours" or "tomorrow at 9:30".`;
+  return invalidFields([{ path: 'scheduled_at', message }]);
 }

@@ -128,6 +128,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'See why, then resume or cancel it',
     'rasket broadcasts list',
   ),
+  broadcast_failed: team(
+    'warning',
+    'A broadcast failed: what it needs was deleted.',
+    'See why, and duplicate it',
+    'rasket broadcasts list --status failed',
+  ),
   marketing_off: team(
     'warning',
     'Marketing mail is switched off.',

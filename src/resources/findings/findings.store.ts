@@ -113,6 +113,22 @@ export const heldBroadcasts = (db: Executor, whose: Whose): Promise<HeldBroadcas
       where held_reason is not null and status <> 'canceled' ${ofTeam(whose)} limit ${COUNTED_MAX}`,
     valuesOf(whose),
   );
+
+export interface FailedBroadcast {
+  id: string;
+  name: string;
+  failed_reason: string | null;
+  updated_at: number;
+}
+
+/** What failed since then; the condition is that of the index. */
+export const failedBroadcasts = (db: Executor, whose: Whose, since: number): Promise<FailedBroadcast[]> =>
+  db.all(
+    `select id, name, failed_reason, updated_at from broadcasts
+      where status = 'failed' and updated_at > ? ${ofTeam(whose)} order by updated_at desc limit ${COUNTED_MAX}`,
+    [since, ...valuesOf(whose)],
+  );
+
 /** The same, each with how many deliveries of a team it keeps, counted a little beyond `COUNTED_MAX`. */
 export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold & { waiting: number })[]> {
   const waiting = `select count(*) from (select 1 from deliveries d where d.hold_id = h.id and d.team_id = ?

@@ -6,6 +6,7 @@ import {
   broadcastsDue,
   domainsInTrouble,
   emailsOfTeam,
+  failedBroadcasts,
   heldBroadcasts,
   holdsInForce,
   holdsOverTeam,
@@ -27,6 +28,7 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await ofWebhooks(store, teamId)),
     ...(await ofHolds(store, teamId)),
     ...(await ofBroadcasts(store, teamId)),
+    ...(await ofFailedBroadcasts(store, teamId)),
     ...(await ofMarketing(store, teamId)),
   ];
 }
@@ -152,22 +154,38 @@ async function ofMarketing(store: Store, teamId: string | undefined): Promise<Fi
 
 async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
   const rows = await heldBroadcasts(db, { teamId });
-  const theirs = teamId === undefined ? 'With a key of its team, see' : 'See';
-  return together(
-    'broadcast_held',
-    rows.map(({ id, held_since: since }) => ({ name: id, since })),
-    (id) => {
-      const row = rows.find((one) => one.id === id);
-      // What a broadcast is called is its team's.
-      const name = teamId === undefined ? id : (row?.name ?? id);
-      return {
-        summary: `The broadcast ${name} is held: ${row?.held_detail ?? row?.held_reason ?? ''}.`,
-        advice: {
-          words: `${theirs} what it is about, then resume or cancel it`,
-          command: `rasket broadcasts get ${id}`,
-        },
-      };
-    },
-    (count) => ({ summary: `${count} broadcasts are held.` }),
-  );
+  const found = rows.map((row) => ({ ...row, since: row.held_since, why: row.held_detail ?? row.held_reason }));
+  const many = (count: number) => ({ summary: `${count} broadcasts are held.` });
+  return together('broadcast_held', troubleIn(found), sayOf(found, teamId, ['is held', 'resume or cancel it']), many);
+}
+
+/** Nothing ends such a finding but time. */
+const FAILED_MS = 3 * 24 * 3_600_000;
+
+async function ofFailedBroadcasts({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await failedBroadcasts(db, { teamId }, clock.now() - FAILED_MS);
+  const found = rows.map((row) => ({ ...row, since: row.updated_at, why: row.failed_reason ?? '' }));
+  const many = (count: number) => ({ summary: `${count} broadcasts failed.` });
+  return together('broadcast_failed', troubleIn(found), sayOf(found, teamId, ['failed', 'duplicate it']), many);
+}
+
+interface FoundBroadcast {
+  id: string;
+  name: string;
+  since: number;
+  why: string;
+}
+
+const troubleIn = (found: readonly FoundBroadcast[]): Trouble[] => found.map(({ id, since }) => ({ name: id, since }));
+
+/** One broadcast in a sentence; what it is called is its team's. */
+function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [what, then]: [string, string]) {
+  return (id: string): Pick<Finding, 'summary' | 'advice'> => {
+    const one = found.find((broadcast) => broadcast.id === id);
+    const see = teamId === undefined ? 'With a key of its team, see' : 'See';
+    return {
+      summary: `The broadcast ${teamId === undefined ? id : (one?.name ?? id)} ${what}: ${one?.why ?? ''}.`,
+      advice: { words: `${see} what it is about, then ${then}`, command: `rasket broadcasts get ${id}` },
+    };
+  };
 }

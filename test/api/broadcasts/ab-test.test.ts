@@ -79,4 +79,17 @@ describe('ab', () => {
       { name: 'subject', status: 'fail' },
     ]);
   });
+
+  it('the checklist says whether there will be clicks to decide by', async () => {
+    const id = await desk.make({ ab: AB });
+    const told = async () => {
+      const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
+      return (checks as { name: string }[]).filter(({ name }) => name === 'ab');
+    };
+    expect(await told()).toMatchObject([{ status: 'warn' }]);
+    await desk.call('PATCH', `/domains/${desk.domain.id}`, { tracking_subdomain: 'links', click_tracking: true });
+    expect(await told()).toMatchObject([{ status: 'pass' }]);
+    const plain = await desk.make();
+    expect(JSON.stringify((await desk.call('GET', `/broadcasts/${plain}/checklist`)).body)).not.toContain('"ab"');
+  });
 });

@@ -58,6 +58,15 @@ describe('POST /broadcasts/{id}/send', () => {
     expect((await desk.get(id)).status).toBe('draft');
   });
 
+  it('a time that is refused is told with what would be taken', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    const why = async (scheduled_at: string) => (await send(desk, id, { scheduled_at })).body.message;
+    expect(await why('soon')).toMatch(/^scheduled_at must be an ISO 8601 time with an offset.* or a phrase/);
+    expect(await why('in 59 seconds')).toMatch(/^scheduled_at must be between 1 minute and 30 days from now/);
+    expect(await why('in 90 seconds')).toBeUndefined();
+  });
+
   it('of two sends at once one is one', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make();
@@ -148,6 +157,20 @@ describe('the gate', () => {
     await desk.call('PATCH', `/broadcasts/${id}`, { html: 'x' });
     await desk.call('DELETE', `/segments/${desk.segment}`);
     expect((await send(desk, id)).body.message).toMatch(/^segment_id names no segment/);
+  });
+
+  it('a topic that was deleted, which nobody would get it by', async () => {
+    const desk = await openDesk(scene);
+    const topic = (await desk.call('POST', '/topics', { name: 'Gone', default_subscription: 'opt_in' })).body.id;
+    const id = await desk.make({ topic_id: topic });
+    await desk.call('DELETE', `/topics/${topic}`);
+    const refused = await send(desk, id);
+    expect(said(refused)).toEqual([422, 'validation_error']);
+    expect(refused.body.message).toMatch(/^topic_id names no topic/);
+    const { gate } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
+    expect(gate.filter(({ ok }: { ok: boolean }) => !ok)).toMatchObject([{ name: 'segment' }]);
+    await desk.call('PATCH', `/broadcasts/${id}`, { topic_id: null });
+    expect((await send(desk, id)).status).toBe(200);
   });
 
   it('a suspended team, and all sending switched off', async () => {

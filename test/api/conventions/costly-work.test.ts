@@ -69,6 +69,30 @@ describe('what holds the one thread is worked at one after the other', () => {
     await Promise.all(uploaders);
     expect([...statuses]).toEqual([400]);
   });
+
+  it('large bodies of broadcasts that a short call names: their checks do not come before a call of another team', async () => {
+    const other = await scene.team();
+    const many = 6;
+    const body = { from: 'a@example.org', subject: 'S', html: '<table><tr><td>'.repeat(20_000) };
+    const { id } = (await scene.api('POST', '/broadcasts', { key: other.key, body })).body;
+    let answered = 0;
+    let isOver = false;
+    const statuses = new Set<number>();
+    const askers = Array.from({ length: many }, async (_, n) => {
+      while (!isOver) {
+        const [method, path] = n % 2 === 0 ? (['GET', 'checklist'] as const) : (['POST', 'preview'] as const);
+        statuses.add((await scene.api(method, `/broadcasts/${id}/${path}`, { key: other.key })).status);
+        answered++;
+      }
+    });
+    await expect.poll(() => answered, { timeout: 20_000, interval: 1 }).toBeGreaterThan(0);
+    const before = answered;
+    await callsOfTheTeam();
+    expect((answered - before) / (2 * KEYED)).toBeLessThan(many / 3);
+    isOver = true;
+    await Promise.all(askers);
+    expect([...statuses]).toEqual([200]);
+  });
 });
 
 /** Reads nothing but how it ends: the readers are to cost as little as they can. */

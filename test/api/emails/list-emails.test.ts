@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Db } from '../../../src/platform/db/index.ts';
+import { plansOf } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;
+
+const indexesByKey = (db: Db): Promise<unknown[]> =>
+  db.all("select indexname from pg_indexes where tablename = 'emails' and indexdef like '%api_key_id IS NOT NULL%'");
 
 describe('GET /emails', () => {
   let scene: Scene;
@@ -91,6 +96,18 @@ describe('GET /emails', () => {
     expect(await found({ api_key_id: keyIds['second'] ?? '' })).toEqual(['scheduled', 'bounced']);
     expect(await found({ api_key_id: (keyIds['second'] ?? '').toUpperCase() })).toEqual(['scheduled', 'bounced']);
     expect(await found({ api_key_id: randomUUID() })).toEqual([]);
+  });
+
+  it('api_key_id is found by an index, which what was sent with no key is not in', async () => {
+    const { db } = scene.app.world;
+    const ask = (filters: Record<string, string>) => () => found({ api_key_id: keyIds['first'] ?? '', ...filters });
+    // A small table is read whole by PostgreSQL, whatever it has.
+    if (db.dialect === 'pg') return expect(await indexesByKey(db)).toHaveLength(2);
+    for (const filters of [{}, { status: 'delivered' }]) {
+      const plans = await plansOf(db, ask(filters), 'from emails', 'api_key_id = ?');
+      expect(plans.length).toBeGreaterThan(0);
+      for (const plan of plans) expect(plan).toMatch(/USING (?:COVERING )?INDEX emails_team_id_api_key_id/);
+    }
   });
 
   it('start_date and end_date include their own millisecond', async () => {

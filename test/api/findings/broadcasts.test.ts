@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { HOUR } from '../../flow/mail.ts';
 import { startScene } from '../../rig/scene.ts';
 
 it('a broadcast that is held is told to its team by its name and with the figures, to the operator by its id, and to no other team', async () => {
@@ -28,4 +29,28 @@ it('a broadcast that is held is told to its team by its name and with the figure
   expect(await findings('/findings', other.key)).toEqual([]);
   await scene.api('POST', `/broadcasts/${id}/resume`, { key: team.key });
   expect(await findings('/ready')).toEqual([]);
+});
+
+it('a broadcast that failed is told for three days', async () => {
+  await using scene = await startScene({ roles: ['http', 'delivery'] });
+  const [team, other, operator] = [await scene.team(), await scene.team(), await scene.operator()];
+  const draft = { from: 'news@example.com', subject: 'News of November' };
+  const { id } = (await scene.api('POST', '/broadcasts', { key: team.key, body: draft })).body;
+  const at = scene.clock.now();
+  await scene.app.world.db.run(
+    "update broadcasts set status = 'failed', failed_reason = 'topic_deleted', updated_at = ? where id = ?",
+    [at, id],
+  );
+  const findings = async (path: string, key: string): Promise<Record<string, unknown>[]> =>
+    (await scene.api('GET', path, { key })).body.findings;
+  const failed = { code: 'broadcast_failed', severity: 'warning', subjects: [id], since: new Date(at).toISOString() };
+  expect(await findings('/findings', team.key)).toMatchObject([
+    { ...failed, summary: 'The broadcast News of November failed: topic_deleted.' },
+  ]);
+  expect(await findings('/operator/findings', operator)).toMatchObject([
+    { ...failed, summary: `The broadcast ${id} failed: topic_deleted.` },
+  ]);
+  expect(await findings('/findings', other.key)).toEqual([]);
+  scene.clock.advance(3 * 24 * HOUR);
+  expect(await findings('/findings', team.key)).toEqual([]);
 });
