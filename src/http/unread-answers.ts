@@ -14,7 +14,7 @@ const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 const LARGE_BYTES = 64 * 1024;
 
 interface Connection {
-  /** Bytes that the system has taken over from us. */
+  /** Bytes that the system had taken over from us when last some were waiting. */
   taken: number;
   /** When `taken` last grew, or when last nothing was waiting. */
   since: number;
@@ -54,12 +54,15 @@ export function createUnreadAnswers(
   /** The connections with unread bytes, and when each of them last took some. */
   function look(): [Socket, Connection][] {
     const now = world.clock.now();
-    return [...connections].filter(([socket, connection]) => {
-      const taken = takenOf(socket);
+    const waiting: [Socket, Connection][] = [];
+    for (const [socket, connection] of connections) {
       const isWaiting = waitingOn(socket, connection) > 0;
-      if (!isWaiting || taken !== connection.taken) Object.assign(connection, { taken, since: now });
-      return isWaiting;
-    });
+      const taken = isWaiting ? takenOf(socket) : connection.taken;
+      if (!isWaiting || taken !== connection.taken) connection.since = now;
+      connection.taken = taken;
+      if (isWaiting) waiting.push([socket, connection]);
+    }
+    return waiting;
   }
 
   return {

@@ -88,7 +88,7 @@ function createBuckets(clock: Clock, perMinute: number): Buckets {
     buckets.set(holder, bucket);
   }
 
-  /** Who is refused asks as well, and is not forgotten for that. */
+  /** A client that is refused counts as one that has asked, and is not forgotten for being refused. */
   function tokensOf(holder: string): number {
     const known = buckets.get(holder);
     if (!known) return perMinute;

@@ -81,7 +81,8 @@ describe('a mail of a tracking domain', () => {
   it('without HTML is untouched', async () => {
     const { html, text, data } = await send({ html: undefined, text: 'See https://example.com/' });
     expect([html, text.trim()]).toEqual(['', 'See https://example.com/']);
-    expect(data.includes('/o/')).toBe(false);
+    // A signature may hold the path alone.
+    expect(data.toString('latin1')).not.toMatch(/\/o\/[\w-]+\.gif/);
   });
 
   it('keeps the links that opted out, and those to other things than pages', async () => {

@@ -6,26 +6,32 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
 }
 
+interface Timer {
+  at: number;
+  /** Of two that fall due at once, the one that was set first is first. */
+  order: number;
+  fire: () => void;
+}
+
 export function createManualClock(startAt = Date.now()): ManualClock {
   let now = startAt;
-  const timers: { at: number; fire: () => void }[] = [];
+  let order = 0;
+  /** In the order in which they fall due, the next one last. */
+  const timers: Timer[] = [];
   return {
     now: () => now,
     timer(delayMs, fire) {
-      const timer = { at: now + Math.max(0, delayMs), fire };
-      timers.push(timer);
+      const timer = { at: now + Math.max(0, delayMs), order: order++, fire };
+      timers.splice(placeOf(timers, timer), 0, timer);
       return () => {
-        const at = timers.indexOf(timer);
-        if (at >= 0) timers.splice(at, 1);
+        const place = placeOf(timers, timer);
+        if (timers[place] === timer) timers.splice(place, 1);
       };
     },
     advance(ms) {
       const until = now + ms;
-      for (;;) {
-        const at = firstOf(timers);
-        const next = timers[at];
-        if (!next || next.at > until) break;
-        timers.splice(at, 1);
+      for (let next = timers.at(-1); next && next.at <= until; next = timers.at(-1)) {
+        timers.pop();
         now = Math.max(now, next.at);
         next.fire();
       }
@@ -34,9 +40,14 @@ export function createManualClock(startAt = Date.now()): ManualClock {
   };
 }
 
-/** Of two that fall due at once, the one that was set first. */
-function firstOf(timers: readonly { at: number }[]): number {
-  let first = 0;
-  for (let i = 1; i < timers.length; i++) if ((timers[i]?.at ?? 0) < (timers[first]?.at ?? 0)) first = i;
-  return first;
+/** Where a timer stands, or belongs: behind all that fall due later. */
+function placeOf(timers: readonly Timer[], timer: Timer): number {
+  let [from, to] = [0, timers.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    const other = timers[middle] as Timer;
+    if (other.at > timer.at || (other.at === timer.at && other.order > timer.order)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }

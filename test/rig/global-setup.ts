@@ -18,33 +18,64 @@ declare module 'vitest' {
   }
 }
 
-/** Runs once per project and `vitest run`, and only when a test file of the project is selected. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  return project.config.env['RASKET_TEST_DB'] === 'pg' ? setUpPostgres(project) : setUpSqlite(project);
+/** What projects have in common, made by the first of them and ended by the last. */
+interface Shared {
+  making: Promise<{ provideTo(project: TestProject): void; end(): Promise<void> }>;
+  users: number;
 }
 
-async function setUpPostgres(project: TestProject): Promise<() => Promise<void>> {
+// Each project loads this module for itself.
+const KEY = Symbol.for('databases of the tests');
+const shared: Map<string, Shared> = ((globalThis as Record<symbol, unknown>)[KEY] ??= new Map<string, Shared>()) as Map<
+  string,
+  Shared
+>;
+
+/** Runs once per project and `vitest run`, one project after the other, and only when a test file of the project is selected. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const isOnServer = project.config.env['RASKET_TEST_DB'] === 'pg';
+  const kind = isOnServer ? 'server' : 'file';
+  const one = shared.get(kind) ?? { making: isOnServer ? makeOnServer() : makeInFile(), users: 0 };
+  shared.set(kind, one);
+  one.users++;
+  const { provideTo, end } = await one.making;
+  provideTo(project);
+  return async () => {
+    if (--one.users > 0) return;
+    shared.delete(kind);
+    await end();
+  };
+}
+
+async function makeOnServer(): Shared['making'] {
   const given = process.env['RASKET_TEST_PG_URL'];
   const server = given === undefined ? await startPostgres() : { url: given, stop: async () => {} };
   const made = await createDatabase(server.url);
   const db = await openDb({ driver: 'pg', url: made.url, file: '', poolMax: 2 });
   await migrate(db);
   await db.close();
-  project.provide('pgUrl', server.url);
-  project.provide('migratedOnServer', { name: made.name, ...(await readMigrated(made.url)) });
-  return async () => {
-    // Ours goes as a whole.
-    if (given !== undefined) await dropWithCopies(given, made.name);
-    await server.stop();
+  const migrated = { name: made.name, ...(await readMigrated(made.url)) };
+  return {
+    provideTo(project) {
+      project.provide('pgUrl', server.url);
+      project.provide('migratedOnServer', migrated);
+    },
+    async end() {
+      // Ours goes as a whole.
+      if (given !== undefined) await dropWithCopies(given, made.name);
+      await server.stop();
+    },
   };
 }
 
-async function setUpSqlite(project: TestProject): Promise<() => Promise<void>> {
+async function makeInFile(): Shared['making'] {
   const folder = scratchFolder('rasket-migrated-');
   const file = path.join(folder, 'migrated.db');
   const db = await openDb({ driver: 'better-sqlite3', url: '', file, poolMax: 1 });
   await migrate(db);
   await db.close();
-  project.provide('migrated', file);
-  return async () => rmSync(folder, { recursive: true, force: true });
+  return {
+    provideTo: (project) => project.provide('migrated', file),
+    end: async () => rmSync(folder, { recursive: true, force: true }),
+  };
 }

@@ -102,7 +102,7 @@ async function withProvider<T>(
   }
 }
 
-/** The entry of the audit log says whom the provider has brought in, or linked; who is linked already makes none. */
+/** The audit log says whom the provider has brought in, or linked; a sign-in of a person who is linked already makes no entry. */
 async function admitAudited(
   { store, browser, requestId }: NobodyCtx<World>,
   connection: ConnectionRow,

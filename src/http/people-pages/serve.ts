@@ -26,11 +26,16 @@ export function isPeoplePage(target: string): boolean {
   return peoplePages.some((page) => path === page.path || path.startsWith(`${page.path}/`));
 }
 
+const pagesByPath = new Map(peoplePages.map((page) => [page.path, page]));
+
+/** Pages that are below no other page: everything below one of these is answered with a page. */
+const roots = peoplePages.filter(({ path }) => !peoplePages.some((other) => path.startsWith(`${other.path}/`)));
+
 const methodsOf = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
 
 /** The methods of the page at this path; empty where there is none. */
 export function methodsOfPage(target: string): string[] {
-  const page = peoplePages.find(({ path }) => path === pathOf(target));
+  const page = pagesByPath.get(pathOf(target));
   return page ? methodsOf(page) : [];
 }
 
@@ -48,13 +53,18 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       if (!request.raw.complete) reply.header('connection', 'close');
       sendPage(reply, refusalPage(refusal, world.origin()));
     });
-    for (const page of peoplePages) {
-      addRoute(scope, page.path, page);
-      addRoute(scope, `${page.path}/*`, undefined);
+    // Two routes for all the pages of a root: the router takes longer to add routes than to look a page up.
+    for (const { path } of roots) {
+      addRoute(scope, path, () => pagesByPath.get(path));
+      addRoute(scope, `${path}/*`, ({ params }) => pagesByPath.get(`${path}/${(params as { '*': string })['*']}`));
     }
   });
 
-  function addRoute(scope: FastifyInstance, url: string, page: PeoplePage | undefined): void {
+  function addRoute(
+    scope: FastifyInstance,
+    url: string,
+    pageOf: (request: FastifyRequest) => PeoplePage | undefined,
+  ): void {
     scope.route({
       method: scope.supportedMethods.filter((method) => method !== 'HEAD'),
       url,
@@ -64,6 +74,7 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       onRequest: async (request, reply) => {
         const state = await rateLimit.take(bucketOfAddress(request.ip));
         if (!state.allowed) throw rateLimited(state);
+        const page = pageOf(request);
         if (!page) throw notHere();
         const methods = methodsOf(page);
         if (!methods.includes(request.method)) {
@@ -73,6 +84,7 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
         mustBeSameOrigin(request, world.origin());
       },
       handler: async (request, reply) => {
+        const page = pageOf(request);
         if (!page) throw notHere();
         const answer = await answerOf(page, request, reply);
         if ('to' in answer) return leadTo(reply, answer);

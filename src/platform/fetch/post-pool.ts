@@ -109,7 +109,7 @@ class Exchange implements Dispatcher.DispatchHandler, Posted {
     clearTimeout(this.#stopSwallowing);
     if (this.#isOver) return;
     this.#isOver = true;
-    // The connection is free again after one more turn; who posts before that would open another one.
+    // The connection is free again after one more turn; a post before that would open another one.
     queueMicrotask(() => setImmediate(() => this.#resolve(this.#answered())));
   }
 

@@ -18,7 +18,7 @@ export type SendAnswer =
 
 /**
  * One request over a connection of its own, to one of the addresses given and to no other. http is spoken where the URL says
- * so: who calls has made sure that it may. Never rejects.
+ * so: the caller has made sure that it may be. Never rejects.
  */
 export function sendOnce(hop: Omit<Hop, 'url'>, send: Send, limits: FetchLimits): Promise<SendAnswer> {
   return new Promise((resolve) => {

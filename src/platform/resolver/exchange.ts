@@ -130,7 +130,7 @@ function askUdp(
     socket.on('error', () => end({ kind: 'failed', reason: 'unreachable' }));
     let replies = 0;
     socket.on('message', (reply) => {
-      // Nobody was asked for more at a time, and who goes on answering something else has not understood.
+      // One question was asked: a server that goes on sending other answers has not understood it.
       const isReadable = reply.length <= UDP_BYTES_MAX && ++replies <= REPLIES_MAX;
       const answer = isReadable ? readReply(reply, id, question, budget) : garbled;
       if (answer) end(answer);

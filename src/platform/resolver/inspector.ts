@@ -120,16 +120,16 @@ function createInspection(options: Limited, signal: AbortSignal): Inspection {
     name: string,
     type: RecordTypeName,
   ): Promise<ServerObservation | undefined> => {
-    // Of whom nobody told the address in time, nothing is known.
+    // Of a name server whose address was not found in time, nothing is known.
     if (server.isUnknown) return undefined;
     if (server.address === undefined) return { host: server.host, state: server.isPrivate ? 'private' : 'nameless' };
     const said = await ask({ address: server.address, port: authorityPort }, name, type, false);
-    // Who was not given the time to answer is not silent.
+    // A name server that was not given the time to answer is not silent.
     if (said.kind === 'failed' && said.reason === 'stopped') return undefined;
     if (said.kind === 'failed') return { host: server.host, state: said.reason === 'malformed' ? 'garbled' : 'silent' };
     if (said.message.rcode === RCODES.SERVFAIL) return { host: server.host, state: 'failing' };
     const answer = readAnswer(said.message, name, type);
-    // RFC 1034 §4.2.1: who holds the zone says so; a refusal, a referral or hearsay means that it does not.
+    // RFC 1034 §4.2.1: a server that holds the zone says so; a refusal, a referral or a cached answer means that it does not.
     if (answer.kind === 'failed' || !said.message.authoritative) return { host: server.host, state: 'lame' };
     return { host: server.host, state: 'answers', answer };
   };

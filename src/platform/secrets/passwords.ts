@@ -23,7 +23,7 @@ const WAITING_MAX = 200;
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** However many sign in at the same time, the memory for it has a limit: who comes when too many wait is refused. */
+/** However many sign in at the same time, the memory for it has a limit: when too many wait, the next one is refused. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= AT_ONCE) {
     if (waiting.length >= WAITING_MAX) {

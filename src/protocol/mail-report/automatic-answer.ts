@@ -16,7 +16,7 @@ export function isAutomaticAnswer(reading: Extract<MessageReading, { isRead: tru
   return SUBJECTS.test(subject);
 }
 
-/** Who has one of them was written by a machine, or came by a list. */
+/** A message with one of them was written by a program, or came by a mailing list. */
 export const ANSWER_HEADERS = [
   'x-autoreply',
   'x-autorespond',

@@ -3,7 +3,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { keyIdOf, type Actor } from '../access/index.ts';
 import { findByTokenHash, findStanding } from './api-keys.store.ts';
 
-/** Whether who came in with a key could come in again: for calls that last, such as streams. */
+/** Whether the key that a call came in with would be let in again: for calls that last, such as streams. */
 export async function keyLives({ db }: Store, actor: Actor): Promise<boolean> {
   const keyId = keyIdOf(actor);
   if (keyId === null) return true;

@@ -1,5 +1,5 @@
 /**
- * Approvals: calls of apps that a person decides on first. A call is held as it came, once; who approves it has it made, once,
+ * Approvals: calls of apps that a person decides on first. A call is held as it came, once; an approval makes it, once,
  * with the rights of the app. What a call only names is looked at again, so that nobody approves other content than they saw.
  */
 import type { Executor } from '../../platform/db/index.ts';

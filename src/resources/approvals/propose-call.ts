@@ -48,7 +48,7 @@ export async function proposeCall(
       ...{ status: 'pending', created_at: now, expires_at: now + WAITS_MS },
     };
     await insertApproval(tx, row);
-    // One mail says that something waits; who looks sees all of it.
+    // One mail says that something waits; the page shows all that does.
     if (pending === 0) await tell(tx, store, { userId: actor.userId, kind: 'approval_waits', address: null });
     return row;
   });

@@ -184,7 +184,7 @@ export async function nextRunAt(db: Executor, now: number): Promise<number | und
   return row?.at === null || row?.at === undefined ? undefined : Number(row.at);
 }
 
-/** Whether a process still has a run. Nothing is held: who moves the run asks again. */
+/** Whether a process still has a run. Nothing is locked: the statement that moves the run checks it again. */
 export async function isHeld(tx: Executor, { id, owner }: HeldRun): Promise<boolean> {
   const sql = "select id from automation_runs where id = ? and lease_owner = ? and status = 'running'";
   return (await tx.get(sql, [id, owner])) !== undefined;

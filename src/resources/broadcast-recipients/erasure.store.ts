@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 
-/** What stands in place of an address that was erased: nobody can read it, and who has the address finds its row again. */
+/** What stands in place of an address that was erased: it cannot be read back, and a look-up by the address finds the row again. */
 export const erasedKey = (emailKey: string): string => `sha256:${createHash('sha256').update(emailKey).digest('hex')}`;
 
 /**

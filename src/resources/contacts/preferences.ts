@@ -22,10 +22,10 @@ export interface TopicPreference {
 /** What the holder of a link may see and choose. */
 export interface Preferences {
   team: TeamRow;
-  /** Undefined once it is erased. Its address is shown to nobody but who has mail that went to it. */
+  /** Undefined once it is erased. Its address is shown only by a link of mail that went to it. */
   contact: Pick<ContactRow, 'email'> | undefined;
   isUnsubscribed: boolean;
-  /** A suspended team gains nobody; and only who has its mail may say that an address wants more. */
+  /** False for a suspended team; and only a link of mail to the address may say that it wants more. */
   mayJoin: boolean;
   /** What the mail was about; undefined for mail without a topic, and once the topic is deleted. */
   topic: TopicPreference | undefined;
@@ -127,7 +127,7 @@ async function apply(store: Store, tx: Executor, { link, row, before, change, or
   if (joins && !(before.mayJoin && row.email_key === link.emailKey)) return;
   switch (change.do) {
     case 'unsubscribe':
-      // Of mail whose topic is gone nobody knows what will come instead: who asks to be out is out.
+      // What mail comes instead of a deleted topic is not known, so that leaving it leaves everything.
       return topic ? choose([{ id: topic.id, subscription: 'opt_out' }]) : setAll(true);
     case 'subscribe':
       if (topic) return choose([{ id: topic.id, subscription: 'opt_in' }]);

@@ -18,7 +18,7 @@ export type PlaceContents = (contents: NewBlob[]) => Placed;
 
 /**
  * A file costs three syncs and some fifteen calls of the system, whatever its size; a row shares the sync of its commit
- * and costs the one thread a copy. All contents of an email go to one place, so that who removes it knows which. Of the
+ * and costs the one thread a copy. All contents of an email go to one place, so that its removal knows which. Of the
  * emails of one request those go to rows that come first.
  */
 export function contentsPlacer({ config }: Pick<Store, 'config'>): PlaceContents {

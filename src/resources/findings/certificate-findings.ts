@@ -25,7 +25,7 @@ export function certificateFindings(
   return expiry();
 
   function expiry(): Finding[] {
-    // Where no mail leaves the machine, nobody has to prove who he is.
+    // Where no mail leaves the machine, no certificate is asked for.
     if (endsAt === undefined) return file === '' && !isCapturing ? [findingOf('certificate_self_signed')] : [];
     if (endsAt <= now) {
       const summary = `The certificate${named} expired at ${isoTime(endsAt)}.`;

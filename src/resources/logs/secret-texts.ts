@@ -31,7 +31,7 @@ function decodedOr(segment: string): string {
   }
 }
 
-/** Who may see where a file came from may not fetch it: a signature stands in the query, a password before the host. */
+/** A reader of the log may see where a file came from, and may not fetch it: a signature stands in the query, a password before the host. */
 export function redactUrl(text: string): string {
   if (!/[?#@]|^\s*data:/i.test(text)) return redactTokens(text);
   if (!URL.canParse(text)) return REDACTED;

@@ -50,8 +50,8 @@ export const MAY_REACH = `(sessions.sso_team_id = team_members.team_id
         and sso_connections.enforced = 1))))`;
 
 /**
- * The same for what acts for a person in a team without a session of theirs, as an app does: who is not exempt is one whom the
- * provider of the team knows. For queries over `team_members`.
+ * The same for what acts for a person in a team without a session of theirs, as an app does: the person has to be exempt, or
+ * linked at the provider of the team. For queries over `team_members`.
  */
 export const PERSON_MAY_REACH = `(team_members.sso_exempt = 1
     or not exists (select 1 from sso_connections where sso_connections.team_id = team_members.team_id

@@ -1,7 +1,7 @@
 /**
  * Sessions: a person who is signed in, in one of their teams at a time. Of the token, in the cookie or of a program, only the hash is kept. The
  * role is read with every request, so that what a member has lost is gone at once. Attempts to sign in are counted before
- * the password is looked at. Who has a second factor is challenged for a code first, which the same browser has to answer.
+ * the password is looked at. A person with a second factor is asked for a code first, which the same browser has to answer.
  */
 export { recoverMfa, verifyMfa } from './answer-challenge.ts';
 export {

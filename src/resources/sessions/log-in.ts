@@ -8,7 +8,7 @@ import { beginSession } from './begin-session.ts';
 import { noteFailedSignIn } from './failed-sign-ins.ts';
 
 /**
- * Begins a session, or a challenge for who has a second factor. Answers alike, and works as hard, whether the address is
+ * Begins a session, or a challenge for a person with a second factor. Answers alike, and works as hard, whether the address is
  * unknown or the password wrong.
  */
 export async function logIn(

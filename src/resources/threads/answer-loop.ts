@@ -8,7 +8,7 @@ export interface Passed {
   to: readonly string[];
 }
 
-/** Who is answered so often, each time to new mail, is answered by no program for a while. */
+/** An address that was answered so often, each time to new mail, is answered by no program for a while. */
 const LIMITS = [
   { rounds: 10, ms: 3_600_000, words: 'an hour' },
   { rounds: 30, ms: 86_400_000, words: 'a day' },

@@ -48,7 +48,7 @@ export function whyNoAutomaticAnswer(ask: AutomaticAnswerAsk): NoAutomaticAnswer
   if (signs[0] !== undefined) return signs[0];
   if (ask.isSpam) return 'spam';
   if (mail.proof === 'forged') return 'forged-sender';
-  // RFC 3834 §2: who got it as a hidden copy, or by a forwarding that is not known here, was not asked.
+  // RFC 3834 §2: an inbox that got it as a hidden copy, or by a forwarding that is not known here, was not asked.
   if (!named.some((address) => mail.ownAddresses.has(address))) return 'not-addressed';
   if (counts.toMessage > 0) return 'answered';
   if (counts.inThread > 0) return 'answered-thread';

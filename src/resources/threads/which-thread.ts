@@ -89,8 +89,8 @@ export function subjectToLookUp(mail: IncomingMail): string | undefined {
 export const subjectToKeep = (subject: string): string => readSubject(subject).baseWithNumbers;
 
 /**
- * The thread of this inbox that a received message belongs to. Being named is not enough: who writes must have a part in the
- * thread, or the many recipients of one newsletter would read each other, and whoever guesses an id another's conversation.
+ * The thread of this inbox that a received message belongs to. To name it is not enough: its sender must have a part in the
+ * thread, or the recipients of one newsletter would read each other, and a guessed id would open another's conversation.
  */
 export function whichThread(
   mail: IncomingMail,

@@ -213,7 +213,7 @@ describe.each(['openai', 'anthropic'] as const)('a server of the kind %s', (kind
     ]);
     const told = (await scene.api('GET', '/findings', { key: team.key })).text;
     expect(told).toContain('model_failing');
-    for (const secret of [host, 'model-1', '401', KEY]) expect(told).not.toContain(secret);
+    for (const secret of [host, 'model-1', '(401)', KEY]) expect(told).not.toContain(secret);
     model.says(SUBJECTS);
     await ask();
     expect(await findings()).toEqual([]);

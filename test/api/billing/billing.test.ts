@@ -67,7 +67,7 @@ describe('POST /billing/plan', () => {
   it('answers prices into no log, which a viewer reads', async () => {
     const own = await scene.team();
     const owner = await people.person({ team: own, role: 'owner' });
-    expect((await change(owner, 'pro')).text).toContain('2000');
+    expect((await change(owner, 'pro')).text).toMatch(/:2000\b/);
     const logged = async (): Promise<{ id: string }> => {
       const { data } = (await scene.api('GET', '/logs?limit=100', { key: own.key })).body;
       const found = data.find((one: { endpoint: string }) => one.endpoint === '/billing/plan');
@@ -77,7 +77,8 @@ describe('POST /billing/plan', () => {
     const { id } = await vi.waitFor(logged);
     const log = await scene.api('GET', `/logs/${id}`, { key: own.key });
     expect(log.body.response_body).toMatchObject({ redacted: true });
-    expect(log.text).not.toContain('2000');
+    // A number of the answer; times and ids may hold these digits too.
+    expect(log.text).not.toMatch(/:2000\b/);
   });
 
   it('is refused to an admin and to a key', async () => {

@@ -123,6 +123,6 @@ describe('DELETE /contact-properties/{id}', () => {
       const column = table === 'contact_texts' ? 'property_id' : 'id';
       expect(await db.get(`select 1 as one from ${table} where ${column} = ?`, [id])).toBeUndefined();
     }
-    expect(JSON.stringify(await db.all('select * from contacts where id = ?', [contact]))).not.toContain('Pro');
+    expect(JSON.stringify(await db.all('select * from contacts where id = ?', [contact]))).not.toMatch(/\bPro\b/);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
-import { startScene } from '../../rig/scene.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
 
 /** Signatures over different lengths, so that the body is put into shape and hashed for each of them. */
 const signed = (body: string): string =>
@@ -40,19 +40,38 @@ const REPORTS: Record<string, string> = {
   'a text of spaces': `From: mailer-daemon@evil.example\r\nSubject: failure notice\r\n\r\n${' '.repeat(400_000)}x\r\n`,
 };
 
+/**
+ * How long the thread that answers everybody has worked for one answer at the most while a message is brought, in the
+ * processor time of a plain answer: a count that no other load of the machine changes.
+ */
+async function longestAnswer(scene: Scene, bringing: Promise<unknown>): Promise<number> {
+  const answered = async (): Promise<number> => {
+    const before = process.threadCpuUsage();
+    await scene.api('GET', '/health', {});
+    const { user, system } = process.threadCpuUsage(before);
+    return user + system;
+  };
+  let isOver = false;
+  const over = (): void => void (isOver = true);
+  bringing.then(over, over);
+  let longest = 0;
+  while (!isOver) longest = Math.max(longest, await answered());
+  // The system counts in ticks, which are longer than one answer.
+  let plain = 0;
+  for (let n = 0; n < 100; n++) plain += await answered();
+  return longest / (plain / 100);
+}
+
+/** What is costly works for minutes, or as long as it is let; a part of it that is as long as so many answers keeps nobody. */
+const ANSWERS_MAX = 300;
+
 it('reports that are costly to read keep nobody else waiting', { timeout: 120_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
   for (const [what, raw] of Object.entries(REPORTS)) {
-    let isOver = false;
-    const bringing = bringMail(scene, { from: '', to: ['fbl@rasket.test'], raw }).finally(() => (isOver = true));
-    let longestMs = 0;
-    while (!isOver) {
-      const began = performance.now();
-      await scene.api('GET', '/health', {});
-      longestMs = Math.max(longestMs, performance.now() - began);
-    }
+    const bringing = bringMail(scene, { from: '', to: ['fbl@rasket.test'], raw });
+    const longest = await longestAnswer(scene, bringing);
     expect(await bringing, what).toMatch(/^(?:250|550) /);
-    expect(longestMs, what).toBeLessThan(1000);
+    expect(longest, what).toBeLessThan(ANSWERS_MAX);
   }
 });
 
@@ -94,22 +113,16 @@ describe('messages that are costly to check', () => {
   it('keep nobody else waiting, and are taken', { timeout: 120_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
-      config: { receiving: { judge_seconds: 3 } },
+      config: { receiving: { judge_seconds: 2 } },
     });
     const team = await scene.team();
     const { name } = await receivingDomainOf(scene, team);
     await bringMail(scene, { to: [`a@${name}`], raw: 'From: a@example.org\r\n\r\nx\r\n' });
     for (const [what, raw] of Object.entries(COSTLY)) {
-      let isOver = false;
-      const bringing = bringMail(scene, { to: [`a@${name}`], raw }).finally(() => (isOver = true));
-      let longestMs = 0;
-      while (!isOver) {
-        const began = performance.now();
-        await scene.api('GET', '/health', {});
-        longestMs = Math.max(longestMs, performance.now() - began);
-      }
+      const bringing = bringMail(scene, { to: [`a@${name}`], raw });
+      const longest = await longestAnswer(scene, bringing);
       expect(await bringing, what).toMatch(/^250 2\.0\.0 Taken/);
-      expect(longestMs, what).toBeLessThan(2000);
+      expect(longest, what).toBeLessThan(ANSWERS_MAX);
     }
     const { data } = (await scene.api('GET', '/emails/receiving?limit=10', { key: team.key })).body;
     expect(data).toHaveLength(4);
@@ -118,7 +131,7 @@ describe('messages that are costly to check', () => {
   it('are put off where DMARC refuses, since nobody can say what it asks for', { timeout: 120_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
-      config: { receiving: { judge_seconds: 3, dmarc: 'refuse' } },
+      config: { receiving: { judge_seconds: 2, dmarc: 'refuse' } },
     });
     const team = await scene.team();
     const { name } = await receivingDomainOf(scene, team);

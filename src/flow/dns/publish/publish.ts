@@ -99,13 +99,13 @@ async function saveOutcome(
   const setups = await lockSetups(tx, [domain.id, ...heirIds, ...(inheritance?.domainIds ?? [])]);
   const setup = setups.get(domain.id);
   const isGoingOn = setup !== undefined && setup.fingerprint !== LEAVING;
-  // Who read the zone before it was there has taken it for gone.
+  // A check that read the zone before the record was there has noted it as gone: it is added again.
   await addPublished(tx, intended);
   // What was created is written down anew.
   const over = [...plan.deletes, ...plan.forgotten, ...plan.creates];
   const gone = ours.filter((row) => over.some((record) => isSamePlain(record, row)));
   await forgetPublished(tx, idsOf(gone));
-  // Without a setup nobody would remove what it inherits.
+  // Without a setup, the records that it inherits would never be removed.
   if (inheritance && (isGoingOn || afterwards === 'begins')) {
     await yieldPublished(tx, idsOf(inheritance.rows), domain.id);
     for (const left of inheritance.domainIds) await endSetup(tx, left);

@@ -20,7 +20,7 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   const domain = await findDomain(world.db, ctx.teamId, id);
   if (!domain) throw notFound('Domain');
   const records = await recordsOf(world.db, id);
-  // Who asks before anything is published has resolvers remember that it does not exist: that waits for verify.
+  // A look-up before anything is published makes resolvers remember that it does not exist: the first one is that of verify.
   if (isVerifiedWithoutDns(world, domain) || domain.checked_at === null) return presentDomain(domain, records);
   const checks = await checkRecords(world, domain, records, { cache: true, diagnose: true });
   return presentDomain(

@@ -6,7 +6,7 @@ import type { DeliveryRow } from './deliveries.store.ts';
 
 /**
  * The emails of broadcasts and of automations among these deliveries whose contact has left since they were accepted: unsubscribed,
- * opted out of the topic, or deleted. A queue may be hours deep, and who has left gets nothing any more.
+ * opted out of the topic, or deleted. A queue may be hours deep, and a contact that has left gets nothing any more.
  */
 export async function leftSince(tx: Executor, rows: readonly DeliveryRow[]): Promise<Set<string>> {
   const toContacts = rows.filter((row) => row.broadcast_id !== null || row.contact_id !== null);

@@ -22,8 +22,8 @@ export interface Settlement {
 
 /**
  * Writes down what followed from outcomes, in the caller's transaction: states, events, attempts, notices and suppressions.
- * What a connection said and what a report says days later are written here alike; who settles a claimed delivery ends its
- * claim first.
+ * What a connection said and what a report says days later are written here alike. The claim of a delivery has to be ended
+ * before its outcomes are settled.
  */
 export async function settleOutcomes(world: World, tx: Executor, settlements: readonly Settlement[]): Promise<void> {
   const at = world.clock.now();
