@@ -13,6 +13,7 @@ export { explainFault, type Explanation, type Translate } from './explain-fault.
 export {
   cellText,
   formatItem,
+  itemPairs,
   listColumns,
   namedFields,
   pickFields,

@@ -1,6 +1,6 @@
 import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
-import { bodyOf, cleanLines, formatItem, tellHistory, type Say } from '../../cli/output/index.ts';
+import { bodyOf, cleanLines, itemPairs, tellHistory, type Say } from '../../cli/output/index.ts';
 import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
@@ -216,15 +216,11 @@ export class ItemScreen implements Previewed {
     const isAsked = this.#input.get !== undefined;
     const plain = this.#fields.filter(({ kind, shown }) => kind !== 'body' && !(isAsked && shown === 'asked'));
     const terminal = { ...this.#host.terminal, isTty: true, columns: width };
-    const labels = Math.max(...plain.map(({ label }) => label.length)) + 2;
-    // What goes on stands under its value.
-    const pair = new RegExp(`^((?:\\u001B\\[\\d+m)?.{${labels - 2}}(?:\\u001B\\[0m)? {2})(.*)$`);
-    return formatItem(terminal, plain, item)
-      .split('\n')
-      .flatMap((line) => {
-        const [, label = '', value = line] = pair.exec(line) ?? [];
-        return wrap(value, width - labels).map((text, at) => (at === 0 ? label : ' '.repeat(labels)) + text);
-      });
+    return itemPairs(terminal, plain, item).flatMap(({ label, text }) => {
+      // What goes on stands under its value.
+      const indent = label.length + 2;
+      return wrap(text, width - indent).map((line, at) => (at === 0 ? `${faint(label)}  ` : ' '.repeat(indent)) + line);
+    });
   }
 
   note(): string {

@@ -51,6 +51,22 @@ describe('the console with room', () => {
     await seat.sees(/│.*\[text\]/);
   });
 
+  it('at 120 columns a row is one line beside what is in hand, and what goes on stands under its value', async () => {
+    await seat.resize(120, 40);
+    await go('emails', /^ {2}CREATED .*STATE .*TO .*SUBJECT +│|^ {2}STATE .*TO .*SUBJECT +│/m);
+    await seat.sees(
+      /^› .*✗ bounced .*permfail@example\.org .*Your inv.*│/m,
+      /^ {2}.*✓ delivered .*ada@example\.org .*Your rec.*│/m,
+    );
+    await go(
+      'webhooks',
+      /^› .*hooks\.example.*│/m,
+      /│ +Id +wh_[0-9a-f]{32}/,
+      /│ +Endpoint +https:\/\/hooks\.example\.com\/rasket/,
+    );
+    await seat.resize(140, 40);
+  });
+
   it('what is open is followed, and the list beside it too', async () => {
     await go('emails', /^› .*Your invoice/m);
     await seat.press('Enter');
@@ -89,7 +105,7 @@ describe('the console with room', () => {
     // It says first what to do about that.
     await seat.sees('webhooks › https://hooks.example.com/rasket', /\[details\]/, 'Enable it with');
     await seat.press('h');
-    await seat.sees(/\[events\]/, /^› \d{4}-.*email\.sent/m);
+    await seat.sees(/\[events\]/, /^› \d\d-\d\d .*email\.sent/m);
     await seat.press('e');
     await seat.sees('y do it');
     await seat.press('y');
