@@ -58,12 +58,11 @@ describe('the console with room', () => {
       /^› .*✗ bounced .*permfail@example\.org .*Your inv.*│/m,
       /^ {2}.*✓ delivered .*ada@example\.org .*Your rec.*│/m,
     );
-    await go(
-      'webhooks',
-      /^› .*hooks\.example.*│/m,
-      /│ +Id +wh_[0-9a-f]{32}/,
-      /│ +Endpoint +https:\/\/hooks\.example\.com\/rasket/,
-    );
+    await go('webhooks', /^› .*hooks\.example.*│/m, /\[events\]/);
+    await seat.press('Tab');
+    await seat.sees(/│ +Id +wh_[0-9a-f]{32}/, /│ +Endpoint +https:\/\/hooks\.example\.com\/rasket/);
+    await seat.press('Tab');
+    await seat.sees(/\[events\]/);
     await seat.resize(140, 40);
   });
 
