@@ -4,12 +4,14 @@ import {
   checkProfile,
   chosenProfile,
   createClient,
+  dataOf,
   DEFAULT_URL,
   describeStore,
   isSession,
   keepKey,
   keptSession,
   moveIntoKeyring,
+  readDevelopment,
   readUrl,
   type Client,
   type Environment,
@@ -43,7 +45,7 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
   const profile = options.profile ?? (env.RASKET_PROFILE || undefined);
   if (profile !== undefined) checkProfile(profile);
   const url = readUrl(
-    options.url ?? (env.RASKET_URL || DEFAULT_URL),
+    options.url ?? (env.RASKET_URL || addressNearby(process)),
     options.url === undefined ? 'RASKET_URL' : '--url',
   );
   const isByBrowser = options.apiKey === undefined && process.stdin.isTTY && terminal.isTty;
@@ -78,6 +80,12 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
       say({ words: `Profile ${chosenProfile(env)} stays in use. End that with`, command: ['use', '--none'] }) ?? '',
     );
   if (env.RASKET_API_KEY) terminal.hint('RASKET_API_KEY is set too, and wins over it.');
+}
+
+/** Of the development server that other commands are for, while it runs. */
+function addressNearby({ env, cwd }: CommandProcess): string {
+  const near = readDevelopment(dataOf(undefined, env, cwd()), cwd());
+  return near?.isRunning() ? near.url : DEFAULT_URL;
 }
 
 async function readKey(process: CommandProcess, url: string, given: LoginOptions['apiKey']): Promise<string> {

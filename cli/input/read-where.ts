@@ -48,7 +48,6 @@ class WhereFault extends Error {
   }
 }
 
-
 /**
  * `properties.plan = pro and not (unsubscribed = true or email contains "@example.org")`: conditions with and, or, not and
  * parentheses. What is quoted is a text; true, false and numbers are what they look like. A mistake is told by what the text

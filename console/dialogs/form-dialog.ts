@@ -258,6 +258,7 @@ export class FormDialog implements Dialog {
 /** It begins with the field, or says it with a colon. */
 const isAbout = (fault: string, label: string): boolean =>
   fault.startsWith(`${label} `) ||
-  fault.startsWith(`${label}, at `) || [`${label}: `, `${label} (number `].some((said) => ` ${fault}`.includes(` ${said}`));
+  fault.startsWith(`${label}, at `) ||
+  [`${label}: `, `${label} (number `].some((said) => ` ${fault}`.includes(` ${said}`));
 
 const outerOf = (name: string): string => name.split('.')[0] ?? '';

@@ -78,7 +78,9 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
     const narrower = (some: readonly Wish[], longer: number): Wish[] => some.map((wish) => narrow(wish, longer));
     const ways = [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
     // Names that are cut leave nothing to stand below, so the times go all the same.
-    const first = ways.slice(0, kept > 0 || space.isOneLine ? ways.length : 2).find((some) => leastOf(some, space) <= space.width);
+    const first = ways
+      .slice(0, kept > 0 || space.isOneLine ? ways.length : 2)
+      .find((some) => leastOf(some, space) <= space.width);
     if (first || kept === 0) return { first: first ?? filled, below };
   }
 }

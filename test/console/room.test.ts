@@ -61,7 +61,7 @@ describe('the console with room', () => {
     await go('webhooks', /^› .*hooks\.example.*│/m, /\[events\]/);
     await seat.press('Tab');
     await seat.sees(/│ +Id +wh_[0-9a-f]{32}/, /│ +Endpoint +https:\/\/hooks\.example\.com\/rasket/);
-    await seat.press('Tab');
+    await seat.press('BTab');
     await seat.sees(/\[events\]/);
     await seat.resize(140, 40);
   });
