@@ -70,11 +70,11 @@ describe('the console with room', () => {
     await go('emails', /^› .*Your invoice/m);
     await seat.press('Enter');
     await seat.sees('emails › Your invoice');
-    const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'While you read', text: 'T' };
+    const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'While here', text: 'T' };
     await scene.api('POST', '/emails', { key: team.key, body });
     await scene.settled();
     // What is open stays in hand, though another is the first now.
-    await seat.sees(/^ {2}.*While you read.*│/m, /^› .*Your invoice/m);
+    await seat.sees(/^ {2}.*While here.*│/m, /^› .*Your invoice/m);
     await seat.press('Escape');
   });
 
@@ -85,7 +85,7 @@ describe('the console with room', () => {
     await seat.press('>');
     await seat.sees(/^(?![^]*[↑↓] )/);
     for (let columns = 0; columns < 4 && !/SUBJECT ↑/.test(await seat.frame()); columns++) await seat.press('>');
-    await seat.sees(/^ emails +by subject · 3$/m, /While you read[^]*Your invoice[^]*Your receipt/);
+    await seat.sees(/^ emails +by subject · 3$/m, /While here[^]*Your invoice[^]*Your receipt/);
     await seat.press('=');
     await seat.sees('SUBJECT ↓', /^› .*Your receipt/m);
   });
