@@ -67,7 +67,7 @@ export async function seed(whole: World, { teamId, isTold, progress }: Seeding):
   const isAlone = (await listWebhooks(ctx, PAGE)).data.length === 1;
   await addAutomation(ctx, isTold || isAlone ? whole : undefined);
   await addBroadcasts(ctx);
-  await addSentBroadcast(world, ctx, domain);
+  emails += await addSentBroadcast(world, ctx, domain);
   await failSome(ctx, hook);
   await registerDomain(ctx, { name: SECOND_DOMAIN });
   return { emails, contacts: PEOPLE.length, received };

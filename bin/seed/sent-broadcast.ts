@@ -24,25 +24,25 @@ const MINUTE = 60_000;
 const DAYS_AGO = 9;
 const DAY = 24 * 60 * MINUTE;
 const HTML = `<p>Hello {{{FIRST_NAME|friend}}}, <a href="https://${DOMAIN}/orders">here</a> is what is new.</p>`;
-const SUBSCRIBED = { field: 'unsubscribed', op: 'eq', value: false } as const;
+const SUBSCRIBED = { kind: 'boolean', place: { of: 'unsubscribed' }, op: 'eq', value: false } as const;
 const ALL = 500;
 const PAGE = { limit: 100 };
 const SUBJECT = 'Our autumn colours';
 
-/** One that went out nine days ago, with what became of it. A server that runs sees it when all of it is there. */
-export async function addSentBroadcast(world: World, ctx: Ctx, domain: DomainRow): Promise<void> {
-  if ((await listBroadcasts(ctx, {}, PAGE)).data.some(({ name }) => name === SUBJECT)) return;
+/** One that went out nine days ago, with what became of it; answers how many emails it was. A server that runs sees it when all of it is there. */
+export async function addSentBroadcast(world: World, ctx: Ctx, domain: DomainRow): Promise<number> {
+  if ((await listBroadcasts(ctx, {}, PAGE)).data.some(({ name }) => name === SUBJECT)) return 0;
   const segment = (await listSegments(ctx, {}, PAGE)).data.find(({ name }) => name === 'Reachable');
   const now = world.clock.now();
   const at = now - (now % DAY) - DAYS_AGO * DAY + 10 * 60 * MINUTE;
   const dice = createDice(`${domain.id} sent broadcast`);
   const then = thenIn(world, dice, at);
-  const finish = (tx: Executor): Promise<void> => sendAll(tx, then, domain, { at, now });
+  let mailed = 0;
   const db = overlaid(world.db, {
     tx: (work) =>
       world.db.tx(async (tx) => {
         const done = await work(tx);
-        await finish(tx);
+        mailed = await sendAll(tx, then, domain, { at, now });
         return done;
       }),
   });
@@ -50,6 +50,7 @@ export async function addSentBroadcast(world: World, ctx: Ctx, domain: DomainRow
     { ...ctx, store: { ...then.store, db } },
     { from: `Shop <news@${DOMAIN}>`, subject: SUBJECT, html: HTML, segment_id: segment?.id ?? null, send: true },
   );
+  return mailed;
 }
 
 async function sendAll(
@@ -57,7 +58,7 @@ async function sendAll(
   then: Then,
   domain: DomainRow,
   { at, now }: { at: number; now: number },
-): Promise<void> {
+): Promise<number> {
   const { store } = then;
   const owner = store.ids.uuid();
   // A lease that has run out long ago keeps no other broadcast from its server.
@@ -68,7 +69,7 @@ async function sendAll(
   if (!broadcast) throw new Error('the broadcast of the sample data is not due');
   const { id } = broadcast;
   const made = new Set(PEOPLE.map(({ email }) => email));
-  const all = await membersPage(tx, domain.team_id, SUBSCRIBED as never, { limit: ALL, after: undefined });
+  const all = await membersPage(tx, domain.team_id, SUBSCRIBED, { limit: ALL, after: undefined });
   const members = all.filter(({ email }) => made.has(email));
   const { written, recipients } = storiesOf(then, domain, broadcast, { members, at, now });
   await beginBroadcast(tx, { id, owner, at, total: members.length });
@@ -78,6 +79,7 @@ async function sendAll(
   await writeStories(tx, then, domain, written);
   await countUsage(tx, { teamId: domain.team_id, kind: 'marketing', at, count: written.length });
   await finishBroadcast(tx, { id, owner, at: at + 2 * MINUTE });
+  return written.length;
 }
 
 interface Sent {

@@ -86,13 +86,12 @@ describe('rasket seed', () => {
     expect(runs.data.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 'running'));
     const broadcasts = await json<{ data: { status: string }[] }>('broadcasts', 'list');
     expect(broadcasts.data.map(({ status }) => status)).toEqual(['scheduled', 'draft', 'sent']);
-    const sent = await json<{ recipients: number; stats: Record<string, number> }>(
-      'broadcasts',
-      'get',
-      'Our autumn colours',
-    );
-    expect(sent.recipients).toBeGreaterThan(60);
-    console.log(sent);
+    const { counts } = await json<{ counts: Record<string, number> }>('broadcasts', 'get', 'Our autumn colours');
+    for (const count of ['sent', 'delivered', 'opened', 'clicked', 'bounced'])
+      expect(counts[count], count).toBeGreaterThan(0);
+    expect(counts['sent']).toBeGreaterThan(80);
+    const links = await json<{ data: { unique_clicks: number }[] }>('broadcasts', 'links', 'Our autumn colours');
+    expect(links.data[0]?.unique_clicks).toBe(counts['clicked']);
 
     expect(await json('seed')).toEqual({ emails: 0, contacts: 0, received: 0 });
     expect(await allEmails()).toHaveLength(data.length);
