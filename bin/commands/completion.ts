@@ -172,7 +172,8 @@ ${server(words)}
     done < <(_rasket_names "$kind" "\${typed[@]}")
     compadd -l -d told -a found
   fi
-  _files
+  # Where nothing else is meant.
+  (( compstate[nmatches] )) || _files
 }
 compdef _rasket rasket
 `;
@@ -182,11 +183,15 @@ function fish(places: Place[]): string {
   const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
   const isAt = ({ path }: Place, all: readonly Place[]): string => {
     const depth = path.split(' ').length - 1;
-    const deeper = all.find((one) => one.path === path)?.commands.map(({ name }) => name) ?? [];
-    const behind = path === '' ? [] : [`__fish_seen_subcommand_from ${path.split(' ').at(-1)}`];
+    const here = all.find((one) => one.path === path);
+    const deeper = here ? [...here.commands.map(({ name }) => name), ...here.others.map(([word]) => word)] : [];
+    const last = path.split(' ').at(-1) ?? '';
+    const above = all.find((one) => one.path === path.slice(0, -last.length - 1));
+    const words = [last, ...(above?.others ?? []).flatMap(([word, verb]) => (verb === last ? [word] : []))];
+    const behind = path === '' ? [] : [`__fish_seen_subcommand_from ${words.join(' ')}`];
     const before = deeper.length === 0 ? [] : [`not __fish_seen_subcommand_from ${deeper.join(' ')}`];
-    const above = depth === 2 ? [`__fish_seen_subcommand_from ${path.split(' ')[1]}`] : [];
-    return [...above, ...behind, ...before].join('; and ');
+    const outer = depth === 2 ? [`__fish_seen_subcommand_from ${path.split(' ')[1]}`] : [];
+    return [...outer, ...behind, ...before].join('; and ');
   };
   const lines = places.flatMap((place) => {
     const condition = `-n ${quoted(isAt(place, places))}`;

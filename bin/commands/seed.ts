@@ -41,7 +41,7 @@ export async function seed(options: DataOptions & { json?: boolean; tellWebhooks
   if (emails + contacts + received === 0) return console.log('Everything is there already; nothing was added.');
   console.log(`Added ${emails} emails of four weeks, ${contacts} contacts and ${received} received messages.`);
   console.log(
-    'With them: an endpoint with failed events, an inbox, an automation, a broadcast for tomorrow and a draft.',
+    'With them: an endpoint with failed events, an inbox, an automation, and broadcasts: sent, for tomorrow, a draft.',
   );
   if (!isTold) console.log('No webhook and no listener of the team is told of them; --tell-webhooks would.');
   const { quoted } = await import('../../cli/client/index.ts');

@@ -16,6 +16,7 @@ import { createTopic, listTopics } from '../../src/resources/topics/index.ts';
 import { addWebhook, disableWebhook, listWebhooks } from '../../src/resources/webhooks/index.ts';
 import { seedDay } from './mail.ts';
 import { DOMAIN, PEOPLE, SECOND_DOMAIN } from './people.ts';
+import { addSentBroadcast } from './sent-broadcast.ts';
 import { addAutomation, addBroadcasts, addInbox, failSome } from './scenes.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -66,6 +67,7 @@ export async function seed(whole: World, { teamId, isTold, progress }: Seeding):
   const isAlone = (await listWebhooks(ctx, PAGE)).data.length === 1;
   await addAutomation(ctx, isTold || isAlone ? whole : undefined);
   await addBroadcasts(ctx);
+  emails += await addSentBroadcast(world, ctx, domain);
   await failSome(ctx, hook);
   await registerDomain(ctx, { name: SECOND_DOMAIN });
   return { emails, contacts: PEOPLE.length, received };

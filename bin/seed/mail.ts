@@ -1,4 +1,5 @@
-import { foldLastEvent, recordEvents, type NewEvent } from '../../src/events/index.ts';
+import { foldLastEvent, type NewEvent } from '../../src/events/index.ts';
+import type { Executor } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { DomainRow } from '../../src/resources/domains/index.ts';
 import {
@@ -6,23 +7,38 @@ import {
   emailRowsByIds,
   insertAttempts,
   insertEmails,
+  recordEmailEvents,
   searchTextOf,
   type AttemptRow,
+  type EmailEvent,
   type NewEmailRows,
 } from '../../src/resources/emails/index.ts';
 import { suppress } from '../../src/resources/suppressions/index.ts';
 import { countUsage } from '../../src/resources/usage/index.ts';
-import { createDice, createSeededIds } from './dice.ts';
+import { createDice, createSeededIds, type Dice } from './dice.ts';
 import { tellStory, type Moment } from './email-story.ts';
-import { PEOPLE, pickMailing } from './people.ts';
+import { PEOPLE, pickMailing, type Mailing } from './people.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const EMAILS_A_DAY = 110;
 
-interface Written {
+export interface Written {
   email: NewEmailRows;
   address: string;
   moments: Moment[];
+}
+
+/** A clock that is set by hand, and ids of the time it shows. */
+export interface Then {
+  store: World;
+  set: (at: number) => void;
+}
+
+export function thenIn(world: World, dice: Dice, begin: number): Then {
+  let at = begin;
+  const store: World = { ...world, clock: { ...world.clock, now: () => at } };
+  store.ids = createSeededIds(dice, () => at);
+  return { store, set: (now) => void (at = now) };
 }
 
 /**
@@ -31,64 +47,70 @@ interface Written {
  */
 export async function seedDay(world: World, domain: DomainRow, dayStart: number, now: number): Promise<number> {
   const dice = createDice(`${domain.id} ${dayStart}`);
-  let at = dayStart;
-  const store: World = { ...world, clock: { ...world.clock, now: () => at } };
-  store.ids = createSeededIds(dice, () => at);
+  const { store, set } = thenIn(world, dice, dayStart);
   const isWeekend = [0, 6].includes(new Date(dayStart).getUTCDay());
   const count = Math.round(EMAILS_A_DAY * (isWeekend ? 0.4 : 0.8 + dice.roll() * 0.4));
   const written: Written[] = [];
   for (let i = 0; i < count; i++) {
     // Most is sent by day.
-    at = dayStart + Math.floor((0.3 + (0.55 * (i + dice.roll())) / count) * DAY);
+    const at = dayStart + Math.floor((0.3 + (0.55 * (i + dice.roll())) / count) * DAY);
+    set(at);
     const { email: address } = dice.pick(PEOPLE);
-    const row = emailOf(store, domain, address, dice);
+    const row = emailOf(store, domain, address, pickMailing(dice));
     const moments = tellStory(dice, address, at).filter((moment) => at + moment.after <= now);
     // What has not ended would have to be in the queue, and be sent.
     if (moments.some(hasEnded)) written.push({ email: row, address, moments });
   }
   const ids = written.map(({ email }) => email.email.id);
   if (ids.length === 0 || (await emailRowsByIds(world.db, ids)).length > 0) return 0;
+  await world.db.tx(async (tx) => {
+    await writeStories(tx, { store, set }, domain, written);
+    const usage = { teamId: domain.team_id, kind: 'transactional' as const, at: dayStart, count: written.length };
+    await countUsage(tx, usage);
+  });
+  return written.length;
+}
+
+/** Emails and what became of them, with the states, counts and reports that follow from that. */
+export async function writeStories(
+  tx: Executor,
+  { store, set }: Then,
+  domain: DomainRow,
+  written: readonly Written[],
+): Promise<void> {
   for (const { email, moments } of written) {
     email.email.last_event = foldLastEvent(
       moments.flatMap((moment) => ('happens' in moment ? moment.happens.type : [])),
     );
   }
-  await world.db.tx(async (tx) => {
-    await insertEmails(
-      tx,
-      written.map(({ email }) => email),
-    );
-    const usage = { teamId: domain.team_id, kind: 'transactional' as const, at: dayStart, count: written.length };
-    await countUsage(tx, usage);
-    const happened = written
-      .flatMap((one) =>
-        one.moments.map((moment) => ({ ...one, moment, at: one.email.email.created_at + moment.after })),
-      )
-      .sort((a, b) => a.at - b.at);
-    const events: NewEvent[] = [];
-    const attempts: AttemptRow[] = [];
-    for (const { email, address, moment, at: happenedAt } of happened) {
-      at = happenedAt;
-      const { id } = email.email;
-      if ('tried' in moment) attempts.push(attemptOf(store, id, moment));
-      else {
-        const known = { teamId: domain.team_id, subjectId: id, domainId: domain.id, isFirst: true };
-        events.push({ id: store.ids.uuid(), at, ...known, ...moment.happens });
-        const origin = originOf(moment.happens);
-        if (origin) await suppress(store, tx, domain.team_id, [{ email: address, origin, sourceId: id }]);
-      }
+  await insertEmails(
+    tx,
+    written.map(({ email }) => email),
+  );
+  const happened = written
+    .flatMap((one) => one.moments.map((moment) => ({ ...one, moment, at: one.email.email.created_at + moment.after })))
+    .sort((a, b) => a.at - b.at);
+  const events: EmailEvent[] = [];
+  const attempts: AttemptRow[] = [];
+  for (const { email, address, moment, at } of happened) {
+    set(at);
+    const { id } = email.email;
+    if ('tried' in moment) attempts.push(attemptOf(store, id, moment));
+    else {
+      events.push({ id: store.ids.uuid(), at, email: email.email, isFirst: true, ...moment.happens } as EmailEvent);
+      const origin = originOf(moment.happens);
+      if (origin) await suppress(store, tx, domain.team_id, [{ email: address, origin, sourceId: id }]);
     }
-    await recordEvents(tx, store.ids, events);
-    await insertAttempts(tx, attempts);
-  });
-  return written.length;
+  }
+  await recordEmailEvents(tx, store.ids, events);
+  await insertAttempts(tx, attempts);
 }
 
 const ENDS: readonly string[] = ['delivered', 'bounced', 'failed', 'suppressed', 'canceled'].map(
   (end) => `email.${end}`,
 );
 
-const hasEnded = (moment: Moment): boolean => 'happens' in moment && ENDS.includes(moment.happens.type);
+export const hasEnded = (moment: Moment): boolean => 'happens' in moment && ENDS.includes(moment.happens.type);
 
 function originOf(happening: NewEvent | { type: string; data?: unknown }): 'bounce' | 'complaint' | undefined {
   if (happening.type === 'email.complained') return 'complaint';
@@ -96,8 +118,13 @@ function originOf(happening: NewEvent | { type: string; data?: unknown }): 'boun
   return happening.type === 'email.bounced' && bounce?.type === 'Permanent' ? 'bounce' : undefined;
 }
 
-function emailOf(store: World, domain: DomainRow, address: string, dice: ReturnType<typeof createDice>): NewEmailRows {
-  const { subject, text, from, kind } = pickMailing(dice);
+export function emailOf(
+  store: World,
+  domain: DomainRow,
+  address: string,
+  { subject, text, from, kind }: Mailing,
+  broadcastId: string | null = null,
+): NewEmailRows {
   const id = store.ids.uuid();
   const [, sender = from] = /<(.+)>/.exec(from) ?? [];
   const [senderDomain, addressDomain] = [sender, address].map((whole) => whole.slice(whole.lastIndexOf('@') + 1));
@@ -123,7 +150,7 @@ function emailOf(store: World, domain: DomainRow, address: string, dice: ReturnT
         last_event: 'queued',
         scheduled_at: null,
         mail_from: null,
-        broadcast_id: null,
+        broadcast_id: broadcastId,
         run_depth: null,
         is_account_mail: 0,
         asked: null,

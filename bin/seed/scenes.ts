@@ -86,13 +86,14 @@ const ORDERS = 12;
 
 /** A thank-you a day after an order. On `told` automations begin, and their runs wait until tomorrow. */
 export async function addAutomation(ctx: Ctx, told: World | undefined): Promise<void> {
-  if ((await listAutomations(ctx, {}, PAGE)).data.length > 0) return;
+  const name = 'Thanks after an order';
+  if ((await listAutomations(ctx, {}, PAGE)).data.some((one) => one.name === name)) return;
   const event = 'order.placed';
   if (!(await findCustomEventNamed(ctx.store.db, ctx.teamId, event))) {
     await createCustomEvent(ctx, { name: event, schema: { product: 'string' } });
   }
   await createAutomation(ctx, {
-    name: 'Thanks after an order',
+    name,
     status: 'enabled',
     steps: [
       { key: 'order', type: 'trigger', config: { event_name: event } },
@@ -110,9 +111,12 @@ export async function addAutomation(ctx: Ctx, told: World | undefined): Promise<
   }
 }
 
+const DRAFT = 'Before the holidays';
+
 /** One for tomorrow, and one that is still written. */
 export async function addBroadcasts(ctx: Ctx): Promise<void> {
-  if ((await listBroadcasts(ctx, {}, PAGE)).data.length > 0) return;
+  const there = (await listBroadcasts(ctx, {}, PAGE)).data.map(({ name }) => name);
+  if (there.includes(DRAFT)) return;
   const team = await getTeam(ctx);
   if (team.sender_identity.postal_address === null) {
     const postal_address = { line1: '1 Example Street', city: 'Example', postal_code: '12345', country: 'DE' as const };
@@ -121,7 +125,7 @@ export async function addBroadcasts(ctx: Ctx): Promise<void> {
   const segment = (await listSegments(ctx, {}, PAGE)).data.find(({ name }) => name === 'Reachable');
   const from = `Shop <news@${DOMAIN}>`;
   const html = '<p>Hello {{{FIRST_NAME|friend}}}, here is what is new.</p>';
-  await createBroadcast(ctx, { from, subject: 'Before the holidays', html, segment_id: segment?.id ?? null });
+  await createBroadcast(ctx, { from, subject: DRAFT, html, segment_id: segment?.id ?? null });
   await createBroadcast(ctx, {
     ...{ from, subject: 'What is new', html, segment_id: segment?.id ?? null, send: true },
     scheduled_at: new Date(ctx.store.clock.now() + DAY).toISOString(),

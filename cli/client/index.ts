@@ -25,7 +25,7 @@ export {
   type Target,
   type TargetInput,
 } from './credentials.ts';
-export { mustRun, startOf, type Development } from './development.ts';
+export { mustRun, readDevelopment, startOf, type Development } from './development.ts';
 export { CredentialsFault } from './credentials-fault.ts';
 export { readHistory, type EmailHistory, type Forwarded } from './email-history.ts';
 export { anotherProgram, ApiFault, isInClear, NoAnswer } from './faults.ts';

@@ -4,12 +4,14 @@ import {
   checkProfile,
   chosenProfile,
   createClient,
+  dataOf,
   DEFAULT_URL,
   describeStore,
   isSession,
   keepKey,
   keptSession,
   moveIntoKeyring,
+  readDevelopment,
   readUrl,
   type Client,
   type Environment,
@@ -45,7 +47,7 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
   const profile = options.profile ?? (env.RASKET_PROFILE || undefined);
   if (profile !== undefined) checkProfile(profile);
   const url = readUrl(
-    options.url ?? (env.RASKET_URL || DEFAULT_URL),
+    options.url ?? (env.RASKET_URL || addressNearby(process)),
     options.url === undefined ? 'RASKET_URL' : '--url',
   );
   const apiKey = await readCredential({ terminal, version, process, ...(wait && { wait }) }, url, options);
@@ -83,6 +85,12 @@ async function readCredential(
   if (apiKey !== undefined || !process.stdin.isTTY || !terminal.isTty) return readKey(process, url, apiKey);
   const client = tellWaits(createClient({ url, version }), terminal);
   return signIn({ client, terminal, env: process.env, ...(wait && { wait }) });
+}
+
+/** Of the development server that other commands are for, while it runs. */
+function addressNearby({ env, cwd }: CommandProcess): string {
+  const near = readDevelopment(dataOf(undefined, env, cwd()), cwd());
+  return near?.isRunning() ? near.url : DEFAULT_URL;
 }
 
 async function readKey(process: CommandProcess, url: string, given: LoginOptions['apiKey']): Promise<string> {

@@ -54,6 +54,8 @@ export interface Flag {
   /** What `--no-<flag>` says, which makes it false. */
   no?: string;
   isJson?: true;
+  /** It may also be a condition in words: `properties.plan = pro and unsubscribed = false`. */
+  isWhere?: true;
   syntax?: Syntax;
   isRequired?: true;
   /** What it is where nothing is typed. */

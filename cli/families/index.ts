@@ -53,7 +53,7 @@ export { pausedInWords, stateOfThread } from './inbox-words.ts';
 export { inboxChannels, inboxes } from './inboxes.ts';
 export { invitations } from './invitations.ts';
 export { logs } from './logs.ts';
-export { queue, queuedEmail, queueHolds, toneOfDelivery } from './queue.ts';
+export { queue, queueHolds, toneOfDelivery } from './queue.ts';
 export { receivedAttachments, receivedEmails } from './received-emails.ts';
 export { totalsOf } from './metrics.ts';
 export { members } from './members.ts';

@@ -83,6 +83,37 @@ const drop = actionOf('dropQueue', {
   },
 });
 
+/** The email of a delivery, whosever it is; it is told as a story, and `--fields` names these. */
+const explained = detailOf('getQueuedEmail', {
+  verb: 'explain',
+  summary: 'say what became of an email of any team, why, and what comes next',
+  description:
+    'Says what became of an email of any team: each try with the answer of the mail server, and what comes next. It shows no text, no file and nobody who opened or clicked; of the subject, what operators.subjects of the configuration allows.',
+  example: 'queue explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
+  path: { queued_email_id: { word: 'email', says: 'the id of the email, or of its delivery in the queue' } },
+  fields: [
+    { name: 'id', label: 'Id', kind: 'id' },
+    { name: 'team', label: 'Team', kind: 'whole' },
+    { name: 'from', label: 'From', kind: 'name' },
+    { name: 'to', label: 'To', kind: 'name' },
+    { name: 'cc', label: 'Cc', kind: 'name' },
+    { name: 'bcc', label: 'Bcc', kind: 'name' },
+    { name: 'last_event', label: 'State', kind: 'state' },
+    { name: 'created_at', label: 'Created', kind: 'time' },
+    { name: 'scheduled_at', label: 'Scheduled', kind: 'time' },
+    { name: 'size', label: 'Size', words: ({ size }) => bytesInWords(size) },
+    { name: 'subject', label: 'Subject', value: subjectOf },
+    ...asked<AnswerOf<'getQueuedEmail'>>(
+      { name: 'subject_hash', label: 'Subject hash' },
+      { name: 'team_id', label: 'Team id', kind: 'id' },
+      { name: 'events', label: 'Events' },
+      { name: 'attempts', label: 'Tries' },
+      { name: 'pending', label: 'Next' },
+      { name: 'is_cut', label: 'Cut' },
+    ),
+  ],
+});
+
 export const queue = {
   command: 'queue',
   summary: 'what waits to be delivered: see, hold, retry and drop it',
@@ -150,6 +181,7 @@ export const queue = {
     empty: 'Nothing waits.',
     given: ({ email_id }) => ({ email_id }),
   }),
+  get: explained,
   actions: [
     actionOf('createQueueHold', {
       verb: 'hold',
@@ -183,43 +215,6 @@ export const queue = {
     }),
     drop,
   ],
-} satisfies Family;
-
-/** An email on its way, whosever it is; it is told as a story, and `--fields` names these. */
-export const queuedEmail = {
-  command: 'queue',
-  summary: 'what became of an email',
-  isOperators: true,
-  noun: 'an email of the queue',
-  get: detailOf('getQueuedEmail', {
-    verb: 'explain',
-    summary: 'say what became of an email of any team, why, and what comes next',
-    description:
-      'Says what became of an email of any team: each try with the answer of the mail server, and what comes next. It shows no text, no file and nobody who opened or clicked; of the subject, what operators.subjects of the configuration allows.',
-    example: 'queue explain 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77',
-    path: { queued_email_id: { word: 'email', says: 'the id of the email, or of its delivery in the queue' } },
-    fields: [
-      { name: 'id', label: 'Id', kind: 'id' },
-      { name: 'team', label: 'Team', kind: 'whole' },
-      { name: 'from', label: 'From', kind: 'name' },
-      { name: 'to', label: 'To', kind: 'name' },
-      { name: 'cc', label: 'Cc', kind: 'name' },
-      { name: 'bcc', label: 'Bcc', kind: 'name' },
-      { name: 'last_event', label: 'State', kind: 'state' },
-      { name: 'created_at', label: 'Created', kind: 'time' },
-      { name: 'scheduled_at', label: 'Scheduled', kind: 'time' },
-      { name: 'size', label: 'Size', words: ({ size }) => bytesInWords(size) },
-      { name: 'subject', label: 'Subject', value: subjectOf },
-      ...asked<AnswerOf<'getQueuedEmail'>>(
-        { name: 'subject_hash', label: 'Subject hash' },
-        { name: 'team_id', label: 'Team id', kind: 'id' },
-        { name: 'events', label: 'Events' },
-        { name: 'attempts', label: 'Tries' },
-        { name: 'pending', label: 'Next' },
-        { name: 'is_cut', label: 'Cut' },
-      ),
-    ],
-  }),
 } satisfies Family;
 
 export const queueHolds = {

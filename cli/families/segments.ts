@@ -23,9 +23,10 @@ const columns: readonly Field<ItemOf<'listSegments'>>[] = [
 
 const filter: Flag = {
   value: '<json>',
-  says: 'the filter, as JSON such as {"all": [{"field": "properties.plan", "op": "eq", "value": "pro"}]}',
+  says: 'the filter, such as properties.plan = pro and unsubscribed = false, or as JSON',
   fromFile: 'filter',
   isJson: true,
+  isWhere: true,
 };
 
 export const segments = {

@@ -123,7 +123,7 @@ const none = ({ list, noun }: Named): CliFault =>
         words: 'See how to send with',
         command: ['sendEmail', '--help'],
       })
-    : new CliFault(`there is no ${noun} yet.`, 'notFound');
+    : new CliFault(list === 'listQueuedDeliveries' ? 'nothing waits.' : `there is no ${noun} yet.`, 'notFound');
 
 /** The parameters of a path from the words that fill them, in their order. */
 export async function readPath(

@@ -8,6 +8,7 @@ export { findId, readPath, saying } from './find-id.ts';
 export { importForm } from './import-form.ts';
 export { mustBeReadable, readEmails } from './local-file.ts';
 export { readBody, type Reading, type Typed } from './read-body.ts';
+export { isWords } from './read-where.ts';
 export { readNamed, readUtf8 } from './read-message.ts';
 export { uploadImage } from './upload-image.ts';
 export { onCommandLine, type NameOption } from './read-pairs.ts';

@@ -4,7 +4,9 @@ import { NAMED, namedBy } from '../families/named.ts';
 import { CliFault } from '../output/index.ts';
 import { findLabels } from './find-labels.ts';
 import { findId } from './find-id.ts';
+import { findTopics } from './find-topics.ts';
 import { readFallback, type Place } from './read-pairs.ts';
+import { isWords, readWhere } from './read-where.ts';
 import { isSeveral, readSyntax } from './syntaxes.ts';
 
 /** What was typed for the fields of an action, by their names. */
@@ -49,6 +51,8 @@ async function readField(
   }
   if (given === undefined) return undefined;
   const value = syntax ? readSyntax(syntax, [given].flat() as string[], reading) : given;
+  if (flag.isWhere && isWords(String(given)))
+    return findTopics(reading.client, readWhere(String(given), reading.nameOf(optionOf(field, flag))));
   if (flag.isJson) return parse(String(given), flag.fromFile ?? field);
   const named = namedBy(field);
   const whole = !syntax && isSeveral(flag) ? [value].flat() : value;

@@ -29,7 +29,7 @@ function tokensOf(text: string): Token[] {
     const from = TOKEN.lastIndex;
     const found = TOKEN.exec(text);
     const at = from + (/^\s*/.exec(text.slice(from))?.[0].length ?? 0);
-    if (!found) throw fault(text, at, 'this cannot be read; close a quote, or write one of = != > >= < <=');
+    if (!found) throw new WhereFault(at, 'this cannot be read; close a quote, or write one of = != > >= < <=');
     const [, double, single, sign, word = ''] = found;
     const quoted = double ?? single;
     if (quoted !== undefined) tokens.push({ text: quoted.replaceAll(/\\(.)/g, '$1'), at, kind: 'quoted' });
@@ -38,26 +38,40 @@ function tokensOf(text: string): Token[] {
   return [...tokens, { text: '', at: text.trimEnd().length, kind: 'end' }];
 }
 
-const fault = (text: string, at: number, says: string): CliFault =>
-  new CliFault(`--where, at character ${at + 1}: ${says}\n  ${text}\n  ${' '.repeat(at)}^`, 'usage');
+/** What is wrong, and where; what the text is called is known to whoever asked for it to be read. */
+class WhereFault extends Error {
+  readonly at: number;
+
+  constructor(at: number, says: string) {
+    super(says);
+    this.at = at;
+  }
+}
 
 /**
  * `properties.plan = pro and not (unsubscribed = true or email contains "@example.org")`: conditions with and, or, not and
- * parentheses. What is quoted is a text; true, false and numbers are what they look like.
+ * parentheses. What is quoted is a text; true, false and numbers are what they look like. A mistake is told by what the text
+ * is called where it was typed.
  */
-export function readWhere(text: string): Where {
-  const parser = new Parser(text);
-  const where = parser.readAll();
-  return 'all' in where || 'any' in where || 'not' in where ? where : { all: [where] };
+export function readWhere(text: string, called = '--where'): Where {
+  try {
+    const where = new Parser(text).readAll();
+    return 'all' in where || 'any' in where || 'not' in where ? where : { all: [where] };
+  } catch (error) {
+    if (!(error instanceof WhereFault)) throw error;
+    const { at, message } = error;
+    throw new CliFault(`${called}, at character ${at + 1}: ${message}\n  ${text}\n  ${' '.repeat(at)}^`, 'usage');
+  }
 }
 
+/** Begins like an object of JSON: no condition does. */
+export const isWords = (text: string): boolean => !/^\s*[{[]/.test(text);
+
 class Parser {
-  readonly #text: string;
   readonly #tokens: Token[];
   #next = 0;
 
   constructor(text: string) {
-    this.#text = text;
     this.#tokens = tokensOf(text);
   }
 
@@ -109,7 +123,7 @@ class Parser {
     const at = this.#peek();
     const subscription = this.#raw('opt_in or opt_out');
     if (subscription === 'opt_in' || subscription === 'opt_out') return { topic, subscription };
-    throw fault(this.#text, at.at, 'opt_in or opt_out is wanted here');
+    throw new WhereFault(at.at, 'opt_in or opt_out is wanted here');
   }
 
   #values(): unknown[] {
@@ -148,8 +162,8 @@ class Parser {
     if (!this.#takes(word)) throw this.#expected(word);
   }
 
-  #expected(what: string): CliFault {
+  #expected(what: string): WhereFault {
     const { at, kind, text } = this.#peek();
-    return fault(this.#text, at, `${what} is wanted here${kind === 'end' ? '' : `, not ${JSON.stringify(text)}`}`);
+    return new WhereFault(at, `${what} is wanted here${kind === 'end' ? '' : `, not ${JSON.stringify(text)}`}`);
   }
 }

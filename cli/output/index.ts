@@ -7,12 +7,14 @@ export { clean, cleanJson, cleanLines } from './clean.ts';
 export { CliFault } from './cli-fault.ts';
 export { processOf, type CommandProcess } from './command-process.ts';
 export { tellHistory } from './email-story.ts';
+export { tellQueuedEmail } from './queued-email-story.ts';
 export { everyFamily } from './every-family.ts';
 export { EXIT } from './exit-codes.ts';
 export { explainFault, type Explanation, type Translate } from './explain-fault.ts';
 export {
   cellText,
   formatItem,
+  itemPairs,
   listColumns,
   namedFields,
   pickFields,

@@ -1,6 +1,6 @@
 import type { Field, Tone } from '../families/family.ts';
 import { inWords, readPart, valueOf } from '../families/field-value.ts';
-import { cleanLines } from './clean.ts';
+import { clean, cleanLines } from './clean.ts';
 import { CliFault } from './cli-fault.ts';
 import { nearestTo } from './nearest.ts';
 import { formatPairs, type Column } from './table.ts';
@@ -59,12 +59,25 @@ function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']
 
 /** An item in full: a line for each field, and below them what has lines of its own. */
 export function formatItem(terminal: Terminal, fields: Fields, item: Item): string {
-  const isBody = ({ kind }: Field<never>): boolean => kind === 'body';
-  const pairs = fields
+  const bodies = fields.filter(isBody).map((field) => bodyOf(valueOf(field, item)));
+  return [formatPairs(terminal, pairsOf(terminal, fields, item)), ...bodies].filter((part) => part !== '').join('\n\n');
+}
+
+const isBody = ({ kind }: Field<never>): boolean => kind === 'body';
+
+const pairsOf = (terminal: Terminal, fields: Fields, item: Item) =>
+  fields
     .filter((field) => !isBody(field))
     .map((field) => [field.label, textOf(terminal, field, item, 'second'), fieldStyle(field, item)] as const);
-  const bodies = fields.filter(isBody).map((field) => bodyOf(valueOf(field, item)));
-  return [formatPairs(terminal, pairs), ...bodies].filter((part) => part !== '').join('\n\n');
+
+/** The same, for whoever breaks lines: what has a value, with its label as wide as the widest of them. */
+export function itemPairs(terminal: Terminal, fields: Fields, item: Item): { label: string; text: string }[] {
+  const pairs = pairsOf(terminal, fields, item).filter(([, text]) => text !== '');
+  const width = Math.max(0, ...pairs.map(([label]) => label.length));
+  return pairs.map(([label, text, style]) => ({
+    label: label.padEnd(width),
+    text: terminal.paint(style, clean(text)),
+  }));
 }
 
 function bodyOf(value: unknown): string {

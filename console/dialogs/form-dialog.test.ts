@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { emails, queue, type Action } from '../../cli/families/index.ts';
+import { emails, inboundRules, queue, segments, type Action } from '../../cli/families/index.ts';
 import { unstyled } from '../draw/text.ts';
 import { FormDialog, type Filled, type FormInput } from './form-dialog.ts';
 
@@ -86,6 +86,34 @@ it.each([
   press('ctrl-o');
   form.refuse(fault);
   expect(fields()).toContain(field);
+});
+
+it('the beginning of one choice alone means that one', () => {
+  const { press, type, filled, seen } = formOf(actionOf('create', inboundRules.actions));
+  type('support@example.com');
+  press('enter');
+  type('fo');
+  press('enter');
+  expect(seen()).toMatch(/action \* +forward$/m);
+  type('office@example.org');
+  press('enter');
+  expect(filled[0]?.typed.fields).toMatchObject({ action: 'forward', forward_to: ['office@example.org'] });
+});
+
+it('the filter of a segment is a condition in words, or JSON', () => {
+  const { form, fields, press, type, filled, seen } = formOf(actionOf('create', segments.actions));
+  type('Paying');
+  press('enter');
+  type('{"all"');
+  press('enter');
+  expect(seen()).toContain('filter must be JSON.');
+  press('ctrl-u');
+  type('properties.plan = pro');
+  press('enter');
+  expect(filled[0]?.typed.fields).toEqual({ name: 'Paying', filter: 'properties.plan = pro' });
+  press('up');
+  form.refuse('filter, at character 3: = is wanted here');
+  expect(fields()).toContain('› filter');
 });
 
 it('only what may have several lines keeps them when it is pasted', () => {

@@ -159,11 +159,20 @@ export class FormDialog implements Dialog {
     if (this.#isAsking) return true;
     if (key === 'ctrl-o') return this.#openMore();
     const last = this.#entries.length - 1;
+    if (['ctrl-s', 'enter', 'tab', 'shift-tab', 'down', 'up'].includes(key)) this.#complete();
     if (key === 'ctrl-s' || (key === 'enter' && this.#at === last)) return this.#submit();
     if (key === 'enter' || key === 'tab' || key === 'down') this.#at = this.#at === last ? 0 : this.#at + 1;
     else if (key === 'shift-tab' || key === 'up') this.#at = this.#at === 0 ? last : this.#at - 1;
     else this.#type(key);
     return true;
+  }
+
+  /** The beginning of one choice alone means that one. */
+  #complete(): void {
+    const entry = this.#entries[this.#at];
+    const text = entry?.edit.text.trim() ?? '';
+    const [choice, another] = choicesOf(entry).filter((one) => one.startsWith(text));
+    if (text !== '' && choice !== undefined && another === undefined) entry?.edit.set(choice);
   }
 
   #openMore(): true {
@@ -248,6 +257,8 @@ export class FormDialog implements Dialog {
 
 /** It begins with the field, or says it with a colon. */
 const isAbout = (fault: string, label: string): boolean =>
-  fault.startsWith(`${label} `) || [`${label}: `, `${label} (number `].some((said) => ` ${fault}`.includes(` ${said}`));
+  fault.startsWith(`${label} `) ||
+  fault.startsWith(`${label}, at `) ||
+  [`${label}: `, `${label} (number `].some((said) => ` ${fault}`.includes(` ${said}`));
 
 const outerOf = (name: string): string => name.split('.')[0] ?? '';

@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { optionOf, type Flag } from '../../cli/families/index.ts';
-import { isKeyed, isSeveral, splitText, type Typed } from '../../cli/input/index.ts';
+import { isKeyed, isSeveral, isWords, splitText, type Typed } from '../../cli/input/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { faint, fit, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
@@ -115,6 +115,7 @@ export function faultOf(entry: Entry, all: readonly Entry[]): string {
   const main = all.find(({ name }) => name === entry.fileOf);
   if (main && isChanged(main) && isFilled(main)) return `and ${main.label} are both filled; choose one`;
   if (text === '') return flag?.isClearable || (flag && isSeveral(flag)) ? '' : `cannot be empty; it was ${was}`;
+  if (flag?.isWhere && isWords(text)) return '';
   if (flag?.isJson) return isJson(text) ? '' : 'must be JSON';
   if (flag?.isBoolean) return /^(true|false)$/.test(text) ? '' : 'must be true or false';
   return flag?.isNumber && !/^\d+$/.test(text) ? 'must be a whole number' : '';

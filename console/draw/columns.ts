@@ -20,6 +20,8 @@ export interface Space {
   /** Between two columns. */
   gap: number;
   textOf: (field: Field<never>, row: object) => string;
+  /** The row in hand stands in full beside the table: a row is one line, and a long name is cut. */
+  isOneLine?: boolean | undefined;
 }
 
 interface Wish extends Omit<Placed, 'width'> {
@@ -32,6 +34,8 @@ interface Wish extends Omit<Placed, 'width'> {
 
 const TEXT_MIN = 12;
 const TEXT_MAX = 60;
+/** So much of a name tells one row from the others. */
+const NAME_MIN = 20;
 /** One row in so many may have a longer name than its column has space for: of all columns, and where times are given up. */
 const FEW = 8;
 const MANY = 3;
@@ -73,7 +77,10 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
     const timeless = filled.filter((wish) => !isTime(wish));
     const narrower = (some: readonly Wish[], longer: number): Wish[] => some.map((wish) => narrow(wish, longer));
     const ways = [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
-    const first = ways.slice(0, kept > 0 ? ways.length : 2).find((some) => leastOf(some, space) <= space.width);
+    // Names that are cut leave nothing to stand below, so the times go all the same.
+    const first = ways
+      .slice(0, kept > 0 || space.isOneLine ? ways.length : 2)
+      .find((some) => leastOf(some, space) <= space.width);
     if (first || kept === 0) return { first: first ?? filled, below };
   }
 }
@@ -124,7 +131,7 @@ const leastOf = (wishes: readonly Wish[], { gap }: Space): number =>
     gap,
   );
 
-function wishOf(field: Field<never>, rows: readonly object[], { textOf }: Space): Wish {
+function wishOf(field: Field<never>, rows: readonly object[], { textOf, isOneLine = false }: Space): Wish {
   const { kind = 'text', label } = field;
   const widths = rows.map((row) => shownWidth(textOf(field, row))).sort((a, b) => a - b);
   const widest = widths.at(-1) ?? 0;
@@ -134,6 +141,8 @@ function wishOf(field: Field<never>, rows: readonly object[], { textOf }: Space)
     return { field, isKept: false, least: Math.min(natural, TEXT_MIN), natural, isEmpty, widths };
   }
   const natural = Math.max(label.length, widest);
-  const isKept = kind === 'name' || (kind === 'whole' && natural > 2 * TEXT_MIN);
+  const isName = kind === 'name' || (kind === 'whole' && natural > 2 * TEXT_MIN);
+  const isKept = isName && !isOneLine;
+  if (isName && isOneLine) return { field, isKept, least: Math.min(natural, NAME_MIN), natural, isEmpty, widths };
   return { field, isKept, least: natural, natural, isEmpty, widths };
 }

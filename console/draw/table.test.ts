@@ -87,6 +87,34 @@ it('one name among many that is longer stands below its row alone', () => {
   `);
 });
 
+it('beside a row in full every row is one line: the times go before the names, and long names are cut', () => {
+  const rows = [rowTo('ada@example.org'), rowTo(LONG), rowTo('grace.hopper@mail.example.org')];
+  const beside = (width: number): string[] => {
+    const { head, row } = layTable(
+      terminal,
+      { fields, rows, cursor: 0, isMarked: () => false, hasBeside: true },
+      width,
+    );
+    return [...head, ...rows.flatMap((_, at) => row(at))].map((line) => unstyled(line).trimEnd());
+  };
+  expect(beside(54)).toMatchInlineSnapshot(`
+    [
+      "  STATE      TO                    SUBJECT",
+      "› delivered  ada@example.org       What is new in the…",
+      "  delivered  the.longest.name.of…  What is new in the…",
+      "  delivered  grace.hopper@mail.e…  What is new in the…",
+    ]
+  `);
+  expect(beside(90)).toMatchInlineSnapshot(`
+    [
+      "  AT                 STATE      TO                         SUBJECT                    NOTE",
+      "› 2030-01-01 10:00Z  delivered  ada@example.org            What is new in the tenth…",
+      "  2030-01-01 10:00Z  delivered  the.longest.name.of.them…  What is new in the tenth…",
+      "  2030-01-01 10:00Z  delivered  grace.hopper@mail.exampl…  What is new in the tenth…",
+    ]
+  `);
+});
+
 it('a name that is longer than the terminal goes on in the next line', () => {
   const name = `${'x'.repeat(60)}@${'y'.repeat(60)}.example`;
   const lines = drawn([rowTo(name)], 60);

@@ -16,12 +16,20 @@ const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', 
 /** The end of an id tells one row from the others, and is enough to name it; the detail has it whole. */
 const ID_END = 8;
 
-export function cellOf(terminal: Terminal, field: Field<never>, row: object): string {
-  const whole = clean(cellText(terminal, field, row));
+export function cellOf(terminal: Terminal, field: Field<never>, row: object, isBrief = false): string {
+  const whole = inBrief(clean(cellText(terminal, field, row)), isBrief && isTime(field));
   const text = field.kind === 'id' ? whole.slice(-ID_END) : whole;
   const tone = text === '' ? undefined : field.tone?.(row as never);
   return tone === undefined ? text : terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
 }
+
+const isTime = ({ kind }: Field<never>): boolean => kind === 'time' || kind === 'moment';
+
+/** A time of this year without the year and the zone, which stand beside the table. */
+const inBrief = (text: string, isBrief: boolean): string => {
+  const [, year, time] = (isBrief && /^(\d{4})-(\d\d-\d\d \d\d:\d\d(?::\d\d)?)/.exec(text)) || [];
+  return year === String(new Date().getFullYear()) && time !== undefined ? time : text;
+};
 
 export interface TableView {
   fields: Fields;
@@ -31,6 +39,8 @@ export interface TableView {
   isMarked: (row: object) => boolean;
   /** The keys are for something else: the row in hand is told without a bar. */
   isAside?: boolean | undefined;
+  /** The row in hand stands in full beside it. */
+  hasBeside?: boolean | undefined;
 }
 
 export interface Table {
@@ -43,11 +53,11 @@ export interface Table {
 
 export function layTable(
   terminal: Terminal,
-  { fields, rows, cursor, isMarked, isAside = false }: TableView,
+  { fields, rows, cursor, isMarked, isAside = false, hasBeside = false }: TableView,
   width: number,
 ): Table {
-  const textOf = (field: Field<never>, row: object): string => cellOf(terminal, field, row);
-  const columns = placeColumns(fields, rows, { width: width - 2, gap: GAP, textOf });
+  const textOf = (field: Field<never>, row: object): string => cellOf(terminal, field, row, hasBeside);
+  const columns = placeColumns(fields, rows, { width: width - 2, gap: GAP, textOf, isOneLine: hasBeside });
   const { beside, below } = columns;
   const titles = [
     `  ${beside.map(({ field, width: wide }) => fit(titleOf(field), wide)).join(' '.repeat(GAP))}`,

@@ -1,6 +1,6 @@
 import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
-import { bodyOf, cleanLines, formatItem, tellHistory, type Say } from '../../cli/output/index.ts';
+import { bodyOf, cleanLines, itemPairs, tellHistory, tellQueuedEmail, type Say } from '../../cli/output/index.ts';
 import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
 import { scrollOf } from '../draw/scroll.ts';
@@ -33,6 +33,8 @@ export interface ItemInput {
   walk?: ((step: 1 | -1, from: { side: string; signal: AbortSignal }) => void) | undefined;
   /** Where the API has no more of it than its row. */
   find?: (signal: AbortSignal) => Promise<object>;
+  /** What forms of its list begin with, where it has no actions of its own. */
+  given?: Path | undefined;
   lists: readonly Inner[];
   list: (inner: Inner) => Screen;
 }
@@ -43,6 +45,9 @@ const OPENS_ON: Readonly<Record<string, (item: { status?: string } | undefined) 
   // A disabled one has something to be done about it, which its details say.
   getWebhook: (item) => (item?.status === 'disabled' ? 'details' : 'events'),
 };
+
+/** What is told as a story first. */
+const STORIES: readonly string[] = ['getEmail', 'getQueuedEmail'];
 
 /** One side of an item: a text to scroll, or a table to walk through. */
 interface Side {
@@ -139,7 +144,10 @@ export class ItemScreen implements Previewed {
       this.#item = history.email;
       this.#story = tellHistory({ ...terminal, isTty: true }, history, { withTranscript: true, say: this.#say() });
     } else {
-      this.#item = (await callAndSee(client, get.operation, { path } as CallOf<OperationId>, signal)) as object;
+      const item = (await callAndSee(client, get.operation, { path } as CallOf<OperationId>, signal)) as object;
+      this.#item = item;
+      if (get.operation === 'getQueuedEmail')
+        this.#story = tellQueuedEmail({ ...terminal, isTty: true }, item as never, true);
     }
     this.#isLoaded = true;
     this.#host.changed();
@@ -175,7 +183,9 @@ export class ItemScreen implements Previewed {
     const parts = this.#input.get?.parts?.label.toLowerCase();
     const bodies = fields.filter((field) => field.name !== parts && this.#isBody(field) && this.#bodyOf(field) !== '');
     return [
-      ...(this.#input.get?.operation === 'getEmail' && !this.#story ? [{ label: 'timeline', lines: details }] : story),
+      ...(!this.#story && STORIES.includes(this.#input.get?.operation ?? '')
+        ? [{ label: 'timeline', lines: details }]
+        : story),
       { label: 'details', lines: details },
       ...(this.#parts ? [{ label: parts ?? '', screen: this.#parts }] : []),
       ...bodies.map((field) => ({
@@ -216,15 +226,11 @@ export class ItemScreen implements Previewed {
     const isAsked = this.#input.get !== undefined;
     const plain = this.#fields.filter(({ kind, shown }) => kind !== 'body' && !(isAsked && shown === 'asked'));
     const terminal = { ...this.#host.terminal, isTty: true, columns: width };
-    const labels = Math.max(...plain.map(({ label }) => label.length)) + 2;
-    // What goes on stands under its value.
-    const pair = new RegExp(`^((?:\\u001B\\[\\d+m)?.{${labels - 2}}(?:\\u001B\\[0m)? {2})(.*)$`);
-    return formatItem(terminal, plain, item)
-      .split('\n')
-      .flatMap((line) => {
-        const [, label = '', value = line] = pair.exec(line) ?? [];
-        return wrap(value, width - labels).map((text, at) => (at === 0 ? label : ' '.repeat(labels)) + text);
-      });
+    return itemPairs(terminal, plain, item).flatMap(({ label, text }) => {
+      // What goes on stands under its value.
+      const indent = label.length + 2;
+      return wrap(text, width - indent).map((line, at) => (at === 0 ? `${faint(label)}  ` : ' '.repeat(indent)) + line);
+    });
   }
 
   note(): string {
@@ -304,8 +310,9 @@ export class ItemScreen implements Previewed {
         ?.screen?.offers()
         .filter(({ actions }) => actions.length > 0) ?? [];
     if (inner.length > 0) return inner;
-    const { path, family } = this.#input;
+    const { path, family, given } = this.#input;
     if (path === undefined) return [];
+    if (given) return [{ actions: actionsOf(family, [], false), paths: [{}], given }];
     const keys = Object.keys(path);
     const names = this.#item && keys.length > 0 ? [nameOf(this.#host.terminal, family, this.#item)] : [];
     return [{ ...applicable(actionsOf(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];

@@ -102,7 +102,7 @@ export class TableBody<Row extends object> {
     const fields = this.fields.map((field) =>
       field.name === order?.field.name ? { ...field, label: `${field.label} ${sign}` } : field,
     );
-    const view = { fields, rows, cursor, isMarked, isAside };
+    const view = { fields, rows, cursor, isMarked, isAside, hasBeside };
     const { head, row, shown } = layTable(terminal, view, columns);
     this.#shown = shown
       .map(({ name }) => this.fields.find((field) => field.name === name))

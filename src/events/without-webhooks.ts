@@ -1,4 +1,4 @@
-import type { Db, Executor } from '../platform/db/index.ts';
+import { overlaid, type Db, type Executor } from '../platform/db/index.ts';
 
 /** The tables in which what subscribes to events finds them. */
 const OUTBOX: readonly string[] = ['webhook_events', 'webhook_listener_events', 'automation_runs'];
@@ -19,14 +19,5 @@ const withoutOutbox = (tx: Executor, but: string | undefined): Executor =>
       if (!OUTBOX.includes(table)) return tx.insertMany(table, columns, rows, conflict);
       const kept = rows.filter((row) => but !== undefined && row[columns.indexOf('webhook_id')] === but);
       return kept.length === 0 ? 0 : tx.insertMany(table, columns, kept, conflict);
-    },
-  });
-
-/** `held` with some of its methods replaced by `own`; the other methods run on `held` itself. */
-const overlaid = <Held extends object>(held: Held, own: Partial<Held>): Held =>
-  new Proxy(held, {
-    get(target, name) {
-      const value: unknown = Reflect.get(name in own ? own : target, name);
-      return typeof value === 'function' && !(name in own) ? value.bind(target) : value;
     },
   });

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Desk } from './desk.ts';
@@ -63,3 +64,17 @@ it.skipIf(!hasCurl)(
     await server.stop();
   },
 );
+
+it('a login that names no server is at the development server that other commands are for, while that runs', async () => {
+  const env = { ...(await desk.database()), RASKET_DATA: 'dev' };
+  const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
+  const { api_key: key } = JSON.parse(readFileSync(desk.at('dev/run/dev.json'), 'utf8')) as { api_key: string };
+  const login = await desk.rasket(['login', '--api-key', key], { env });
+  expect(login, login.stderr).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`The key for ${server.url} is`),
+  });
+  await server.stop();
+  const after = await desk.rasket(['login', '--api-key', key], { env });
+  expect(after.stderr).not.toContain(server.url);
+});

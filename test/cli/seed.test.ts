@@ -85,7 +85,13 @@ describe('rasket seed', () => {
     const runs = await json<{ data: { status: string }[] }>('automations', 'runs', automation?.id ?? '');
     expect(runs.data.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 'running'));
     const broadcasts = await json<{ data: { status: string }[] }>('broadcasts', 'list');
-    expect(broadcasts.data.map(({ status }) => status)).toEqual(['scheduled', 'draft']);
+    expect(broadcasts.data.map(({ status }) => status)).toEqual(['scheduled', 'draft', 'sent']);
+    const { counts } = await json<{ counts: Record<string, number> }>('broadcasts', 'get', 'Our autumn colours');
+    for (const count of ['sent', 'delivered', 'opened', 'clicked', 'bounced'])
+      expect(counts[count], count).toBeGreaterThan(0);
+    expect(counts['sent']).toBeGreaterThan(80);
+    const links = await json<{ data: { unique_clicks: number }[] }>('broadcasts', 'links', 'Our autumn colours');
+    expect(links.data[0]?.unique_clicks).toBe(counts['clicked']);
 
     expect(await json('seed')).toEqual({ emails: 0, contacts: 0, received: 0 });
     expect(await allEmails()).toHaveLength(data.length);
@@ -93,6 +99,35 @@ describe('rasket seed', () => {
       env: { ...env, RASKET_DATA: desk.at('try') },
     });
     expect(atTerminal.stdout).toContain(`On ${desk.at('try')} (RASKET_DATA)`);
+    await server.stop();
+  });
+
+  it('adds its broadcasts and its automation to a team that has some', async () => {
+    const server = await desk.serve(['dev', '--data', 'try'], { env });
+    const run = async (...words: string[]): Promise<string> => {
+      const ended = await desk.rasket([...words, '--data', 'try'], { env });
+      expect(ended, ended.stderr).toMatchObject({ code: 0 });
+      return ended.stdout;
+    };
+    await run('segments', 'create', 'Mine');
+    await run(
+      'broadcasts',
+      'create',
+      '--from',
+      'a@playground.test',
+      '--subject',
+      'Mine',
+      '--segment',
+      'Mine',
+      '--html',
+      'x',
+    );
+    await run('events', 'create', 'mine');
+    const steps = '[{"key": "start", "type": "trigger", "config": {"event_name": "mine"}}]';
+    await run('automations', 'create', 'Mine', '--steps', steps, '--connections', '[]');
+    await run('seed');
+    expect(await run('broadcasts')).toMatch(/Before the holidays[^]*Mine|Mine[^]*Before the holidays/);
+    expect(await run('automations')).toMatch(/Thanks after an order/);
     await server.stop();
   });
 

@@ -167,10 +167,18 @@ describe('an audience in the console', () => {
 
   it('a filter is tried before there is a segment of it', async () => {
     await go('segments', 'There are no segments yet.');
-    await go('preview', 'the filter, as JSON such as');
+    await go('preview', 'the filter, such as properties.plan = pro');
     await fill('{"all":[{"field":"email","op":"contains","value":"@example.org"}]}');
     await seat.press('Enter');
     await seat.sees('1 contact matches; nothing was kept.');
+    await go('preview', 'the filter, such as properties.plan = pro');
+    await fill('email includes example.org');
+    await seat.press('Enter');
+    await seat.sees('filter, at character 7: = != > >= < <= contains, in or exists is wanted here, not "includes"');
+    await seat.press('C-u');
+    await fill('topic News = opt_out and email = nobody@example.org');
+    await seat.press('Enter');
+    await seat.sees('0 contacts match; nothing was kept.');
     expect((await ask('/segments')).data).toEqual([]);
   });
 

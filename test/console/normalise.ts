@@ -14,6 +14,7 @@ export function normalise(frame: string): string {
     .replaceAll(/\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000/g, 'Tue, 01 Jan 2030 10:00:00 +0000')
     // In a list that has no room for the year.
     .replaceAll(/(?<![\d-])\d\d-\d\d \d\d:\d\d\b/g, '01-01 10:00')
+    .replaceAll(/(?<=(?<![\d-])01-01 10:00):\d\d/g, ':00')
     .replaceAll(/\brk_[\w-]{7}/g, 'rk_*******')
     .replaceAll(/\brk[0-9a-f]{8}(?=\._domainkey)/g, 'rk00000000')
     .replaceAll(/(?!0+(?![A-Za-z0-9+/]))(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))

@@ -184,6 +184,23 @@ describe('the console of an operator', () => {
     await seat.sees(/^ destinations$/m, 'example.net');
   });
 
+  it('a row of the queue opens on the story of its email, which is dropped or held from there', async () => {
+    await go('queue', /^ queue +4$/m);
+    await seat.press('g', 'Enter');
+    await seat.sees(
+      /^ queue › Your receipt/m,
+      '[timeline]',
+      /from .*hello@mail\.example\.com to tempfail@example\.com/,
+      'team example',
+      'Accepted, and queued.',
+    );
+    await seat.press('Right');
+    await seat.sees('[details]', /To +tempfail@example\.com/, /Size +\d+ bytes/);
+    await go('hold', /email +[0-9a-f]{8}-[^]*› reason \*/);
+    await seat.press('Escape', 'Escape');
+    await seat.sees(/^ queue +4$/m);
+  });
+
   it('what waits for another try is tried now', async () => {
     await go('queue /', /queue/);
     await go('queue destination=example.org', /example\.org/);

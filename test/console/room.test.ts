@@ -51,15 +51,30 @@ describe('the console with room', () => {
     await seat.sees(/│.*\[text\]/);
   });
 
+  it('at 120 columns a row is one line beside what is in hand, and what goes on stands under its value', async () => {
+    await seat.resize(120, 40);
+    await go('emails', /^ {2}CREATED .*STATE .*TO .*SUBJECT +│|^ {2}STATE .*TO .*SUBJECT +│/m);
+    await seat.sees(
+      /^› .*✗ bounced .*permfail@example\.org .*Your inv.*│/m,
+      /^ {2}.*✓ delivered .*ada@example\.org .*Your rec.*│/m,
+    );
+    await go('webhooks', /^› .*hooks\.example.*│/m, /\[events\]/);
+    await seat.press('Tab');
+    await seat.sees(/│ +Id +wh_[0-9a-f]{32}/, /│ +Endpoint +https:\/\/hooks\.example\.com\/rasket/);
+    await seat.press('BTab');
+    await seat.sees(/\[events\]/);
+    await seat.resize(140, 40);
+  });
+
   it('what is open is followed, and the list beside it too', async () => {
     await go('emails', /^› .*Your invoice/m);
     await seat.press('Enter');
     await seat.sees('emails › Your invoice');
-    const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'While you read', text: 'T' };
+    const body = { from: 'hello@mail.example.com', to: 'ada@example.org', subject: 'While here', text: 'T' };
     await scene.api('POST', '/emails', { key: team.key, body });
     await scene.settled();
     // What is open stays in hand, though another is the first now.
-    await seat.sees(/^ {2}.*While you read.*│/m, /^› .*Your invoice/m);
+    await seat.sees(/^ {2}.*While here.*│/m, /^› .*Your invoice/m);
     await seat.press('Escape');
   });
 
@@ -70,7 +85,7 @@ describe('the console with room', () => {
     await seat.press('>');
     await seat.sees(/^(?![^]*[↑↓] )/);
     for (let columns = 0; columns < 4 && !/SUBJECT ↑/.test(await seat.frame()); columns++) await seat.press('>');
-    await seat.sees(/^ emails +by subject · 3$/m, /While you read[^]*Your invoice[^]*Your receipt/);
+    await seat.sees(/^ emails +by subject · 3$/m, /While here[^]*Your invoice[^]*Your receipt/);
     await seat.press('=');
     await seat.sees('SUBJECT ↓', /^› .*Your receipt/m);
   });
@@ -89,7 +104,7 @@ describe('the console with room', () => {
     // It says first what to do about that.
     await seat.sees('webhooks › https://hooks.example.com/rasket', /\[details\]/, 'Enable it with');
     await seat.press('h');
-    await seat.sees(/\[events\]/, /^› \d{4}-.*email\.sent/m);
+    await seat.sees(/\[events\]/, /^› \d\d-\d\d .*email\.sent/m);
     await seat.press('e');
     await seat.sees('y do it');
     await seat.press('y');

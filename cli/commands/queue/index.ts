@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
-import { queue, queuedEmail, queueHolds } from '../../families/queue.ts';
+import { queue, queueHolds } from '../../families/queue.ts';
 import { declareFamily } from '../declare-family.ts';
 
 export function addQueueCommands(program: Command): void {
-  declareFamily(program, queue);
-  declareFamily(program, queuedEmail, {
+  declareFamily(program, queue, {
     shown: {
       add: (command) => command.option('--transcript', 'with what was said to each mail server'),
-      show: async ({ terminal }, item, { transcript }) =>
-        (await import('./explain.ts')).explainQueuedEmail(terminal, item as never, transcript === true),
+      show: async ({ terminal }, item, { transcript }) => {
+        const { tellQueuedEmail } = await import('../../output/index.ts');
+        for (const text of tellQueuedEmail(terminal, item as never, transcript === true)) terminal.tell(text);
+      },
     },
   });
   declareFamily(program, queueHolds);

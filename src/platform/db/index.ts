@@ -7,6 +7,7 @@ export { hasTable, migrate, schemaState, SchemaTooNew } from './migrate.ts';
 export { createGroupCommit, type GroupCommit, type Lane } from './group-commit.ts';
 export { eachAlone } from './each-alone.ts';
 export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts';
+export { overlaid } from './overlaid.ts';
 export { ping } from './ping.ts';
 export { writeSnapshot } from './snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';

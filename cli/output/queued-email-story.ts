@@ -1,20 +1,23 @@
-import type { AnswerOf } from '../../client/index.ts';
-import { bytesInWords } from '../../families/bytes-in-words.ts';
-import { subjectOf } from '../../families/queue.ts';
-import { tellHistory, type Terminal } from '../../output/index.ts';
+import type { AnswerOf } from '../client/index.ts';
+import { bytesInWords } from '../families/bytes-in-words.ts';
+import { subjectOf } from '../families/queue.ts';
+import { tellHistory } from './email-story.ts';
+import type { Terminal } from './terminal.ts';
 
 /** An operator cannot act for the team: nothing is advised that takes a key of it. */
-export function explainQueuedEmail(
+export function tellQueuedEmail(
   terminal: Terminal,
   email: AnswerOf<'getQueuedEmail'>,
   withTranscript: boolean,
-): void {
+): string[] {
   const { events, attempts, pending, is_cut: isCut, team, size } = email;
   const subject = email.subject === null ? `(subject ${subjectOf(email) || 'not shown'})` : email.subject;
   const story = { events: events.toReversed(), attempts: attempts.toReversed(), pending, isCut };
   const history = { email: { ...email, subject }, ...story, suppressed: undefined, forwarded: undefined };
   const [heading = '', ...told] = tellHistory(terminal, history, { withTranscript, say: () => undefined });
-  terminal.tell(`${heading.trimEnd()}\nteam ${team}, ${bytesInWords(size)}\n`);
-  if (isCut) terminal.tell('Earlier events and tries are left out.');
-  for (const text of told) terminal.tell(text);
+  return [
+    `${heading.trimEnd()}\nteam ${team}, ${bytesInWords(size)}\n`,
+    ...(isCut ? ['Earlier events and tries are left out.'] : []),
+    ...told,
+  ];
 }
