@@ -78,8 +78,8 @@ export async function leadsHere(lookUps: LookUps, host: string, addresses: reado
 
 /** An order that must fail is not placed: authorities count failures, and few are enough for them. */
 async function askAcme(around: Surroundings, https: Https, isLed: boolean): Promise<Answers['acme']> {
-  const { options, asker, config } = around;
-  if (options.acme === false) return config.acme.directory === '' ? undefined : 'none';
+  const { options, asker, config, fromOf } = around;
+  if (options.acme === false) return 'none';
   if (config.tls.certificate_file !== '') {
     asker.tell(`Certificate: the files of [tls] (${config.tls.certificate_file}); no authority is asked.`);
     return undefined;
@@ -87,15 +87,16 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
   const challenge = challengeFor(https);
   if (challenge === undefined) return withoutChallenge(options, asker);
   const isWritten = config.acme.directory !== '';
-  if (!isLed && options.acmeDirectory === undefined && !isWritten) {
+  const isRefused = !isWritten && fromOf('acme.directory') !== undefined;
+  if (!isLed && !isRefused && options.acmeDirectory === undefined && !isWritten) {
     asker.tell(
       'Certificate: none is asked for yet, because the host name does not lead here in DNS, and authorities count orders that fail. When it does, run rasket setup again (or say --acme-directory).',
     );
     return undefined;
   }
   const directory = await askDirectory(around);
-  if (directory === '') return undefined;
-  await mustAgree(around, directory, isWritten);
+  if (directory === '') return 'none';
+  if (!(await agrees(around, directory))) return 'none';
   const contact = await asker.ask({
     flag: '--acme-contact',
     label: 'Address that the authority may write to (or none)',
@@ -103,7 +104,8 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
     found: { value: config.acme.contact, from: around.fromOf('acme.contact') ?? 'the default' },
     read: (text) => (text === 'none' ? '' : readContact(text)),
   });
-  return { directory, contact, challenge };
+  // One that an operator has chosen stays.
+  return { directory, contact, challenge: fromOf('acme.challenge') === undefined ? challenge : config.acme.challenge };
 }
 
 const askDirectory = ({ options, asker, config, fromOf }: Surroundings): Promise<string> =>
@@ -112,22 +114,24 @@ const askDirectory = ({ options, asker, config, fromOf }: Surroundings): Promise
     label: 'Directory of the authority (or none)',
     says: 'A certificate proves this machine to browsers and mail servers. An authority that speaks ACME issues it, and the name becomes public by it.',
     given: options.acmeDirectory,
-    found:
-      config.acme.directory === ''
-        ? { value: LETS_ENCRYPT, from: "Let's Encrypt, which most use" }
-        : { value: config.acme.directory, from: fromOf('acme.directory') ?? 'the default' },
+    found: foundDirectory(config.acme.directory, fromOf('acme.directory')),
     read: (text) => (text === 'none' ? '' : readDirectory(text)),
   });
 
+const foundDirectory = (written: string, from: string | undefined): Found<string> =>
+  from === undefined
+    ? { value: LETS_ENCRYPT, from: "Let's Encrypt, which most use" }
+    : { value: written === '' ? 'none' : written, from };
+
 /** Nobody but the operator can agree, so that --yes does not. */
-async function mustAgree({ options, asker, config }: Surroundings, directory: string, isWritten: boolean) {
-  if (options.agreeToTerms || (isWritten && config.acme.agree_to_terms && config.acme.directory === directory)) return;
-  await asker.ask({
-    flag: '--agree-to-terms (or --no-acme)',
-    label: `Do you agree to the terms of ${new URL(directory).host}? (yes or no)`,
+async function agrees({ options, asker, config: { acme } }: Surroundings, directory: string): Promise<boolean> {
+  if (options.agreeToTerms || (acme.agree_to_terms && acme.directory === directory)) return true;
+  return asker.ask({
+    flag: '--agree-to-terms or --no-acme',
+    label: `Whether you agree to the terms of ${new URL(directory).host} (yes or no)`,
     read(text) {
-      if (/^y(es)?$/i.test(text)) return true;
-      throw new Unfit('only yes goes on; without an authority, begin again with --no-acme');
+      if (/^(yes|no)$/i.test(text)) return /^yes$/i.test(text);
+      throw new Unfit('must be yes or no, by the letter');
     },
   });
 }

@@ -22,10 +22,17 @@ export function planSettings(answers: Answers, standing: Standing): Edit[] {
     ...addressSettings(answers, standing.config),
     ...acmeSettings(answers),
   ];
-  const edits = wanted.filter(({ key, value }) => !isSo(standing.config, key, value));
+  const edits = wanted.filter(
+    ({ key, value }) =>
+      !isSo(standing.config, key, value) || (isNo(answers, key) && standing.sources.get(key) === 'default'),
+  );
   for (const edit of edits) mustBeOurs(edit, standing.sources);
   return edits;
 }
+
+/** What was answered with no stands in the file although it is the default, so that the next call knows it. */
+const isNo = ({ https, acme }: Answers, key: string): boolean =>
+  (key === 'https.ports' && https.kind === 'none') || (key === 'acme.directory' && acme === 'none');
 
 /** Another name in front of the same port is the operator's, and stays. */
 function urlSettings({ https, host }: Answers, { http, instance }: Config): Edit[] {

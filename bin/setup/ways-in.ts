@@ -69,7 +69,8 @@ function writtenHttps(config: Surroundings['config'], fromOf: Surroundings['from
   if (ports !== undefined && port !== undefined)
     return { value: port === HTTPS_PORT ? 'own' : String(port), from: ports };
   const url = fromOf('http.public_url');
-  return url !== undefined && config.http.public_url.startsWith('https:') ? { value: 'proxy', from: url } : undefined;
+  if (url !== undefined && config.http.public_url.startsWith('https:')) return { value: 'proxy', from: url };
+  return ports === undefined ? undefined : { value: 'none', from: ports };
 }
 
 /** Where the API listens for this machine and for a proxy. */

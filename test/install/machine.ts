@@ -12,12 +12,19 @@ export interface Ended {
 
 /** What systemd would do with the unit: its command, as its account, with its variables. Everything else is only asked. */
 const SYSTEMCTL = `#!/bin/sh
-[ "$*" = 'enable --now rasket' ] || exit 0
 unit=/etc/systemd/system/rasket.service
-set -- $(sed -n 's/^ExecStart=//p' $unit)
 user=$(sed -n 's/^User=//p' $unit)
+case "$*" in
+  'enable --now rasket' | 'start rasket') ;;
+  'restart rasket' | 'stop rasket')
+    pid=$(cat /var/lib/rasket/pid) && kill -TERM "$pid" && tail --pid="$pid" -f /dev/null
+    [ "$1" = restart ] || exit 0
+    ;;
+  *) exit 0 ;;
+esac
+set -- $(sed -n 's/^ExecStart=//p' $unit)
 cd /
-setsid runuser -u "$user" -- env -i PATH="$PATH" $(sed -n 's/^Environment=//p' $unit) "$@" </dev/null >/var/lib/service.log 2>&1 &
+setsid runuser -u "$user" -- env -i PATH="$PATH" $(sed -n 's/^Environment=//p' $unit) sh -c 'echo $$ >/var/lib/rasket/pid; exec "$@"' sh "$@" </dev/null >>/var/lib/service.log 2>&1 &
 `;
 
 // Its own /etc, /opt, /var/lib and /usr/local/bin, and a network of its own, where port 3000 is free.
