@@ -27,7 +27,6 @@ export const hostReader =
   (text: string): string => {
     const host = text.toLowerCase().replace(/\.$/, '');
     mustFit('instance.host', { instance: { host } });
-    if (/^[\d.]+$/.test(host)) throw new Unfit('must be a host name such as mail.example.com, and no address');
     mustFit('instance.host', { instance: { host }, network }, true);
     return host;
   };
