@@ -5,11 +5,11 @@ import { makeTeam, ownerLines } from '../commands/init.ts';
 import { runningPid } from '../commands/ready-file.ts';
 import { asOwnerOf } from '../installation.ts';
 import type { Asker } from './asking.ts';
-import { certificateOf, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
+import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
 import type { Answers, SetupOptions } from './options.ts';
 import { proxySnippets } from './proxies.ts';
 import { publishRecords, type Published } from './publish.ts';
-import { bringUp, findService, runRasket, within } from './service.ts';
+import { bringUp, findService, runRasket } from './service.ts';
 import { firstEmailLine, hostRecords, zoneSnippet } from './texts.ts';
 import { createLookUps } from './this-machine.ts';
 
@@ -122,17 +122,13 @@ function tellProxy({ config, answers, asker }: Work, program: string | undefined
   process.stdout.write(`${proxySnippets(program, behind)}\n`);
 }
 
-const CERTIFICATE_MS = 60_000;
+/** The scheduler looks once a minute. */
+const CERTIFICATE_SECONDS = 100;
 
 /** The scheduler orders it by itself; here it is only waited for. */
 async function waitForCertificate({ config, dataDir, answers, asker }: Work): Promise<void> {
-  let last: Awaited<ReturnType<typeof certificateOf>>;
   asker.tell(`Waiting for the certificate of ${answers.host} from ${new URL(config.acme.directory).host} …`);
-  const isOver = async (): Promise<boolean> => {
-    last = await certificateOf({ config, dataDir }, answers.host);
-    return last !== undefined && last.status !== 'awaited';
-  };
-  await within(CERTIFICATE_MS, isOver);
+  const last = await awaitCertificate({ config, dataDir }, answers.host, CERTIFICATE_SECONDS);
   if (last?.status === 'issued') return asker.tell(`Certificate: issued, until ${last.ends_at?.slice(0, 10)}.`);
   const why = last?.last_error ? `: ${last.last_error}` : ' yet';
   asker.tell(

@@ -118,9 +118,18 @@ export const haveDomain = (
 
 type Certificate = Awaited<ReturnType<typeof listCertificates>>['certificates'][number];
 
-export const certificateOf = ({ config, dataDir }: Here, host: string): Promise<Certificate | undefined> =>
+/** Looks once a second, for as long as that many; answers how it stands then. */
+export const awaitCertificate = (
+  { config, dataDir }: Here,
+  host: string,
+  seconds: number,
+): Promise<Certificate | undefined> =>
   asOwnerOf(dataDir, () =>
-    withStore(config, dataDir, async (store) =>
-      (await listCertificates(store)).certificates.find(({ names }) => names.includes(host)),
-    ),
+    withStore(config, dataDir, async (store) => {
+      for (let left = seconds; ; left--) {
+        const found = (await listCertificates(store)).certificates.find(({ names }) => names.includes(host));
+        if (left <= 0 || (found !== undefined && found.status !== 'awaited')) return found;
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+      }
+    }),
   );

@@ -68,7 +68,7 @@ async function started({ dataDir }: Service, asker: Asker, command: string, befo
 const isNew = (pid: number | undefined, before: number | undefined): boolean => pid !== undefined && pid !== before;
 
 /** Looks again until it is so. */
-export async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promise<boolean> {
   const end = Date.now() + ms;
   for (;;) {
     if (await isSo()) return true;

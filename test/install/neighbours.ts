@@ -19,12 +19,15 @@ const dns = await startDns({ [CA]: { A: ['127.0.0.1'] } }, { port: 5353, ttlSeco
 dns.set('example.org', 'MX', ['10 mx.example.org']);
 dns.set('mx.example.org', 'A', ['127.0.0.1']);
 
+/** A string of a TXT record has at most 255 bytes. */
+const partsOf = (text: string): string[] => text.match(/.{1,255}/gs) ?? [''];
+
 /** What stands in the zone file from now on; the signal is answered by a file, so that nobody guesses how long it takes. */
 function readZones(): void {
-  const published = new Map<string, Map<string, string[]>>();
+  const published = new Map<string, Map<string, (string | string[])[]>>();
   for (const { name, type, data } of existsSync(at('zone')) ? readZoneFile(readFileSync(at('zone'), 'utf8')) : []) {
-    const types = published.get(name) ?? new Map<string, string[]>();
-    types.set(type, [...(types.get(type) ?? []), data]);
+    const types = published.get(name) ?? new Map<string, (string | string[])[]>();
+    types.set(type, [...(types.get(type) ?? []), type === 'TXT' ? partsOf(data) : data]);
     published.set(name, types);
   }
   for (const [name, types] of published) for (const [type, data] of types) dns.set(name, type as DnsType, data);
@@ -50,8 +53,12 @@ const child = spawn('pebble', ['-config', at('pebble.json'), '-strict', '-dnsser
   env: { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '10' },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
-for await (const chunk of child.stdout) if (String(chunk).includes('ACME directory available')) break;
-child.stdout.resume();
+await new Promise<void>((resolve) => {
+  // Read to its end: a program whose output nobody reads is ended by it.
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (chunk.toString().includes('ACME directory available')) resolve();
+  });
+});
 const [answer] = (await once(
   https.get('https://127.0.0.1:15000/roots/0', { ca: own.cert, servername: CA, agent: false }),
   'response',

@@ -29,7 +29,7 @@ describePeers('The path of a new sysadmin', ['pebble'], () => {
     const walked = machine.type(`sh ${root}/test/install/new-sysadmin.sh ${FOLDER}`, '', 300_000);
     expect(
       walked,
-      `${walked.stdout}${walked.stderr}${machine.type('tail -20 /var/lib/service.log').stdout}`,
+      `${walked.stdout}${walked.stderr}${machine.type(`tail -20 /var/lib/service.log ${FOLDER}/log`).stdout}`,
     ).toMatchObject({ status: 0 });
     expect(walked.stdout).toMatch(/^== done$/m);
   });
