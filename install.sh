@@ -123,7 +123,7 @@ previous=$program.previous
 if [ $in_place = no ]; then
   rm -rf "$fresh"
   mkdir -p "$fresh"
-  for item in package.json package-lock.json .npmrc bin src cli console migrations config docs LICENSE README.md CHANGELOG.md; do
+  for item in package.json package-lock.json .npmrc bin src cli console migrations config docs monitoring LICENSE README.md CHANGELOG.md; do
     [ ! -e "$source/$item" ] || cp -R "$source/$item" "$fresh/"
   done
   find "$fresh" \( -name '*.test.ts' -o -name '*.test.tsx' \) -exec rm -f {} +
@@ -183,7 +183,7 @@ if [ ! -e "$settings" ]; then
 # host = "mail.example.com"
 
 [http]
-# The API listens on loopback; put a TLS proxy in front and name here what callers see.
+# What callers see. The API itself listens on loopback; rasket setup opens HTTPS ports or prints the lines for a proxy.
 # public_url = "https://mail.example.com"
 TOML
 fi
@@ -222,7 +222,6 @@ if [ -e "$state/instance.key" ]; then
   fi
 else
   first=yes
-  installed_rasket init
 fi
 rm -rf "$previous"
 
@@ -235,19 +234,15 @@ fi
 if [ $first = yes ]; then
   cat <<'NEXT'
 
-rasket is installed. The API key above is shown this once: keep it.
+rasket is installed. Next, as root:
 
-Next:
-  1. Name this machine:         edit instance.host in /etc/rasket/rasket.toml
-  2. DNS of that name:          an A (and AAAA) record pointing here
-  3. Reverse DNS:               ask your provider to point this address back to that name
-  4. Port 25, out and in:       many providers block it until asked; let it through your firewall
-  5. Start it:                  systemctl enable --now rasket
-  6. Look at it:                systemctl status rasket; journalctl -u rasket
-  7. Keep the key:              rasket login --api-key
-  8. See whether all is well:   rasket doctor
-  9. Your first sending domain: rasket domains create example.com
-     Publish the records that it prints, then: rasket domains verify example.com
+  rasket setup
+
+It finds host name, addresses and taken ports and asks for what it cannot know, writes /etc/rasket/rasket.toml, makes the first team with
+its API key, prints the DNS records of your domain, starts the service, gets a certificate and ends with the first email. Stop it whenever
+you like and run it again. Without questions: rasket setup --help. By hand: edit /etc/rasket/rasket.toml, rasket init, and
+systemctl enable --now rasket.
+
 Back up with rasket backup FOLDER: a copy of /var/lib/rasket while the service runs is none.
 NEXT
 fi

@@ -72,3 +72,29 @@ export function becomeOwnerOf(dataDir: string): void {
     );
   }
 }
+
+/** The same for a part of the work, after which root is root again. */
+export async function asOwnerOf<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
+  const owner = process.geteuid?.() === 0 ? statSync(dataDir, { throwIfNoEntry: false }) : undefined;
+  if (owner === undefined || owner.uid === 0) return work();
+  const groups = process.getgroups?.() ?? [];
+  const back = (): void => {
+    process.seteuid?.(0);
+    process.setegid?.(0);
+    process.setgroups?.(groups);
+  };
+  try {
+    process.setgroups?.([owner.gid]);
+    process.setegid?.(owner.gid);
+    process.seteuid?.(owner.uid);
+  } catch (error) {
+    back();
+    if (!['EPERM', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    return work();
+  }
+  try {
+    return await work();
+  } finally {
+    back();
+  }
+}

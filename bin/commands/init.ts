@@ -21,7 +21,7 @@ import {
 } from './open.ts';
 import { addressOf, runningUrl } from './ready-file.ts';
 
-const FIRST_TEAM = 'My team';
+export const FIRST_TEAM = 'My team';
 
 export interface InitOptions extends DataOptions {
   team?: string;
@@ -34,11 +34,21 @@ export async function init(options: InitOptions): Promise<void> {
   const dataDir = newDataFolder(options);
   const config = readConfig({ ...options, data: dataDir });
   becomeOwnerOf(dataDir);
+  const made = await makeTeam(config, dataDir, options);
+  printTeam({ ...made, dataDir, config }, options);
+}
+
+/** With the data folder where there is none yet; without a name only the first team is made. */
+export async function makeTeam(
+  config: Config,
+  dataDir: string,
+  options: Pick<InitOptions, 'team' | 'owner'>,
+): Promise<Omit<PrintedTeam, 'dataDir' | 'config'>> {
   // Before anything is made.
   const owner = options.owner === undefined ? undefined : readUserEmail(options.owner);
   const isNew = makeDataFolder(dataDir);
   const open = isNew ? withFreshStore : withOwnStore;
-  const made = await open(
+  return open(
     config,
     dataDir,
     async (store) => {
@@ -53,7 +63,6 @@ export async function init(options: InitOptions): Promise<void> {
     },
     { action: 'team.created', ...(owner === undefined ? {} : { details: { owner } }) },
   );
-  printTeam({ ...made, dataDir, config }, options);
 }
 
 /** Of somebody who has an account already, the password stays and is not known. */
@@ -117,7 +126,7 @@ async function mustBeEmpty({ db }: Store): Promise<void> {
 
 const LEFT_BY_AN_ATTEMPT = ['run', path.basename(instanceKeyPath(''))];
 
-const isInitialised = (dataDir: string): boolean =>
+export const isInitialised = (dataDir: string): boolean =>
   (statSync(instanceKeyPath(dataDir), { throwIfNoEntry: false })?.size ?? 0) > 0;
 
 interface Owner {
@@ -157,7 +166,7 @@ Next: ${running === undefined ? `start the server with    ${start}\n      ` : ''
 ${made.owner ? '' : `      and a person with        rasket users create ADDRESS --team ${made.slug} --data ${made.dataDir}${config}\n`}`);
 }
 
-function ownerLines(owner: Owner | undefined): string {
+export function ownerLines(owner: Owner | undefined): string {
   if (!owner) return '';
   if (owner.password === null) return `Owner    ${owner.email}, with the password of before\n`;
   return `Owner    ${owner.email}\nPassword ${owner.password}\n         This is the only time it is shown, too.\n`;

@@ -27,6 +27,9 @@ export function addressOf(dataDir: string, { http }: Config): string {
   return `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${http.port}`;
 }
 
+/** The process that runs on this folder. */
+export const runningPid = (dataDir: string): number | undefined => (isRunning(dataDir) ? readyPid(dataDir) : undefined);
+
 function isRunning(dataDir: string): boolean {
   const pid = readyPid(dataDir);
   // In a container every process has the id of the one before it.

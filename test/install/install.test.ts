@@ -32,6 +32,7 @@ describe('install.sh --destdir', () => {
     expect(read('etc/systemd/system/rasket.service')).toMatch(/^LimitCORE=0$/m);
     const shipped = fs.readdirSync(path.join(folder, 'opt/rasket'), { recursive: true, encoding: 'utf8' });
     expect(shipped).toContain('config/default.toml');
+    for (const file of fs.readdirSync(path.join(root, 'monitoring'))) expect(shipped).toContain(`monitoring/${file}`);
     expect(shipped.filter((file) => /\.test\.tsx?$|^(test|node_modules|\.git)(\/|$)/.test(file))).toEqual([]);
   });
 
@@ -108,5 +109,21 @@ describe('the shell scripts', () => {
     const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
     expect(stderr).not.toMatch(/rasket\.service/);
     expect(status).toBe(0);
+  });
+
+  // runs only where systemd's own checker is installed
+  it.runIf(has('systemd-analyze'))('the unit exposes little: 2.0 or better of 10', () => {
+    const unit = path.join(folder, 'rasket.service');
+    fs.copyFileSync(path.join(root, 'systemd/rasket.service'), unit);
+    const exposureOf = (file: string) =>
+      spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', '--no-pager', file], {
+        encoding: 'utf8',
+      });
+    const judged = exposureOf(unit);
+    expect(judged.status, judged.stdout + judged.stderr).toBe(0);
+    // Without its restrictions it is told.
+    const open = path.join(folder, 'open.service');
+    fs.writeFileSync(open, fs.readFileSync(unit, 'utf8').replaceAll(/^(Protect|Restrict|System|Private).*$/gm, ''));
+    expect(exposureOf(open).status).not.toBe(0);
   });
 });

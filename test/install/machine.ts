@@ -10,14 +10,29 @@ export interface Ended {
   stderr: string;
 }
 
-/** What systemd would do with the unit: its command, as its account, with its variables. Everything else is only asked. */
-const SYSTEMCTL = `#!/bin/sh
-[ "$*" = 'enable --now rasket' ] || exit 0
+/**
+ * What systemd would do with the unit: its command, as its account, with its variables and those of its file. The privilege
+ * of the unit is for machines that ask for it. Everything else is only asked.
+ */
+const systemctl = (hasPrivilege: boolean): string => `#!/bin/sh
 unit=/etc/systemd/system/rasket.service
-set -- $(sed -n 's/^ExecStart=//p' $unit)
 user=$(sed -n 's/^User=//p' $unit)
+case "$*" in
+  'enable --now rasket' | 'start rasket') ;;
+  'restart rasket' | 'stop rasket')
+    # Nobody here takes leave of a process that has ended, which has no program any more.
+    pid=$(cat /var/lib/rasket/pid) && kill -TERM "$pid"
+    while [ -e "/proc/$pid/exe" ]; do sleep 0.1; done
+    [ "$1" = restart ] || exit 0
+    ;;
+  *) exit 0 ;;
+esac
+set -- $(sed -n 's/^ExecStart=//p' $unit)
 cd /
-setsid runuser -u "$user" -- env -i PATH="$PATH" $(sed -n 's/^Environment=//p' $unit) "$@" </dev/null >/var/lib/service.log 2>&1 &
+caps=${hasPrivilege ? "$(sed -n 's/^AmbientCapabilities=CAP_/+/p' $unit | tr A-Z a-z)" : '-all'}
+setsid setpriv --reuid="$user" --regid="$user" --init-groups --inh-caps="$caps" --ambient-caps="$caps" \
+  env -i PATH="$PATH" $(sed -n 's/^Environment=//p' $unit) $(cat /etc/rasket/environment 2>/dev/null) \
+  sh -c 'echo $$ >/var/lib/rasket/pid; exec "$@"' sh "$@" </dev/null >>/var/lib/service.log 2>&1 &
 `;
 
 // Its own /etc, /opt, /var/lib and /usr/local/bin, and a network of its own, where port 3000 is free.
@@ -37,6 +52,12 @@ cd / && echo ready && exec sleep infinity
 export class Machine {
   readonly folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-machine-')));
   #life: ChildProcess | undefined;
+  #hasPrivilege: boolean;
+
+  /** `hasPrivilege`: the service may open ports below 1024, as the unit lets it. */
+  constructor({ hasPrivilege = false } = {}) {
+    this.#hasPrivilege = hasPrivilege;
+  }
 
   /** Whether this account may make one. */
   static isPossible(): boolean {
@@ -48,7 +69,7 @@ export class Machine {
     fs.mkdirSync(path.join(this.folder, 'tools'));
     // Asked for by install.sh, and not used where the dependencies are there already.
     for (const tool of ['npm', 'node']) this.#tool(tool, '#!/bin/sh\nexit 1\n');
-    this.#tool('systemctl', SYSTEMCTL);
+    this.#tool('systemctl', systemctl(this.#hasPrivilege));
     this.#tool('journalctl', '#!/bin/sh\ncat /var/lib/service.log\n');
     const env = { ...process.env, AT: this.folder, CHECKOUT: root };
     // Whoever is killed with the shell is everybody in it.
@@ -68,7 +89,7 @@ export class Machine {
   }
 
   /** A line as root would type it there. */
-  type(line: string, input = ''): Ended {
+  type(line: string, input = '', timeout = 120_000): Ended {
     const [shell] = fs.readFileSync(`/proc/${this.#life?.pid}/task/${this.#life?.pid}/children`, 'utf8').split(' ');
     const env = {
       PATH: `${this.folder}/tools:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
@@ -76,7 +97,7 @@ export class Machine {
       LC_ALL: 'C.UTF-8',
     };
     const words = ['-t', shell ?? '', '-m', '-n', '-p', 'sh', '-c', line];
-    const { status, stdout, stderr } = spawnSync('nsenter', words, { env, input, encoding: 'utf8', timeout: 120_000 });
+    const { status, stdout, stderr } = spawnSync('nsenter', words, { env, input, encoding: 'utf8', timeout });
     return { status, stdout, stderr };
   }
 

@@ -6,6 +6,7 @@ export { createTeam, type NewTeam } from './create-team.ts';
 export { getTeam } from './get-team.ts';
 export { presentTeam, presentTeams } from './present.ts';
 export { foundTeam, listOwnTeams, switchTeam } from './own-teams.ts';
+export { readTeamName } from './team-name.ts';
 export { updateTeam } from './update-team.ts';
 export { administerTeam, changePlan, knownPlan, type TeamChange } from './administer-team.ts';
 export {

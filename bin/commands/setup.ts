@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { readTeamName } from '../../src/resources/teams/index.ts';
+import { readDomainName } from '../../src/resources/domains/index.ts';
+import { readUserEmail } from '../../src/resources/users/index.ts';
+import { loadConfig, type Config, type Sources } from '../../src/platform/config/index.ts';
+import { OperatorFault } from '../explain.ts';
+import { findInstallation, settingsOf } from '../installation.ts';
+import { askEverything } from '../setup/answers.ts';
+import { createAsker, type Asker } from '../setup/asking.ts';
+import { finish, type First } from '../setup/finish.ts';
+import { lookAtInstallation, type Known } from '../setup/first-things.ts';
+import type { Answers, SetupOptions } from '../setup/options.ts';
+import { planSettings } from '../setup/plan.ts';
+import { withSettings, type Edited } from '../setup/settings-text.ts';
+import { configOf, replaceFile, textOf } from '../setup/settings-file.ts';
+import { findListeners } from '../setup/taken-ports.ts';
+import { settingsInWords } from '../setup/texts.ts';
+import { createLookUps } from '../setup/this-machine.ts';
+import { FIRST_TEAM } from './init.ts';
+import { newDataFolder } from './open.ts';
+import { runningPid } from './ready-file.ts';
+
+const DEFAULT_FILE = '/etc/rasket/rasket.toml';
+
+interface Standing {
+  dataDir: string;
+  file: string;
+  env: NodeJS.ProcessEnv;
+  config: Config;
+  sources: Sources;
+}
+
+/** From an installed program to a server that sends: asks, writes the settings, makes what is missing, and says what is left. */
+export async function setup(options: SetupOptions): Promise<void> {
+  const standing = readStanding(options);
+  const isQuiet = options.print === true;
+  const asker = createAsker({ isYes: options.yes === true, isQuiet });
+  try {
+    const known = await lookAtInstallation(standing);
+    const answers = await askForSettings(options, standing, asker);
+    const edits = planSettings(answers, standing);
+    const edited = withSettings(textOf(standing.file), edits, standing.file);
+    const config = configOf(edited.text, standing.file, standing.env);
+    if (options.print) return void process.stdout.write(edited.text);
+    const first = await askForFirst(options, asker, known);
+    tellSettings(asker, standing.file, edited);
+    if (options.dryRun) return tellDryRun(asker, first);
+    await write(edited, standing, asker);
+    await finish({ ...standing, config, options, asker, answers, known, first, isChanged: edited.changed.length > 0 });
+  } finally {
+    asker.close();
+  }
+}
+
+function readStanding(options: SetupOptions): Standing {
+  const dataDir = newDataFolder(options);
+  const found = settingsOf(dataDir);
+  const file = path.resolve(
+    options.config ?? process.env.RASKET_CONFIG ?? found.file ?? findInstallation()?.config ?? DEFAULT_FILE,
+  );
+  const read = loadConfig({ ...(existsSync(file) ? { file } : {}), env: found.env });
+  for (const warning of read.warnings) process.stderr.write(`rasket: warning: ${warning}\n`);
+  return { dataDir, file, env: found.env, config: read.config, sources: read.sources };
+}
+
+function askForSettings(options: SetupOptions, standing: Standing, asker: Asker): Promise<Answers> {
+  const { config, sources, dataDir, file } = standing;
+  const own = runningPid(dataDir);
+  const origins: Readonly<Record<string, string>> = { file, env: 'the environment' };
+  return askEverything({
+    ...{ options, asker, config },
+    fromOf: (key) => origins[sources.get(key) ?? ''],
+    lookUps: createLookUps(config.dns),
+    listeners: findListeners().filter(({ pid }) => pid === undefined || pid !== own),
+  });
+}
+
+/** The team, its first person and its domain, as far as they are not there. */
+async function askForFirst(options: SetupOptions, asker: Asker, known: Known): Promise<First> {
+  const { team, owner } = known.team ? tellTeam(options, asker, known.team) : await askForTeam(options, asker);
+  const domain = await asker.ask<string | undefined>({
+    flag: '--domain or --no-domain',
+    label: 'First domain to send from (or none)',
+    says: 'Mail is sent from addresses of a domain of yours, such as example.com or mail.example.com. Its records are printed.',
+    given: options.domain === false ? 'none' : options.domain,
+    found: known.domain === undefined ? undefined : { value: known.domain, from: 'the team has it' },
+    read: (text) => (text === 'none' ? undefined : readDomainName(text)),
+  });
+  return { team, owner, domain };
+}
+
+function tellTeam(options: SetupOptions, asker: Asker, team: NonNullable<Known['team']>): Omit<First, 'domain'> {
+  asker.tell(`Team: ${team.name} (${team.slug}) is there already.`);
+  if (typeof options.team === 'string' && ![team.name, team.slug].includes(options.team)) {
+    throw new OperatorFault(
+      `--team ${JSON.stringify(options.team)}: the first team is ${team.name} (${team.slug}); make another one with: rasket teams create`,
+      'usage',
+    );
+  }
+  return { team: undefined, owner: undefined };
+}
+
+async function askForTeam(options: SetupOptions, asker: Asker): Promise<Omit<First, 'domain'>> {
+  const team = await asker.ask({
+    flag: '--team',
+    label: 'Name of the first team',
+    says: 'A team holds domains, keys and mail; there may be more of them later.',
+    given: options.team,
+    found: { value: FIRST_TEAM, from: 'a name to begin with' },
+    read: readTeamName,
+  });
+  const owner = await asker.ask<string | undefined>({
+    flag: '--email or --no-email',
+    label: 'Your email address (or none)',
+    says: 'Who owns the team signs in with it in a browser, and the first email is written to it. The password is shown once.',
+    given: options.email === false ? 'none' : options.email,
+    read: (text) => (text === 'none' ? undefined : readUserEmail(text)),
+  });
+  return { team, owner };
+}
+
+function tellSettings(asker: Asker, file: string, { changed }: Edited): void {
+  asker.tell(changed.length === 0 ? `\n${file} has all of this; it stays as it is.` : `\nSettings for ${file}:`);
+  if (changed.length > 0) process.stdout.write(`${settingsInWords(changed)}\n`);
+}
+
+function tellDryRun(asker: Asker, { team, owner, domain }: First): void {
+  const made = [
+    team === undefined ? '' : `the team ${team}${owner === undefined ? '' : `, owned by ${owner}`}`,
+    domain === undefined ? '' : `the domain ${domain}, unless it is there`,
+  ].filter((one) => one !== '');
+  asker.tell(`${made.length === 0 ? '' : `To be made: ${made.join('; ')}. `}Nothing was changed (--dry-run).`);
+}
+
+async function write({ text, changed }: Edited, { file, dataDir }: Standing, asker: Asker): Promise<void> {
+  if (changed.length === 0) return;
+  if (asker.isInteractive && !(await asker.agree(`Write ${file}?`)))
+    throw new OperatorFault('called off; nothing was changed');
+  replaceFile(file, text, dataDir);
+  asker.tell(`${file} is written.`);
+}

@@ -1,0 +1,161 @@
+/** What follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
+import type { Config } from '../../src/platform/config/index.ts';
+import { asksForCertificates } from '../../src/resources/certificates/index.ts';
+import { makeTeam, ownerLines } from '../commands/init.ts';
+import { runningPid } from '../commands/ready-file.ts';
+import { asOwnerOf } from '../installation.ts';
+import type { Asker } from './asking.ts';
+import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
+import type { Answers, SetupOptions } from './options.ts';
+import { proxySnippets } from './proxies.ts';
+import { publishRecords, type Published } from './publish.ts';
+import { bringUp, findService, runRasket } from './service.ts';
+import { firstEmailLine, hostRecords, zoneSnippet } from './texts.ts';
+import { createLookUps } from './this-machine.ts';
+
+export interface First {
+  team: string | undefined;
+  owner: string | undefined;
+  domain: string | undefined;
+}
+
+export interface Work {
+  config: Config;
+  dataDir: string;
+  file: string;
+  options: SetupOptions;
+  asker: Asker;
+  answers: Answers;
+  known: Known;
+  first: First;
+  /** The settings file was written anew. */
+  isChanged: boolean;
+}
+
+export async function finish(work: Work): Promise<void> {
+  const { asker, answers, config, known, first } = work;
+  const team = await haveTeam(work);
+  const key = team.key ?? (await offerKey(work, team.id));
+  await tellHostRecords(work);
+  const domain = first.domain === undefined ? undefined : await tellDomain(work, team.id, first.domain);
+  if (answers.https.kind === 'proxy') tellProxy(work, answers.https.program);
+  const service = findService(work.dataDir, { data: work.dataDir, config: work.file });
+  const isUp = await bringUp(service, asker, { isChanged: work.isChanged, start: startOf(work.options) });
+  if (isUp && asksForCertificates(config)) await waitForCertificate(work);
+  examine(work, key);
+  if (domain) tellFirstEmail(work, domain, key);
+  if (!work.isChanged && known.team && team.key === undefined && domain?.isNew !== true)
+    asker.tell('\nEverything was there already; nothing was changed.');
+}
+
+/** --yes starts what it has set up. */
+const startOf = ({ start, yes }: SetupOptions): boolean | undefined => start ?? (yes ? true : undefined);
+
+async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: string; key: string | undefined }> {
+  if (known.team) return { id: known.team.id, key: undefined };
+  const made = await asOwnerOf(dataDir, () =>
+    makeTeam(config, dataDir, {
+      ...(first.team === undefined ? {} : { team: first.team }),
+      ...(first.owner === undefined ? {} : { owner: first.owner }),
+    }),
+  );
+  process.stdout.write(`\nTeam     ${made.slug} (${made.teamId})\n`);
+  tellKey(made.apiKey);
+  process.stdout.write(ownerLines(made.owner));
+  return { id: made.teamId, key: made.apiKey };
+}
+
+function tellKey(key: string): void {
+  process.stdout.write(
+    `API key  ${key}\n         This is the only time it is shown; keep it safe: rasket login --api-key\n`,
+  );
+}
+
+/** Whoever was interrupted before the key was on the screen has none. */
+async function offerKey({ config, dataDir, known, options, asker }: Work, teamId: string): Promise<string | undefined> {
+  const isOffered = known.isKeyUnused && asker.isInteractive;
+  const isWanted =
+    options.newKey ?? (isOffered && (await asker.agree('Nobody has used a key of this team yet. Make another one?')));
+  if (!isWanted) return undefined;
+  const key = await makeKey({ config, dataDir }, teamId);
+  process.stdout.write('\n');
+  tellKey(key);
+  return key;
+}
+
+async function tellHostRecords({ config, answers, asker }: Work): Promise<void> {
+  const { zone, lacks } = await hostRecords(answers.host, answers.addresses, createLookUps(config.dns));
+  process.stdout.write(`\n; This machine\n${zone}\n`);
+  if (lacks.length === 0) asker.tell('DNS has this, and the way back.');
+  for (const one of lacks) asker.tell(`- ${one}`);
+}
+
+async function tellDomain(work: Work, teamId: string, name: string): Promise<{ domain: Domain; isNew: boolean }> {
+  const made = await haveDomain(work, teamId, name);
+  const { id, status } = made.domain;
+  if (status !== 'verified' && work.options.publishWith !== undefined) {
+    if (await publish(work, teamId, id, work.options.publishWith)) return made;
+  }
+  process.stdout.write(`\n; ${name}, ${made.isNew ? 'new' : status}\n${zoneSnippet(made.domain)}\n`);
+  if (status !== 'verified') work.asker.tell(`Publish these records, then: rasket domains verify ${name}`);
+  return made;
+}
+
+/** Shows the change before it is made; answers whether it was. */
+async function publish(work: Work, teamId: string, domainId: string, provider: string): Promise<boolean> {
+  const { asker } = work;
+  const apiToken = provider === 'cloudflare' ? process.env.CLOUDFLARE_API_TOKEN : undefined;
+  const ask = (isDryRun: boolean): Promise<Published> =>
+    publishRecords(work, { teamId, domainId, provider, apiToken, isDryRun });
+  const planned = await ask(true);
+  for (const { action, name, type, value } of planned.changes)
+    process.stdout.write(`  ${action} ${name} ${type} ${value}\n`);
+  if (asker.isInteractive && !(await asker.agree(`Change the zone ${planned.zone} at ${provider}?`))) return false;
+  const { changes, zone } = await ask(false);
+  asker.tell(`${changes.length} changes were made in ${zone}. Next: rasket domains verify`);
+  return true;
+}
+
+function tellProxy({ config, answers, asker }: Work, program: string | undefined): void {
+  const behind = { host: answers.host, apiPort: config.http.port, asksAuthority: asksForCertificates(config) };
+  asker.tell('\nFor your web server, which passes requests on to the API:');
+  process.stdout.write(`${proxySnippets(program, behind)}\n`);
+}
+
+/** The scheduler looks once a minute. */
+const CERTIFICATE_SECONDS = 100;
+
+/** The scheduler orders it by itself; here it is only waited for. */
+async function waitForCertificate({ config, dataDir, answers, asker }: Work): Promise<void> {
+  asker.tell(`Waiting for the certificate of ${answers.host} from ${new URL(config.acme.directory).host} …`);
+  const last = await awaitCertificate({ config, dataDir }, answers.host, CERTIFICATE_SECONDS);
+  if (last?.status === 'issued') return asker.tell(`Certificate: issued, until ${last.ends_at?.slice(0, 10)}.`);
+  const why = last?.last_error ? `: ${last.last_error}` : ' yet';
+  asker.tell(
+    `Certificate: not issued${why}. It is tried again by itself${last ? ` at ${last.next_try_at}` : ''}; see rasket findings all, or rasket tls status as an operator.`,
+  );
+}
+
+function examine({ dataDir, file, asker }: Work, key: string | undefined): void {
+  asker.tell('\nrasket doctor says:');
+  const ended = runRasket(['doctor', '--data', dataDir, '--config', file], {
+    ...process.env,
+    ...(key === undefined ? {} : { RASKET_API_KEY: key }),
+  });
+  if (ended !== 0) asker.tell('What is said there is left to do. Nothing that was set up is lost by it.');
+}
+
+function tellFirstEmail(
+  { config, dataDir, first, asker }: Work,
+  { domain }: { domain: Domain },
+  key: string | undefined,
+): void {
+  const host = ['0.0.0.0', '::', ''].includes(config.http.host) ? '127.0.0.1' : config.http.host;
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${config.http.port}`;
+  const when = domain.status === 'verified' ? '' : `, once ${domain.name} is verified`;
+  const start = runningPid(dataDir) === undefined ? ' and the server runs' : '';
+  asker.tell(`\nThe first email${when}${start}:\n`);
+  process.stdout.write(
+    `${firstEmailLine({ url, key, domain: domain.name, to: first.owner ?? 'someone@example.com' })}\n`,
+  );
+}

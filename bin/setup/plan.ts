@@ -1,0 +1,130 @@
+/** The settings that follow from the answers. What is so already, by default or by the operator, is not written. */
+import { ConfigFault, loadConfig, type Config, type Sources } from '../../src/platform/config/index.ts';
+import { OperatorFault } from '../explain.ts';
+import type { Answers, Https } from './options.ts';
+import type { Edit, SettingValue } from './settings-text.ts';
+import { familyOf } from './this-machine.ts';
+
+export interface Standing {
+  config: Config;
+  sources: Sources;
+}
+
+const PROXIES_OF_THIS_MACHINE = ['127.0.0.1/32', '::1/128'];
+
+export function planSettings(answers: Answers, standing: Standing): Edit[] {
+  const wanted: Edit[] = [
+    { key: 'instance.host', value: answers.host },
+    ...(answers.apiPort === undefined ? [] : [{ key: 'http.port', value: answers.apiPort }]),
+    ...urlSettings(answers, standing.config),
+    ...httpsSettings(answers, standing),
+    ...mailSettings(answers, standing.config),
+    ...addressSettings(answers, standing.config),
+    ...acmeSettings(answers),
+  ];
+  const edits = wanted.filter(
+    ({ key, value }) =>
+      !isSo(standing.config, key, value) || (isNo(answers, key) && standing.sources.get(key) === 'default'),
+  );
+  for (const edit of edits) mustBeOurs(edit, standing.sources);
+  return edits;
+}
+
+/** What was answered with no stands in the file although it is the default, so that the next call knows it. */
+const isNo = ({ https, acme }: Answers, key: string): boolean =>
+  (key === 'https.ports' && https.kind === 'none') || (key === 'acme.directory' && acme === 'none');
+
+/** Another name in front of the same port is the operator's, and stays. */
+function urlSettings({ https, host }: Answers, { http, instance }: Config): Edit[] {
+  const url = publicUrl(https, host);
+  const before = URL.parse(http.public_url);
+  if (url === '') return before?.protocol === 'https:' ? [{ key: 'http.public_url', value: '' }] : [];
+  const isOfOperator =
+    before?.protocol === 'https:' && before.hostname !== instance.host && before.port === new URL(url).port;
+  return isOfOperator ? [] : [{ key: 'http.public_url', value: url }];
+}
+
+export function publicUrl(https: Https, host: string): string {
+  if (https.kind === 'none') return '';
+  return https.kind === 'own' && https.port !== 443 ? `https://${host}:${https.port}` : `https://${host}`;
+}
+
+function httpsSettings({ https, acme }: Answers, { config, sources }: Standing): Edit[] {
+  if (https.kind === 'own') {
+    const isByAlpn = typeof acme === 'object' && acme.challenge === 'tls-alpn-01';
+    const redirects = isByAlpn || !https.hasPort80 ? [] : [80];
+    // Whoever took port 80 out of it meant that.
+    const isWritten = config.https.ports.includes(https.port) && sources.get('https.redirect_ports') === 'file';
+    return [
+      { key: 'https.ports', value: [https.port] },
+      ...(isWritten ? [] : [{ key: 'https.redirect_ports', value: redirects }]),
+    ];
+  }
+  const closed: Edit[] = [
+    { key: 'https.ports', value: [] },
+    { key: 'https.redirect_ports', value: [] },
+  ];
+  if (https.kind === 'none') return closed;
+  const trusted = [...new Set([...config.http.trusted_proxies, ...PROXIES_OF_THIS_MACHINE])];
+  return [...closed, { key: 'http.trusted_proxies', value: trusted }];
+}
+
+const SMTP_PORT = 25;
+
+function mailSettings({ receives, smtpHost, leftOut }: Answers, { receiving, submission }: Config): Edit[] {
+  const others = receiving.ports.filter((port) => port !== SMTP_PORT);
+  const isFree = (port: number): boolean => !leftOut.includes(port) && (receives || port !== SMTP_PORT);
+  return [
+    ...(smtpHost === undefined ? [] : [{ key: 'smtp.host', value: smtpHost }]),
+    { key: 'receiving.ports', value: receives ? [...new Set([...receiving.ports, SMTP_PORT])] : others },
+    { key: 'submission.ports', value: submission.ports.filter(isFree) },
+    { key: 'submission.tls_ports', value: submission.tls_ports.filter(isFree) },
+  ];
+}
+
+/** With one address of a family the system chooses rightly by itself. */
+function addressSettings({ addresses, ownPublic }: Answers, config: Config): Edit[] {
+  const region = `regions.${config.team.default_region}`;
+  return (['A', 'AAAA'] as const).flatMap((family) => {
+    const own = ownPublic.filter((address) => familyOf(address) === family);
+    const value = addresses.find((address) => own.includes(address));
+    if (own.length < 2 || value === undefined) return [];
+    return [{ key: `${region}.${family === 'A' ? 'source_v4' : 'source_v6'}`, value }];
+  });
+}
+
+function acmeSettings({ acme }: Answers): Edit[] {
+  if (acme === undefined) return [];
+  if (acme === 'none') return [{ key: 'acme.directory', value: '' }];
+  return [
+    { key: 'acme.directory', value: acme.directory },
+    { key: 'acme.agree_to_terms', value: true },
+    { key: 'acme.contact', value: acme.contact },
+    { key: 'acme.challenge', value: acme.challenge },
+  ];
+}
+
+const isSo = (config: Config, key: string, value: SettingValue): boolean =>
+  JSON.stringify(valueOf(config, key)) === JSON.stringify(value);
+
+const valueOf = (config: Config, key: string): unknown =>
+  key.split('.').reduce<unknown>((table, name) => (table as Record<string, unknown> | undefined)?.[name], config);
+
+/** The environment wins over the file, so that a line there would be of no effect. */
+function mustBeOurs({ key, value }: Edit, sources: Sources): void {
+  if (sources.get(key) !== 'env') return;
+  const variable = `RASKET_${key.toUpperCase().replaceAll(/[.-]/g, '_')}`;
+  throw new OperatorFault(
+    `${variable} of the environment wins over the settings file, and is not ${JSON.stringify(value)}; change it there, or take it away`,
+  );
+}
+
+/** Reads a file that is not in its place yet; its faults name the place. */
+export function readAs(file: string, scratch: string, env: NodeJS.ProcessEnv): Config {
+  try {
+    return loadConfig({ file: scratch, env, isServing: true }).config;
+  } catch (error) {
+    if (!(error instanceof ConfigFault)) throw error;
+    throw new ConfigFault(error.faults.map((fault) => fault.replaceAll(scratch, file)));
+  }
+}

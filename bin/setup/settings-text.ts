@@ -1,0 +1,138 @@
+/** Changes a TOML text as an operator would: one line for each setting, everything else as it stands. */
+import { isDeepStrictEqual } from 'node:util';
+import { parse, stringify } from 'smol-toml';
+import { OperatorFault } from '../explain.ts';
+
+export type SettingValue = string | number | boolean | readonly (string | number)[];
+
+export interface Edit {
+  key: string;
+  value: SettingValue;
+}
+
+export interface Edited {
+  text: string;
+  /** Those that were not so already. */
+  changed: readonly Edit[];
+}
+
+/** `file` is how a fault names the text. */
+export function withSettings(text: string, edits: readonly Edit[], file: string): Edited {
+  const changed: Edit[] = [];
+  let lines = text.split('\n');
+  for (const edit of edits) {
+    const tree = parseLines(lines, file);
+    if (isDeepStrictEqual(valueAt(tree, edit.key), edit.value)) continue;
+    const next = withOne(lines, edit);
+    if (!isOnlyChange(tree, next, edit)) throw notEditable(file, edit);
+    lines = next;
+    changed.push(edit);
+  }
+  return { text: lines.join('\n'), changed };
+}
+
+/** As it stands in a file. */
+export const settingLine = ({ key, value }: Edit): string => `${nameOf(key)} = ${written(value)}`;
+
+export const sectionOf = (key: string): string => key.slice(0, key.lastIndexOf('.'));
+const nameOf = (key: string): string => key.slice(key.lastIndexOf('.') + 1);
+
+const written = (value: SettingValue): string =>
+  stringify({ value: Array.isArray(value) ? [...value] : value })
+    .trim()
+    .slice('value = '.length);
+
+function withOne(lines: readonly string[], edit: Edit): string[] {
+  const section = findSection(lines, sectionOf(edit.key));
+  if (!section) return withNewSection(lines, edit);
+  const name = literally(nameOf(edit.key));
+  const within = lines.slice(section.from, section.to);
+  const at = within.findIndex((line) => new RegExp(`^\\s*${name}\\s*=`).test(line));
+  if (at >= 0) {
+    const from = section.from + at;
+    const count = linesOfValue(lines.slice(from, section.to));
+    const remark = count === 1 ? remarkOf(lines[from] ?? '') : '';
+    return lines.toSpliced(from, count, settingLine(edit) + remark);
+  }
+  // Under the line that shows how it is written, or else behind what the section has.
+  const example = within.findIndex((line) => new RegExp(`^\\s*#\\s*${name}\\s*=`).test(line));
+  const last = example >= 0 ? example : within.findLastIndex((line) => !/^\s*(#|$)/.test(line));
+  return lines.toSpliced(section.from + last + 1, 0, settingLine(edit));
+}
+
+function withNewSection(lines: readonly string[], edit: Edit): string[] {
+  const end = lines.findLastIndex((line) => line.trim() !== '') + 1;
+  const gap = end === 0 ? [] : [''];
+  return [...lines.slice(0, end), ...gap, `[${sectionOf(edit.key)}]`, settingLine(edit), ''];
+}
+
+/** The lines below a header, up to the next one. */
+function findSection(lines: readonly string[], section: string): { from: number; to: number } | undefined {
+  const header = new RegExp(`^\\s*\\[\\s*${literally(section)}\\s*\\]\\s*(#.*)?$`);
+  const at = lines.findIndex((line) => header.test(line));
+  if (at < 0) return undefined;
+  const next = lines.findIndex((line, index) => index > at && /^\s*\[{1,2}\s*[\w."' -]+\]{1,2}\s*(#.*)?$/.test(line));
+  return { from: at + 1, to: next < 0 ? lines.length : next };
+}
+
+/** How many lines an assignment takes: a list may stand on several. */
+function linesOfValue(lines: readonly string[]): number {
+  for (let count = 1; count <= lines.length; count++) {
+    try {
+      parse(lines.slice(0, count).join('\n'));
+      return count;
+    } catch {
+      // It goes on.
+    }
+  }
+  return 1;
+}
+
+/** A remark behind a value; a `#` within quotes is none. */
+const remarkOf = (line: string): string => /^(?:[^"'#]|"(?:[^"\\]|\\.)*"|'[^']*')*?(\s*#.*)$/.exec(line)?.[1] ?? '';
+
+function isOnlyChange(before: object, lines: readonly string[], { key, value }: Edit): boolean {
+  let after: object;
+  try {
+    after = parse(lines.join('\n'), { integersAsBigInt: 'asNeeded' });
+  } catch {
+    return false;
+  }
+  const expected: Record<string, unknown> = structuredClone(plain(before));
+  let table = expected;
+  for (const name of sectionOf(key).split('.')) table = (table[name] ??= {}) as Record<string, unknown>;
+  table[nameOf(key)] = value;
+  return isDeepStrictEqual(plain(after), expected);
+}
+
+/** Without the parser's own prototypes. */
+function plain(value: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]: [string, unknown]) => [name, isTable(part) ? plain(part) : part]),
+  );
+}
+
+const isTable = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+
+function valueAt(tree: object, key: string): unknown {
+  let table: unknown = tree;
+  for (const name of key.split('.')) table = isTable(table) ? (table as Record<string, unknown>)[name] : undefined;
+  return table;
+}
+
+function parseLines(lines: readonly string[], file: string): object {
+  try {
+    return parse(lines.join('\n'), { integersAsBigInt: 'asNeeded' });
+  } catch (error) {
+    const [first = ''] = String(error instanceof Error ? error.message : error).split('\n');
+    throw new OperatorFault(`${file}: ${first}`);
+  }
+}
+
+const notEditable = (file: string, edit: Edit): OperatorFault =>
+  new OperatorFault(
+    `${file} writes ${sectionOf(edit.key)} in another form than a [${sectionOf(edit.key)}] section, which is left to you; change it so that ${sectionOf(edit.key)} has: ${settingLine(edit)}`,
+  );
+
+const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');

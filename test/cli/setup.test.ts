@@ -1,0 +1,297 @@
+// `rasket setup` by flags and at a terminal: what it asks, what it writes, and that a second call changes nothing.
+import fs from 'node:fs';
+import net from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { startDns, type DnsRig } from '../rig/dns.ts';
+import { Desk, type Ended } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+let desk: Desk;
+let dns: DnsRig;
+let env: Record<string, string | undefined>;
+beforeEach(async () => {
+  desk = new Desk();
+  dns = await startDns();
+  const closed = { RASKET_SUBMISSION_PORTS: '', RASKET_SUBMISSION_TLS_PORTS: '' };
+  env = {
+    ...(await desk.database('empty')),
+    ...closed,
+    RASKET_DNS_SERVERS: dns.server,
+    RASKET_INSTANCE_HOST: undefined,
+  };
+});
+afterEach(async () => {
+  await desk.clear();
+  await dns.close();
+});
+
+const FILE = 'etc/rasket.toml';
+/** A port that nobody else has, so that nothing of the machine is in the way. */
+const OPERATORS = `# Of the operator.
+[http]
+port = 0 # whichever is free
+
+[delivery]
+retry_minutes = [
+  1,
+  5, # then slower
+]
+`;
+const settings = (): string => fs.readFileSync(desk.at(FILE), 'utf8');
+
+const PLACES = ['--data', 'data', '--config', FILE];
+const ANSWERS = {
+  '--host': 'mail.example.com',
+  '--public-address': '192.0.2.10',
+  '--https': 'none',
+  '--team': 'Office',
+  '--email': 'ada@example.com',
+  '--domain': 'example.com',
+};
+type Answers = Record<string, string>;
+
+const wordsOf = (answers: Answers): string[] => Object.entries(answers).flat();
+const setUp = (answers: Answers = ANSWERS, ...more: string[]): Promise<Ended> =>
+  desk.rasket(['setup', ...PLACES, ...wordsOf(answers), ...more], { env });
+const lookedAfter = { '--public-address': '192.0.2.10' };
+
+/** What was found before stands on standard output. */
+function expectRefused({ code, stderr }: Ended, says: RegExp, wanted = 1): void {
+  expect(stderr).toMatch(says);
+  expect(stderr).toMatch(/^rasket: [^\n]+\n$/);
+  expect(code).toBe(wanted);
+}
+
+/** Without what moves the cursor. */
+const plain = (text: string): string => text.replaceAll(/\u001B\[\d*[A-Z]/g, '');
+
+describe('rasket setup by flags', () => {
+  it('writes settings beside those of the operator, makes team, key, person and domain, and says the rest', async () => {
+    desk.write(FILE, OPERATORS);
+    fs.chmodSync(desk.at(FILE), 0o604);
+    const { code, stdout, stderr } = await setUp();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(settings()).toBe(`${OPERATORS}\n[instance]\nhost = "mail.example.com"\n\n[https]\nports = []\n`);
+    expect(fs.statSync(desk.at(FILE)).mode & 0o777).toBe(0o604);
+    expect(fs.readdirSync(desk.at('etc'))).toEqual(['rasket.toml']);
+    expect(stdout).toMatch(/^Team {5}office \(/m);
+    const key = /^API key {2}(rk_\S+)$/m.exec(stdout)?.[1] ?? '';
+    expect(stdout).toMatch(/^Owner {4}ada@example\.com\nPassword \S+$/m);
+    expect(stdout).toMatch(/^mail\.example\.com\.\tIN\tA\t192\.0\.2\.10$/m);
+    expect(stdout).toContain('mail.example.com has no A record with 192.0.2.10. Publish it.');
+    expect(stdout).toMatch(/^send\.example\.com\.\tIN\tMX\t10 mail\.example\.com\.$/m);
+    expect(stdout).toContain('rasket serve --data');
+    expect(stdout).toMatch(/^error\tdelivery_not_running\t/m);
+    expect(stdout.trim().split('\n').slice(-4).join('\n')).toContain(`'Authorization: Bearer ${key}'`);
+    expect(stdout).toContain('"to":"ada@example.com"');
+  });
+
+  it('changes nothing the second time, and shows no key again', async () => {
+    desk.write(FILE, OPERATORS);
+    await setUp();
+    const before = settings();
+    const domains = await desk.rasket(['teams', 'list', '--data', 'data'], { env });
+    for (const answers of [ANSWERS, lookedAfter]) {
+      const again = await setUp(answers, '--yes');
+      expect(again, again.stderr).toMatchObject({ code: 0 });
+      expect(again.stdout).toContain('has all of this; it stays as it is.');
+      expect(again.stdout).toContain('Everything was there already; nothing was changed.');
+      expect(again.stdout).not.toMatch(/rk_/);
+    }
+    expect(settings()).toBe(before);
+    expect(await desk.rasket(['teams', 'list', '--data', 'data'], { env })).toEqual(domains);
+  });
+
+  it('shows where each found value comes from, and takes it with --yes alone', async () => {
+    dns.set('mail.example.com', 'A', ['192.0.2.10']);
+    desk.write(FILE, `${OPERATORS}[instance]\nhost = "mail.example.com"\n[https]\nports = []\n`);
+    const asked = { '--domain': 'example.com', '--public-address': '192.0.2.10', '--team': 'Office' };
+    expectRefused(
+      await setUp(asked, '--no-email'),
+      /Public host name of this machine is not known .* --host \(found: mail\.example\.com, .*rasket\.toml; --yes takes/,
+      64,
+    );
+    const { stdout, code } = await setUp(asked, '--no-email', '--yes');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Public host name of this machine: mail\.example\.com {2}\(.*rasket\.toml\)$/m);
+    expect(stdout).toMatch(/^HTTPS: .*: none {2}\(.*rasket\.toml\)$/m);
+    expect(stdout).not.toContain('has no A record');
+    expect(stdout).toContain('Reverse DNS of 192.0.2.10 is absent');
+  });
+
+  it('goes on where it was interrupted: settings without a team, a key without a database', async () => {
+    desk.write(FILE, `${OPERATORS}\n[instance]\nhost = "mail.example.com"\n\n[https]\nports = []\n`);
+    desk.write('data/instance.key', '');
+    const { code, stdout, stderr } = await setUp();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('has all of this; it stays as it is.');
+    expect(stdout).toMatch(/^API key {2}rk_/m);
+    const another = await setUp(lookedAfter, '--yes', '--new-key');
+    expect(another.stdout).toMatch(/^API key {2}rk_\S+$/m);
+  });
+
+  it.each(['--dry-run', '--print'])('changes nothing with %s', async (flag) => {
+    desk.write(FILE, OPERATORS);
+    const { code, stdout } = await setUp(ANSWERS, flag);
+    expect(code).toBe(0);
+    expect(settings()).toBe(OPERATORS);
+    expect(fs.existsSync(desk.at('data'))).toBe(false);
+    if (flag === '--print')
+      expect(stdout).toBe(`${OPERATORS}\n[instance]\nhost = "mail.example.com"\n\n[https]\nports = []\n`);
+    else expect(stdout).toMatch(/To be made: the team Office, owned by ada@example\.com; the domain example\.com/);
+  });
+
+  it('sets up a proxy, with its lines, and certificates through it', async () => {
+    dns.set('mail.example.com', 'A', ['192.0.2.10']);
+    desk.write(FILE, OPERATORS.replace('port = 0', 'port = 3999'));
+    const acme = { '--https': 'proxy', '--acme-directory': 'https://ca.example.com/directory' };
+    const { code, stdout, stderr } = await setUp(
+      { ...ANSWERS, ...acme },
+      '--agree-to-terms',
+      '--acme-contact',
+      'ada@example.com',
+    );
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(settings()).toContain(
+      '[acme]\ndirectory = "https://ca.example.com/directory"\nagree_to_terms = true\ncontact = "ada@example.com"\n',
+    );
+    expect(settings()).toContain(
+      'public_url = "https://mail.example.com"\ntrusted_proxies = [ "127.0.0.1/32", "::1/128" ]\n',
+    );
+    expect(stdout).toContain('proxy_pass http://127.0.0.1:3999;');
+    expect(stdout).toContain('try_files $uri @rasket;');
+    expect(stdout).toContain('reverse_proxy 127.0.0.1:3999');
+    const again = await setUp(lookedAfter, '--yes');
+    expect(again.stdout).toContain('Everything was there already; nothing was changed.');
+  });
+
+  it('orders no certificate for a name that does not lead here, and agrees to no terms by itself', async () => {
+    desk.write(FILE, OPERATORS);
+    const behind = { ...ANSWERS, '--https': 'proxy' };
+    expect((await setUp(behind, '--dry-run')).stdout).toContain(
+      'none is asked for yet, because the host name does not lead here',
+    );
+    dns.set('mail.example.com', 'A', ['192.0.2.10']);
+    expectRefused(await setUp(behind, '--dry-run'), /--acme-directory \(found: https:\/\/acme-v02/, 64);
+    const yes = await setUp(behind, '--yes', '--dry-run');
+    expect(yes.stderr).toMatch(
+      /^rasket: Whether you agree to the terms of acme-v02\.api\.letsencrypt\.org .*--agree-to-terms or --no-acme\n$/,
+    );
+    expect(yes.code).toBe(64);
+  });
+
+  it('leaves another port to the program that has it', async () => {
+    const other = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((done) => other.once('listening', done));
+    const { port } = other.address() as net.AddressInfo;
+    try {
+      desk.write(FILE, OPERATORS.replace('port = 0', `port = ${port}`));
+      expectRefused(
+        await setUp(),
+        new RegExp(`--api-port \\(found: \\d+, the next free one, as ${port} is taken by `),
+        64,
+      );
+      expectRefused(
+        await setUp({ ...ANSWERS, '--api-port': String(port) }),
+        new RegExp(`^rasket: --api-port: port ${port} is taken by .*process ${process.pid}`),
+        64,
+      );
+    } finally {
+      other.close();
+    }
+  });
+});
+
+describe('what cannot be taken', () => {
+  it.each<[flag: string, value: string, says: RegExp]>([
+    ['--host', 'mail', /--host: instance\.host is "mail", which no mail server out there can look up/],
+    ['--host', 'a b.example.com', /--host: must be a host name such as mail\.example\.com; got "a b\.example\.com"/],
+    ['--host', '192.0.2.1', /--host: must be a host name such as mail\.example\.com; got "192\.0\.2\.1"/],
+    ['--public-address', 'mail.example.com', /--public-address: must be an IPv4 or IPv6 address/],
+    ['--public-address', '127.0.0.1', /--public-address: .*127\.0\.0\.1 is none/],
+    ['--https', 'maybe', /--https: must be own, proxy, none or a port such as 8443/],
+    ['--https', '70000', /--https: must be a TCP port from 1 to 65535/],
+    ['--api-port', '0', /--api-port: must be a TCP port from 1 to 65535/],
+    ['--team', ' ', /--team: A team's name has 1 to \d+ characters/],
+    ['--email', 'ada', /--email or --no-email: .*must be an address/],
+    ['--domain', 'nodot', /--domain or --no-domain: /],
+  ])('%s %j', async (flag, value, says) => {
+    desk.write(FILE, OPERATORS);
+    const refused = await setUp({ ...ANSWERS, [flag]: value });
+    expect(refused.stderr).toMatch(says);
+    expect(refused.stderr).toMatch(/^rasket: [^\n]+\n$/);
+    expect(refused.code).toBe(64);
+    expect(settings()).toBe(OPERATORS);
+    expect(fs.existsSync(desk.at('data'))).toBe(false);
+  });
+
+  it.each<[flag: string, value: string, says: RegExp]>([
+    ['--acme-directory', 'ftp://ca.example.com', /--acme-directory: must be/],
+    ['--acme-contact', 'nobody', /--acme-contact: must be/],
+  ])('%s %j', async (flag, value, says) => {
+    desk.write(FILE, OPERATORS);
+    const acme = { '--https': 'proxy', '--acme-directory': 'https://ca.example.com/directory', '--acme-contact': '' };
+    expectRefused(await setUp({ ...ANSWERS, ...acme, [flag]: value }, '--agree-to-terms'), says, 64);
+  });
+
+  it('settings in a form that is not edited are left, and said', async () => {
+    const inline = 'instance = { host = "old.example.com" }\n[http]\nport = 0\n';
+    desk.write(FILE, inline);
+    expectRefused(await setUp(), /writes instance in another form than a \[instance\] section/);
+    expect(settings()).toBe(inline);
+  });
+
+  it('a variable that wins over the file is named', async () => {
+    desk.write(FILE, OPERATORS);
+    env = { ...env, RASKET_INSTANCE_HOST: 'other.example.com' };
+    expectRefused(await setUp(), /RASKET_INSTANCE_HOST of the environment wins over the settings file/);
+  });
+});
+
+describe('rasket setup at a terminal', () => {
+  it('asks one thing after the other, again where the answer cannot be, and shows what it will write', async () => {
+    desk.write(FILE, OPERATORS);
+    const line = `rasket setup ${PLACES.join(' ')} --no-start`;
+    const seat = desk.start('script', ['-qec', line, '/dev/null'], { env, isOpen: true });
+    const answer = async (question: RegExp, text: string): Promise<void> => {
+      await vi.waitFor(() => expect(plain(seat.stdout.slice(seen))).toMatch(question), {
+        timeout: 60_000,
+        interval: 20,
+      });
+      seen = seat.stdout.length;
+      seat.write(`${text}\n`);
+    };
+    let seen = 0;
+    await answer(/host name of this machine.*: $/, 'mail');
+    await answer(/That cannot be: .*no mail server[\s\S]*host name of this machine.*: $/, 'mail.example.com');
+    await answer(/Public addresses.*: $/, '192.0.2.10');
+    await answer(/HTTPS: .*: $/, 'none');
+    await answer(/Name of the first team \[My team\]: $/, '');
+    await answer(/Your email address \(or none\): $/, 'none');
+    await answer(/First domain to send from \(or none\): $/, 'example.com');
+    await answer(/Write .*rasket\.toml\? \[Y\/n\] $/, 'y');
+    const { code, stdout } = await seat.ended;
+    expect(code, stdout).toBe(0);
+    expect(stdout).toMatch(/API key {2}rk_/);
+    expect(settings()).toContain('[instance]\nhost = "mail.example.com"\n');
+  });
+
+  it('changes nothing where the settings are not wanted, and where it is broken off', async () => {
+    desk.write(FILE, OPERATORS);
+    const line = `rasket setup ${PLACES.join(' ')} ${wordsOf(ANSWERS).join(' ')}`;
+    for (const typed of ['n\n', '\u0003']) {
+      const seat = desk.start('script', ['-qec', line, '/dev/null'], { env, isOpen: true });
+      await vi.waitFor(() => expect(plain(seat.stdout)).toMatch(/Write .*\? \[Y\/n\] $/), {
+        timeout: 60_000,
+        interval: 20,
+      });
+      seat.write(typed);
+      const { code, stdout } = await seat.ended;
+      expect(code, stdout).toBe(1);
+      expect(stdout).toContain('called off');
+      expect(settings()).toBe(OPERATORS);
+      expect(fs.existsSync(desk.at('data'))).toBe(false);
+    }
+  });
+});
