@@ -12,6 +12,8 @@ import { forgetDeadReady, forgetOwnReady, writeReady } from './ready-file.ts';
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];
+  /** False where none is to be made before an upgrade. */
+  backup?: boolean;
   version: string;
 }
 
@@ -23,7 +25,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   const roles = options.roles ?? ROLES;
   const log = createLog({ ...config.log, isForJournal: process.env.JOURNAL_STREAM !== undefined });
   forgetDeadReady(dataDir);
-  const app = await startApp({ config, dataDir, roles, version: options.version, log });
+  const upgrade = { noBackup: options.backup === false };
+  const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade });
   const stop = listenForStop(log);
   listenForReload(app);
   announce(app, dataDir, roles, options.version);
