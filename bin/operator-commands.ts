@@ -172,13 +172,16 @@ function addBackups(program: Command): void {
 
   const backups = program
     .command('backups')
+    .summary('list the backups that there are, and note those of other programs');
+  backups
+    .command('list')
     .argument('[folder]', 'the folder that they are in (default backup.directory of the settings)')
     .summary('list the backups that there are')
     .option(...DATA)
     .option(...CONFIG)
     .option(...WIDE)
     .option(...JSON_OUTPUT)
-    .addHelpText('after', '\nExample:\n  rasket backups --data /var/lib/rasket')
+    .addHelpText('after', '\nExample:\n  rasket backups list --data /var/lib/rasket')
     .action(async (folder, options) => (await import('./commands/backups.ts')).printBackups(folder, options));
   backups
     .command('note')

@@ -126,7 +126,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
       }
     }
     expect(fs.readdirSync(kept).sort()).toEqual(['by-hand', 'rasket-2020-01-01T00-00-00Z', ...folders.slice(-2)]);
-    const listed = await desk.rasket(['backups', kept, '--data', scene.dataDir, '--json']);
+    const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);
     const rows = JSON.parse(listed.stdout) as {
       folder: string;
       bytes: number;
@@ -137,7 +137,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     expect(rows[0]).toMatchObject({ reason: 'schedule', verified_at: expect.any(String), faults: [] });
     expect(rows[0]?.bytes).toBeGreaterThan(800_000);
     expect((await verify(rows[0]?.folder ?? '')).code).toBe(0);
-    const shown = await desk.rasket(['backups', kept, '--data', scene.dataDir]);
+    const shown = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir]);
     expect(shown.stdout).toMatch(/MADE\s+AGE\s+SIZE\s+VERIFIED\s+REASON\s+FOLDER/);
   });
 
@@ -181,7 +181,7 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     const first = await run();
     scene.clock.advance(DAY);
     // A secret that no key opens is in every backup from now on.
-    await scene.app.world.db.run("update dkim_keys set private_key = 'v2.000000000000.AAAA'");
+    await scene.app.world.db.run("update dkim_keys set private_key_sealed = 'v2.000000000000.AAAA'");
     expect(await run()).toBeUndefined();
     expect(fs.existsSync(first?.folder ?? '')).toBe(true);
     expect(scene.log.join('\n')).toMatch(/is not whole: instance\.key does not open dkim_keys/);

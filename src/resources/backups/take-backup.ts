@@ -63,7 +63,8 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
     return { folder, facts, removed };
   } catch (error) {
     rmSync(`${folder}.part`, { recursive: true, force: true });
-    if (stopping?.aborted) throw error;
+    // Whoever else asked for it is told.
+    if (stopping?.aborted || reason !== 'schedule') throw error;
     const because = error instanceof Error ? error.message : String(error);
     await noteBackupFailure(db, { reason: because, at: clock.now() });
     log.error({ folder, because }, 'backup failed');
