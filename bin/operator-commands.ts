@@ -1,15 +1,9 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { Role } from '../src/app.ts';
+import { addBackups } from './backup-commands.ts';
+import { CONFIG, DATA, JSON_OUTPUT, NO_BACKUP, WIDE } from './shared-options.ts';
 
-const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default that of the installation, or ./data)'] as const;
-const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG; default that of the installation)'] as const;
 const ADMIN = ['--admin <address...>', 'who is mailed when something of the team needs a person, up to 20'] as const;
-const WIDE = ['--wide', 'show every column, each row on one line'] as const;
-const NO_BACKUP = [
-  '--no-backup',
-  'where the database is of an older version: change it without a backup, however old the last one is',
-] as const;
-const JSON_OUTPUT = ['--json', 'print JSON'] as const;
 
 const LISTED_MAX = 1000;
 const ROLES: readonly string[] = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] satisfies Role[];
@@ -145,55 +139,6 @@ function addStorage(program: Command): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket sweep --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/sweep.ts')).sweep(options));
-}
-
-function addBackups(program: Command): void {
-  const backup = program
-    .command('backup')
-    .argument('<folder>', 'a new or an empty folder')
-    .summary('copy database, keys and content into a folder')
-    .description(
-      'Makes a data folder as it stands at one moment, while the server runs, and reads it again. To restore, make it the data folder again. With PostgreSQL, it says what to copy instead.',
-    )
-    .option(...DATA)
-    .option(...CONFIG)
-    .addHelpText('after', '\nExample:\n  rasket backup /var/backups/rasket-monday --data /var/lib/rasket')
-    .action(async (folder, options) => (await import('./commands/backup.ts')).backup(folder, options));
-  backup
-    .command('verify')
-    .argument('<folder>', 'what rasket backup or the service has made')
-    .summary('read a backup again and say whether it is whole')
-    .description(
-      'Holds every file against its checksum, has SQLite check the database, counts its rows, and opens every secret with the key of the backup. Says what is damaged, and ends with 1 then.',
-    )
-    .option(...JSON_OUTPUT)
-    .addHelpText('after', '\nExample:\n  rasket backup verify /var/backups/rasket-monday')
-    .action(async (folder, options) => (await import('./commands/backup.ts')).verify(folder, options));
-
-  const backups = program
-    .command('backups')
-    .summary('list the backups that there are, and note those of other programs');
-  backups
-    .command('list')
-    .argument('[folder]', 'the folder that they are in (default backup.directory of the settings)')
-    .summary('list the backups that there are')
-    .option(...DATA)
-    .option(...CONFIG)
-    .option(...WIDE)
-    .option(...JSON_OUTPUT)
-    .addHelpText('after', '\nExample:\n  rasket backups list --data /var/lib/rasket')
-    .action(async (folder, options) => (await import('./commands/backups.ts')).printBackups(folder, options));
-  backups
-    .command('note')
-    .summary('say that another program has made a backup')
-    .description(
-      'For what is backed up by pg_dump or a snapshot of the disk: findings and upgrades go by the age of the last backup.',
-    )
-    .option('--at <time>', 'when it was made (default now)')
-    .option(...DATA)
-    .option(...CONFIG)
-    .addHelpText('after', '\nExample:\n  rasket backups note --data /var/lib/rasket')
-    .action(async (options) => (await import('./commands/backups.ts')).noteMade(options));
 }
 
 function addTeams(teams: Command): void {

@@ -4,7 +4,7 @@ import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import { collectWhenIdle } from '../../src/platform/idle-memory/index.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
-import { openServiceManager } from '../../src/platform/service-manager/index.ts';
+import { openServiceManager } from '../../src/platform/systemd/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';

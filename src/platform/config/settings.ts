@@ -3,6 +3,7 @@ import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
+import { backupSections } from './backup-settings.ts';
 import { tlsSections } from './tls-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
 
@@ -133,18 +134,7 @@ export const sections = {
     body_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
     retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
   },
-  backup: {
-    schedule: textOrEmpty('a time of day in UTC, such as 03:30', (value) => /^([01]\d|2[0-3]):[0-5]\d$/.test(value)),
-    keep: integer({ min: 1, max: 1000, unit: 'backups' }),
-    directory: text('the path of a folder, not empty', (value) => value !== '' && !value.includes('\0')),
-    max_age_hours: integer({ min: 1, max: 8760, unit: 'hours' }),
-  },
-  upgrade: {
-    backup: flag(),
-    backup_age_hours: integerOrNone({ max: 8760, unit: 'hours; 0 for any age' }),
-    room_percent: integer({ min: 0, max: 1000, unit: 'per cent of the size of the database; 0 does not ask' }),
-    beside_old_nodes: flag(),
-  },
+  ...backupSections,
   audit: {
     retention_days: integer({ min: 30, max: 36_500, unit: 'days' }),
   },
