@@ -11,7 +11,22 @@ export class OperatorFault extends Error {
   }
 }
 
-export const exitCodeOf = (error: unknown): number => (error instanceof OperatorFault ? error.exitCode : EXIT.failed);
+/** The answer of a look at a backup is no. */
+export class BackupNotWhole extends Error {
+  override readonly name = 'BackupNotWhole';
+  readonly faults: readonly string[];
+
+  constructor(folder: string, faults: readonly string[]) {
+    super(`${folder} is not whole`);
+    this.faults = [`${folder} is not whole:`, ...faults];
+  }
+}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof OperatorFault) return error.exitCode;
+  // The unit does not try that again: it takes a person.
+  return error instanceof Error && error.name === 'UpgradeRefused' ? EXIT.refused : EXIT.failed;
+}
 
 interface SystemFault extends Error {
   code?: string;
@@ -21,7 +36,7 @@ interface SystemFault extends Error {
   port?: number;
   hostname?: string;
   errors?: unknown[];
-  /** Of a ConfigFault: one line for each thing to correct. */
+  /** Of a ConfigFault and a BackupNotWhole: one line for each thing to correct. */
   faults?: readonly string[];
 }
 
@@ -29,7 +44,7 @@ interface SystemFault extends Error {
 export function explain(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   const fault: SystemFault = error;
-  if (fault.name === 'ConfigFault' && fault.faults) return [...fault.faults];
+  if (['ConfigFault', 'BackupNotWhole'].includes(fault.name) && fault.faults) return [...fault.faults];
   if (EXPECTED.has(error.name)) return [error.message];
   const line = explainSocket(fault) ?? explainSystem(fault) ?? explainDatabase(fault);
   return line === undefined ? (error.stack ?? error.message).split('\n') : [line];
@@ -41,6 +56,8 @@ const EXPECTED = new Set([
   'DataFolderInUse',
   'InstallationMismatch',
   'SchemaTooNew',
+  'UpgradeRefused',
+  'BackupFault',
   'Refusal',
 ]);
 

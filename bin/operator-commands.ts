@@ -1,11 +1,9 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { Role } from '../src/app.ts';
+import { addBackups } from './backup-commands.ts';
+import { CONFIG, DATA, JSON_OUTPUT, NO_BACKUP, WIDE } from './shared-options.ts';
 
-const DATA = ['--data <dir>', 'the data folder (RASKET_DATA; default that of the installation, or ./data)'] as const;
-const CONFIG = ['--config <file>', 'the configuration file (RASKET_CONFIG; default that of the installation)'] as const;
 const ADMIN = ['--admin <address...>', 'who is mailed when something of the team needs a person, up to 20'] as const;
-const WIDE = ['--wide', 'show every column, each row on one line'] as const;
-const JSON_OUTPUT = ['--json', 'print JSON'] as const;
 
 const LISTED_MAX = 1000;
 const ROLES: readonly string[] = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] satisfies Role[];
@@ -130,6 +128,7 @@ function addServer(program: Command, version: string): void {
     )
     .option(...DATA)
     .option(...CONFIG)
+    .option(...NO_BACKUP)
     .option('--roles <list>', `run only these, separated by commas: ${ROLES.join(', ')}`, someRoles)
     .addHelpText('after', '\nExample:\n  rasket serve --data /var/lib/rasket --config /etc/rasket.toml')
     .action(async (options) => (await import('./commands/serve.ts')).serve({ ...options, version }));
@@ -137,6 +136,10 @@ function addServer(program: Command, version: string): void {
   program
     .command('migrate')
     .summary('bring the database up to this version')
+    .description(
+      'Does what a start does first. Before it changes a database that is in use it asks for room, with PostgreSQL that no node of the version before runs, and makes a backup (with PostgreSQL: asks for one of the last day). Where one of these fails, it ends with 65 and has changed nothing.',
+    )
+    .option(...NO_BACKUP)
     .option(...DATA)
     .option(...CONFIG)
     .addHelpText('after', '\nExample:\n  rasket migrate --data /var/lib/rasket')
@@ -155,17 +158,7 @@ function addStorage(program: Command): void {
     .addHelpText('after', '\nExample:\n  rasket vacuum --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/vacuum.ts')).vacuum(options));
 
-  program
-    .command('backup')
-    .argument('<folder>', 'a new or an empty folder')
-    .summary('copy database, keys and content into a folder')
-    .description(
-      'Makes a data folder as it stands at one moment, while the server runs. To restore, make it the data folder again. With PostgreSQL, it says what to copy instead.',
-    )
-    .option(...DATA)
-    .option(...CONFIG)
-    .addHelpText('after', '\nExample:\n  rasket backup /var/backups/rasket-monday --data /var/lib/rasket')
-    .action(async (folder, options) => (await import('./commands/backup.ts')).backup(folder, options));
+  addBackups(program);
 
   program
     .command('rekey')

@@ -34,6 +34,7 @@ import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
+import type { UpgradeWishes } from './resources/backups/index.ts';
 import { keepPlanTerms } from './resources/billing/index.ts';
 import { certificateFindings, findingOf } from './resources/findings/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
@@ -48,6 +49,8 @@ export interface AppOptions extends WorldOptions {
   roles?: readonly Role[];
   /** Who takes payments of teams; nobody unless given. */
   payments?: PaymentProvider;
+  /** What is asked before a newer program changes the database. */
+  upgrade?: UpgradeWishes;
   /** An SMTP port that is taken is replaced by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
 }
@@ -99,7 +102,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const bound: { url?: string } = {};
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
-    await prepareData(world);
+    await prepareData(world, options.upgrade);
     const node = createNode(world, { version: options.version, roles: [...roles] });
     // Behind all others, whose last spans go with it.
     toStop.push(node.stop, exportTraces(world, options.version));
@@ -158,8 +161,8 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 /** Before anything is sent. */
-async function prepareData(world: World): Promise<void> {
-  await migrateStore(world);
+async function prepareData(world: World, wishes: UpgradeWishes | undefined): Promise<void> {
+  await migrateStore(world, wishes);
   await recogniseCopy(world);
   await keepPlanTerms(world);
 }

@@ -18,6 +18,7 @@ import {
 import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
 import { forgetListeners } from './flow/webhooks/index.ts';
 import type { World } from './platform/world/index.ts';
+import { backUpOnSchedule, watchBackups } from './resources/backups/index.ts';
 import { removeOldApprovals } from './resources/approvals/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
@@ -28,6 +29,7 @@ import { indexInboxes } from './resources/inbox-threads/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
 import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
+import { SEALED_COLUMNS } from './sealed-columns.ts';
 
 /** What happens by the clock, on one node of all at a time. */
 export function cronTable(world: World, payments = noPayments): readonly CronJob[] {
@@ -66,5 +68,15 @@ export function cronTable(world: World, payments = noPayments): readonly CronJob
     { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },
     { name: 'clear-deleted-audience', schedule: '* * * * *', run: () => clearDeleted(world) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
+    { name: 'watch-backups', schedule: '49 * * * *', run: () => watchBackups(world) },
+    ...backupJobs(world),
   ];
+}
+
+function backupJobs(world: World): CronJob[] {
+  const { schedule } = world.config.backup;
+  if (schedule === '') return [];
+  const [hour, minute] = schedule.split(':').map(Number);
+  const run: CronJob['run'] = (stopping) => backUpOnSchedule(world, { sealed: SEALED_COLUMNS, stopping });
+  return [{ name: 'back-up', schedule: `${minute} ${hour} * * *`, run }];
 }

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { blobsFolder, openBlobs, type Blobs } from './platform/blobs/index.ts';
 import { systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
-import { createGroupCommit, migrate, openDb } from './platform/db/index.ts';
+import { createGroupCommit, migrate, openDb, schemaState } from './platform/db/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
 import { createTracer } from './platform/trace/index.ts';
@@ -20,6 +20,7 @@ import {
   type SealedColumn,
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
+import type { UpgradeWishes } from './resources/backups/index.ts';
 import { bindInstallation, mustBelongTogether, mustHaveDatabase } from './resources/instance/index.ts';
 
 export interface StoreOptions {
@@ -58,8 +59,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return store;
 }
 
-/** Brings the schema up to this version's and makes sure that database and folders bear one id; answers what it did. */
-export async function migrateStore(store: Store): Promise<string[]> {
+/**
+ * Brings the schema up to this version's and makes sure that database and folders bear one id; answers what it did. Before it changes a
+ * database that is in use it asks for room and makes a backup, or refuses.
+ */
+export async function migrateStore(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
+  const { done: before, pending } = await schemaState(store.db);
+  const from = before.at(-1);
+  if (from !== undefined && pending.length > 0) {
+    const { beforeUpgrade } = await import('./resources/backups/index.ts');
+    await beforeUpgrade(store, { ...wishes, from, sealed: await sealedColumns() });
+  }
   const done = await migrate(store.db);
   await bindInstallation(store, sealedColumns);
   return done;

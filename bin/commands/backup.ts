@@ -1,15 +1,14 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { chmod, copyFile, mkdir, open, rename } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { blobsFolder, copyBlobs } from '../../src/platform/blobs/index.ts';
-import { isoTime } from '../../src/platform/clock/index.ts';
-import type { Config } from '../../src/platform/config/index.ts';
-import { writeSnapshot } from '../../src/platform/db/index.ts';
-import { writeCopyMark } from '../../src/platform/installation-mark/index.ts';
-import { OperatorFault } from '../explain.ts';
+import { systemClock } from '../../src/platform/clock/index.ts';
+import { isVacant, makeBackup, verifyBackup } from '../../src/resources/backups/index.ts';
+import { noteBackup } from '../../src/resources/instance/index.ts';
+import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
+import { BackupNotWhole, OperatorFault } from '../explain.ts';
+import { becomeOwnerOf } from '../installation.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
-/** A data folder as it stood at one moment, made while the server runs. It counts only under its own name: whole or not there. */
+/** While the server runs, and of whatever version its database is. */
 export async function backup(target: string, options: DataOptions): Promise<void> {
   const config = readConfig(options);
   const dataDir = dataFolder(options);
@@ -20,57 +19,35 @@ export async function backup(target: string, options: DataOptions): Promise<void
     );
   }
   const folder = path.resolve(target);
-  if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new OperatorFault(`${folder} has files in it; name a new or an empty folder`);
-  }
-  const part = `${folder}.part`;
-  rmSync(part, { recursive: true, force: true });
-  const copied = await withStore(config, dataDir, async ({ clock, db }) => {
-    try {
-      const database = path.join(part, databaseName(config));
-      await mkdir(path.dirname(database), { recursive: true, mode: 0o700 });
-      await writeSnapshot(db, database);
-      // After the database: content is stored before its row, so that whatever the snapshot names is there.
-      const blobs = await copyBlobs(blobsFolder(dataDir), blobsFolder(part));
-      await copyFiles(dataDir, part, config);
-      writeCopyMark(part, isoTime(clock.now()));
-      await sync(part);
-      await rename(part, folder);
-      return blobs;
-    } catch (error) {
-      rmSync(part, { recursive: true, force: true });
-      throw error;
-    }
-  });
-  await sync(path.dirname(folder));
-  console.log(`${folder} holds the database, the keys and ${copied} files of content.`);
+  if (!isVacant(folder)) throw new OperatorFault(`${folder} has files in it; name a new or an empty folder`);
+  const work = async (store: Parameters<typeof makeBackup>[0] & Parameters<typeof noted>[0]): Promise<void> => {
+    const madeAt = store.clock.now();
+    const facts = await makeBackup(store, { folder, madeAt, reason: 'command' });
+    const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, now: store.clock.now });
+    if (faults.length > 0) throw new BackupNotWhole(folder, faults);
+    await noted(store, { madeAt, folder });
+    console.log(`${folder} holds the database, the keys and ${facts.content} files of content, and was read again.`);
+  };
+  await withStore(config, dataDir, work, { asFound: true });
   console.log('A server that is started on it sends nothing until you confirm it with: rasket sending on');
 }
 
-/** Where the restored folder looks for it with the same settings; a file elsewhere is put into the folder. */
-function databaseName({ database }: Config): string {
-  const isInside = !path.isAbsolute(database.path) && !path.normalize(database.path).startsWith('..');
-  return isInside ? database.path : path.basename(database.path);
-}
+const noted = (
+  { db, clock }: Parameters<Parameters<typeof withStore>[2]>[0],
+  { madeAt, folder }: { madeAt: number; folder: string | null },
+): Promise<boolean> => noteBackup(db, { madeAt, folder, at: clock.now() });
 
-/** Keys and marks; the database is copied apart, and a node's id is its own. */
-async function copyFiles(dataDir: string, to: string, config: Config): Promise<void> {
-  const database = path.resolve(dataDir, config.database.path);
-  for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
-    const source = path.join(dataDir, entry.name);
-    if (!entry.isFile() || source.startsWith(database) || /^node\.id$|\.part$/.test(entry.name)) continue;
-    const target = path.join(to, entry.name);
-    await copyFile(source, target);
-    await chmod(target, 0o600);
-    await sync(target);
-  }
-}
-
-async function sync(file: string): Promise<void> {
-  const handle = await open(file, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+/** Reads all of it; the exit code says whether it is whole. */
+export async function verify(target: string, options: DataOptions & { json?: boolean }): Promise<void> {
+  const folder = path.resolve(target);
+  if (!existsSync(folder))
+    throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups`, 'notFound');
+  becomeOwnerOf(folder);
+  const { at, faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, now: systemClock.now });
+  if (options.json) console.log(JSON.stringify({ folder, verified_at: at, faults }));
+  if (faults.length > 0) throw new BackupNotWhole(folder, faults);
+  if (!options.json)
+    console.log(
+      `${folder} is whole: its files are as they were written, the database is sound, and its key opens all secrets.`,
+    );
 }

@@ -10,6 +10,7 @@ import { createLog } from '../../src/platform/log/index.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
 import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
+import type { UpgradeWishes } from '../../src/resources/backups/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation, programRoot, settingsOf } from '../installation.ts';
 
@@ -109,14 +110,14 @@ export function mustNotLackKey(dataDir: string): void {
 }
 
 /** A server that runs relies on the schema it found, so a pending migration waits until it is stopped. */
-export async function migrateAlone(store: Store): Promise<string[]> {
+export async function migrateAlone(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
   const { db, dataDir } = store;
   // On a database server, migrations lock one another out, and are made so that the release before goes on beside them.
-  if (db.dialect === 'pg' || (await schemaState(db)).pending.length === 0) return migrateStore(store);
+  if (db.dialect === 'pg' || (await schemaState(db)).pending.length === 0) return migrateStore(store, wishes);
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
   const letGo = lockDataFolder(dataDir);
   try {
-    return await migrateStore(store);
+    return await migrateStore(store, wishes);
   } finally {
     letGo();
   }
@@ -124,6 +125,8 @@ export async function migrateAlone(store: Store): Promise<string[]> {
 
 export interface StoreOptions {
   mayFound?: boolean;
+  /** Whatever the version of its database: nothing is migrated, and only what every version has may be touched. */
+  asFound?: boolean;
   before?: (store: Store) => Promise<void>;
   /** What the audit log says of it, where something is changed. */
   audit?: CommandAudit;
@@ -169,7 +172,7 @@ export async function withStore<T>(
   config: Config,
   dataDir: string,
   work: (store: Store) => Promise<T>,
-  { mayFound = false, before, audit }: StoreOptions = {},
+  { mayFound = false, asFound = false, before, audit }: StoreOptions = {},
 ): Promise<T> {
   becomeOwnerOf(dataDir);
   mustBeInitialised(dataDir);
@@ -177,7 +180,7 @@ export async function withStore<T>(
   const store = await openStore({ config, dataDir, log, mayFound });
   try {
     await before?.(store);
-    await migrateAlone(store);
+    if (!asFound) await migrateAlone(store);
     return await (audit ? workAudited(store, work, audit) : work(store));
   } finally {
     await closeStore(store);

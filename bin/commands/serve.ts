@@ -4,6 +4,7 @@ import { ROLES, startApp, type App, type Role } from '../../src/app.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import { collectWhenIdle } from '../../src/platform/idle-memory/index.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
+import { openServiceManager } from '../../src/platform/systemd/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
@@ -12,6 +13,8 @@ import { forgetDeadReady, forgetOwnReady, writeReady } from './ready-file.ts';
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];
+  /** False where none is to be made before an upgrade. */
+  backup?: boolean;
   version: string;
 }
 
@@ -23,11 +26,16 @@ export async function serve(options: ServeOptions): Promise<void> {
   const roles = options.roles ?? ROLES;
   const log = createLog({ ...config.log, isForJournal: process.env.JOURNAL_STREAM !== undefined });
   forgetDeadReady(dataDir);
-  const app = await startApp({ config, dataDir, roles, version: options.version, log });
+  const upgrade = { noBackup: options.backup === false };
+  const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade });
   const stop = listenForStop(log);
   listenForReload(app);
   announce(app, dataDir, roles, options.version);
-  await untilStopped(stop, app, dataDir, config.http.shutdown_seconds * 1000);
+  const graceMs = config.http.shutdown_seconds * 1000;
+  const manager = openServiceManager(process.env, { clock: systemClock, log });
+  manager.ready();
+  void stop.asked.then(() => manager.stopping(graceMs + 2 * AFTER_GRACE_MS));
+  await untilStopped(stop, app, dataDir, graceMs).finally(() => manager.close());
 }
 
 function mustBeReal(dataDir: string): void {

@@ -9,7 +9,7 @@ const AS_IN_USE = ['fsync=on', 'full_page_writes=on', 'synchronous_commit=on', '
 
 /** The same mail through the same program on either database, in turns. */
 export async function benchPostgres(bench: Bench): Promise<void> {
-  const { url, stop } = await startPostgres(AS_IN_USE);
+  const { url, stop } = await startPostgres({ settings: AS_IN_USE });
   bench.stopLater(stop);
   const load = await bench.helper('./load-process.ts');
   const sink = await bench.helper('./sink-process.ts');

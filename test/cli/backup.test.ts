@@ -41,12 +41,15 @@ describe('rasket backup', () => {
       expect(fs.readdirSync(desk.at('copies'))).toEqual(['monday']);
       const folder = desk.at('copies/monday');
       expect(fs.readdirSync(folder).sort()).toEqual([
+        'SHA256SUMS',
+        'backup.json',
         'blobs',
         'copy-made-at',
         'installation.id',
         'instance.key',
         'office.key',
         'rasket.db',
+        'verification.json',
       ]);
       expect(fs.statSync(folder).mode & 0o777).toBe(0o700);
       expect(fs.statSync(`${folder}/instance.key`).mode & 0o777).toBe(0o600);
@@ -79,6 +82,7 @@ describe('rasket backup', () => {
       const kept = await Promise.all(images.map((id) => readContent(app.world, `${id}/image`)));
       expect(kept.map((bytes, i) => pictures[i]?.equals(bytes))).toEqual([true, true]);
       await app.close(0);
+      expect(fs.readdirSync(folder), 'it is no backup any more').not.toContain('backup.json');
     },
   );
 

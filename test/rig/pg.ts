@@ -13,12 +13,18 @@ import { scratchFolder } from './scratch.ts';
 
 export type Postgres = { url: string; version: string; stop: () => Promise<void> };
 
-/** `wishes` win over the settings of a test's server, such as `fsync=on` for one that is measured. */
-export async function startPostgres(wishes: readonly string[] = []): Promise<Postgres> {
+export interface PostgresWishes {
+  /** The system's server: its programs for backups know none that is newer. */
+  isOfSystem?: boolean;
+  /** They win over the settings of a test's server, such as `fsync=on` for one that is measured. */
+  settings?: readonly string[];
+}
+
+export async function startPostgres({ isOfSystem = false, settings: wishes = [] }: PostgresWishes = {}): Promise<Postgres> {
   const user = unprivilegedUser();
   const folder = makeFolder(user);
   try {
-    const bin = await usableBinaries(user, folder);
+    const bin = await usableBinaries(user, folder, isOfSystem);
     const password = randomBytes(12).toString('hex');
     await initialise(bin, folder, user, password);
     // Another process may take the port between our look and PostgreSQL's bind, so a failed start is tried again elsewhere.
@@ -72,9 +78,9 @@ function isOpenToAll(folder: string): boolean {
   }
 }
 
-async function usableBinaries(user: User, folder: string): Promise<Binaries> {
+async function usableBinaries(user: User, folder: string, isOfSystem: boolean): Promise<Binaries> {
   const tried: string[] = [];
-  for (const candidate of candidates()) {
+  for (const candidate of isOfSystem ? ofSystem() : candidates()) {
     if (!fs.existsSync(path.join(candidate, 'initdb'))) continue;
     try {
       return await probe(candidate, user);
@@ -103,6 +109,10 @@ function* candidates(): Generator<string> {
   } catch {
     // Not installed on this platform: the system's own may serve.
   }
+  yield* ofSystem();
+}
+
+function* ofSystem(): Generator<string> {
   const root = '/usr/lib/postgresql';
   const versions = fs.existsSync(root) ? fs.readdirSync(root) : [];
   for (const version of versions.sort((a, b) => Number(b) - Number(a))) yield path.join(root, version, 'bin');

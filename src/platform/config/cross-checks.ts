@@ -10,6 +10,7 @@ export interface Conflict {
 export function findConflicts(config: Config): Conflict[] {
   return [
     ...checkDatabase(config),
+    ...checkBackups(config),
     ...checkBodyLimits(config),
     ...checkConnections(config),
     ...checkTlsFiles(config),
@@ -39,6 +40,14 @@ function checkDatabase({ database: { driver, url } }: Config): Conflict[] {
     return [{ keys, text }];
   }
   return [];
+}
+
+// Whoever asks for backups and gets none believes that there are some.
+function checkBackups({ backup, database }: Config): Conflict[] {
+  if (backup.schedule === '' || database.driver !== 'pg') return [];
+  const keys = ['backup.schedule', 'database.driver'];
+  const text = `backup.schedule is "${backup.schedule}" but database.driver is "pg"; a PostgreSQL database is backed up by pg_dump: set backup.schedule to "", and see docs/postgres.md`;
+  return [{ keys, text }];
 }
 
 function checkBodyLimits({ http }: Config): Conflict[] {

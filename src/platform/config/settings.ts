@@ -3,6 +3,7 @@ import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
 import * as network from './network-kinds.ts';
+import { backupSections } from './backup-settings.ts';
 import { tlsSections } from './tls-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
 
@@ -133,6 +134,7 @@ export const sections = {
     body_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
     retention_days: integer({ min: 1, max: 3650, unit: 'days' }),
   },
+  ...backupSections,
   audit: {
     retention_days: integer({ min: 30, max: 36_500, unit: 'days' }),
   },

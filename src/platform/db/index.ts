@@ -9,7 +9,7 @@ export { eachAlone } from './each-alone.ts';
 export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts';
 export { overlaid } from './overlaid.ts';
 export { ping } from './ping.ts';
-export { writeSnapshot } from './snapshot.ts';
+export { openSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isUniqueViolation } from './faults.ts';

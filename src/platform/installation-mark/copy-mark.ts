@@ -4,6 +4,14 @@ import path from 'node:path';
 /** Stands in a folder that `rasket backup` made, until a process has taken note of it. */
 const COPY_MARK = 'copy-made-at';
 
+/** What describes a copy as it was made: of a folder that a server runs on it would say what is not so any more. */
+export const COPY_FILES = {
+  facts: 'backup.json',
+  /** As `sha256sum --check` reads it. */
+  checksums: 'SHA256SUMS',
+  verification: 'verification.json',
+} as const;
+
 /** When the copy was made that this folder is, in ISO 8601; undefined where it is none. */
 export function readCopyMark(dataDir: string): string | undefined {
   try {
@@ -24,4 +32,7 @@ export function writeCopyMark(dataDir: string, madeAt: string): void {
   }
 }
 
-export const removeCopyMark = (dataDir: string): void => rmSync(path.join(dataDir, COPY_MARK), { force: true });
+/** The mark goes last: until then it is a copy. */
+export function removeCopyMark(dataDir: string): void {
+  for (const file of [...Object.values(COPY_FILES), COPY_MARK]) rmSync(path.join(dataDir, file), { force: true });
+}

@@ -74,6 +74,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why`,
     'rasket doctor',
   ),
+  backup_failed: installation(
+    'error',
+    'The last try to make a backup failed.',
+    `${HERE}see why, and which backups there are`,
+    'rasket backups',
+  ),
   domain_lost: team(
     'error',
     'A domain is not verified any more: its DNS records are gone or wrong.',
@@ -140,6 +146,7 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
   ),
+  backup_old: installation('warning', 'The last backup is too old.', `${HERE}see which there are`, 'rasket backups'),
   account_mail: installation(
     'warning',
     'Nobody can be mailed about an account: to sign up, or to choose a new password.',

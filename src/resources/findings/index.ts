@@ -13,4 +13,11 @@ export {
   presentForTeam,
   type Look,
 } from './look.ts';
-export { forgetNode, forgetOthersWhereAlone, REPORT_MS, reportNode, type NodeReport } from './node-report.ts';
+export {
+  forgetNode,
+  forgetOthersWhereAlone,
+  liveNodes,
+  REPORT_MS,
+  reportNode,
+  type NodeReport,
+} from './node-report.ts';

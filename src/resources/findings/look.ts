@@ -4,6 +4,7 @@ import { accountSender } from '../accounts/index.ts';
 import { asksForCertificates, certificatesInTrouble } from '../certificates/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
 import { hasUsers } from '../users/index.ts';
+import { backupFindings } from './backup-findings.ts';
 import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
@@ -53,6 +54,7 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Pick<Look
       ...(await ofAccounts(store)),
       ...(await ofPayments(store)),
       ...(await ofCertificates(store)),
+      ...(await backupFindings(store)),
     ],
   };
 }

@@ -3,6 +3,13 @@
  * on the database sees a change at its next question; it never belongs to a team and is not reached through the API.
  */
 export {
+  backupsTooOldSince,
+  noteBackup,
+  noteBackupFailure,
+  readBackupNotes,
+  type BackupNotes,
+} from './backup-notes.ts';
+export {
   bindInstallation,
   installationOf,
   InstallationMismatch,

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { open, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { COPY_FILES } from '../../platform/installation-mark/index.ts';
+
+export type BackupReason = 'schedule' | 'command' | 'upgrade';
+
+/** What a backup says of itself, in `backup.json`. */
+export interface BackupFacts {
+  made_at: string;
+  reason: BackupReason;
+  /** The id that database and folders bear; null in a database of before there were any. */
+  installation: string | null;
+  /** The last migration of its database: what a program has to know to start on it. */
+  schema: string | null;
+  /** The file of the database, within the folder. */
+  database: string;
+  files: number;
+  /** Those of them that are content of mail, in `blobs`. */
+  content: number;
+  bytes: number;
+  rows: Record<string, number>;
+}
+
+/** How it was found when it was verified last, in `verification.json`. */
+export interface Verification {
+  at: string;
+  /** The first of them; none where all is well. */
+  faults: string[];
+}
+
+export const readFacts = (folder: string): BackupFacts | undefined => readJson(path.join(folder, COPY_FILES.facts));
+
+export const readVerification = (folder: string): Verification | undefined =>
+  readJson(path.join(folder, COPY_FILES.verification));
+
+/** Undefined where there is no such file, or none that can be read as one: what is damaged is found by its checksum. */
+function readJson<T>(file: string): T | undefined {
+  if (!existsSync(file)) return undefined;
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaced as a whole and synced. */
+export async function writeWhole(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.part`, text, { mode: 0o600 });
+  await syncFile(`${file}.part`);
+  await rename(`${file}.part`, file);
+}
+
+export async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The files that have a checksum, by their paths within the folder, in order: everything but what is written about the folder. */
+export function checkedFiles(folder: string): string[] {
+  const apart: readonly string[] = [COPY_FILES.checksums, COPY_FILES.verification];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .filter((name) => !apart.includes(name))
+    .sort();
+}
+
+export async function sha256Of(file: string): Promise<{ hash: string; bytes: number }> {
+  const hash = createHash('sha256');
+  let bytes = 0;
+  await pipeline(createReadStream(file), async (content: AsyncIterable<Buffer>) => {
+    for await (const piece of content) {
+      hash.update(piece);
+      bytes += piece.length;
+    }
+  });
+  return { hash: hash.digest('hex'), bytes };
+}

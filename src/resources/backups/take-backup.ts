@@ -1,0 +1,105 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Config } from '../../platform/config/index.ts';
+import type { SealedColumn } from '../../platform/secrets/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { backupsTooOldSince, noteBackup, noteBackupFailure, readBackupNotes } from '../instance/index.ts';
+import type { BackupFacts, BackupReason, Verification } from './backup-folder.ts';
+import { backupName, backupsFolder, removeHalfMade, removeOlder } from './kept-backups.ts';
+
+/** What the thread is told, and what it answers. */
+export interface ThreadOrder {
+  database: Config['database'];
+  dataDir: string;
+  folder: string;
+  madeAt: number;
+  reason: BackupReason;
+  sealed: readonly SealedColumn[];
+}
+
+export interface ThreadAnswer {
+  facts: BackupFacts;
+  verification: Verification;
+}
+
+export interface TakeOptions {
+  reason: BackupReason;
+  sealed: readonly SealedColumn[];
+  stopping?: AbortSignal | undefined;
+}
+
+export interface Taken {
+  folder: string;
+  facts: BackupFacts;
+  /** The folders of older ones. */
+  removed: string[];
+}
+
+export class BackupFault extends Error {
+  override readonly name = 'BackupFault';
+}
+
+/**
+ * Makes a backup in the folder of the settings and reads it again, both in a thread of its own: copying a database blocks whoever does it.
+ * Older ones go only when this one was found whole. What became of it is noted for findings, and for the next upgrade.
+ */
+export async function takeBackup(store: Store, { reason, sealed, stopping }: TakeOptions): Promise<Taken> {
+  const { clock, config, dataDir, db, log } = store;
+  const directory = backupsFolder(store);
+  const madeAt = clock.now();
+  const folder = path.join(directory, backupName(madeAt));
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    removeHalfMade(directory);
+    const order = { database: config.database, dataDir, folder, madeAt, reason, sealed };
+    const { facts, verification } = await inThread(order, stopping);
+    const [fault] = verification.faults;
+    if (fault !== undefined) throw new BackupFault(`${folder} was made and is not whole: ${fault}`);
+    await noteBackup(db, { madeAt, folder, at: clock.now() });
+    const removed = removeOlder(directory, { keep: config.backup.keep, installation: facts.installation });
+    log.info({ folder, bytes: facts.bytes, files: facts.files, removed }, 'backup made and verified');
+    return { folder, facts, removed };
+  } catch (error) {
+    rmSync(`${folder}.part`, { recursive: true, force: true });
+    // Whoever else asked for it is told.
+    if (stopping?.aborted || reason !== 'schedule') throw error;
+    const because = error instanceof Error ? error.message : String(error);
+    await noteBackupFailure(db, { reason: because, at: clock.now() });
+    log.error({ folder, because }, 'backup failed');
+    throw error;
+  }
+}
+
+async function inThread(order: ThreadOrder, stopping?: AbortSignal): Promise<ThreadAnswer> {
+  const thread = new Worker(new URL('./backup-thread.ts', import.meta.url), { workerData: order });
+  const end = (): void => void thread.terminate();
+  stopping?.addEventListener('abort', end);
+  try {
+    return await new Promise<ThreadAnswer>((done, fail) => {
+      thread.once('message', done);
+      thread.once('error', fail);
+      thread.once('exit', () => fail(new BackupFault('it was broken off')));
+    });
+  } finally {
+    stopping?.removeEventListener('abort', end);
+    await thread.terminate();
+  }
+}
+
+/** As the job of the day does: a failure is noted and logged already, and the next one may succeed. */
+export async function backUpOnSchedule(
+  store: Store,
+  options: Omit<TakeOptions, 'reason'>,
+): Promise<{ folder: string; removed: number } | undefined> {
+  const taken = await takeBackup(store, { ...options, reason: 'schedule' }).catch(() => undefined);
+  return taken && { folder: taken.folder, removed: taken.removed.length };
+}
+
+/** A line in the log for who watches that alone; findings say the same. */
+export async function watchBackups(store: Store): Promise<void> {
+  const { madeAt, failing } = await readBackupNotes(store.db);
+  if (madeAt === null || backupsTooOldSince(store, madeAt) === undefined) return;
+  store.log.warn({ madeAt: isoTime(madeAt), because: failing?.reason ?? null }, 'the last backup is too old');
+}

@@ -1,0 +1,54 @@
+import { hasTable, type Db } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { readSetting, writeSetting } from './instance.store.ts';
+
+const SETTING = 'backups';
+const REASON_CHARS_MAX = 300;
+
+/** How it stands with the backups of this installation. */
+export interface BackupNotes {
+  /** When the last one was made that was found whole, or that the operator vouches for; in milliseconds. */
+  madeAt: number | null;
+  /** Where it is; null where another program made it. */
+  folder: string | null;
+  /** Since when none succeeds, and why the last one did not; null once one does. */
+  failing: { since: number; reason: string } | null;
+}
+
+const NONE: BackupNotes = { madeAt: null, folder: null, failing: null };
+
+/** Also of a database that is not migrated yet. */
+export async function readBackupNotes(db: Db): Promise<BackupNotes> {
+  if (!(await hasTable(db, 'instance_settings'))) return NONE;
+  return (await readSetting<BackupNotes>(db, SETTING)) ?? NONE;
+}
+
+export const noteBackup = (
+  db: Db,
+  { madeAt, folder, at }: { madeAt: number; folder: string | null; at: number },
+): Promise<boolean> => write(db, { madeAt, folder, failing: null }, at);
+
+export async function noteBackupFailure(db: Db, { reason, at }: { reason: string; at: number }): Promise<void> {
+  const before = await readBackupNotes(db);
+  const failing = { since: before.failing?.since ?? at, reason: reason.slice(0, REASON_CHARS_MAX) };
+  await write(db, { ...before, failing }, at);
+}
+
+/** Answers whether there is a place for it: a database of long ago has none before it is migrated. */
+async function write(db: Db, notes: BackupNotes, at: number): Promise<boolean> {
+  if (!(await hasTable(db, 'instance_settings'))) return false;
+  await writeSetting(db, SETTING, notes, at);
+  return true;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Since when the last backup is too old; undefined where it is not, and where nobody has made or noted any. */
+export function backupsTooOldSince(
+  { config, clock }: Pick<Store, 'config' | 'clock'>,
+  madeAt: number | null,
+): number | undefined {
+  if (madeAt === null) return undefined;
+  const since = madeAt + config.backup.max_age_hours * HOUR_MS;
+  return since < clock.now() ? since : undefined;
+}

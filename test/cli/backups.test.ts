@@ -1,0 +1,227 @@
+// rasket backup, backups, backup verify, and the backup that the service makes by itself
+import fs from 'node:fs';
+import path from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { backUpOnSchedule } from '../../src/resources/backups/index.ts';
+import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
+import { mailIn } from '../flow/mail.ts';
+import { driver } from '../rig/database.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { Desk, expectOneLine, type Ended } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const DAY = 86_400_000;
+
+let desk: Desk;
+beforeEach(() => {
+  desk = new Desk();
+});
+afterEach(() => desk.clear());
+
+/** Mail that stands in files, and keys that are sealed. */
+async function sceneWithMail(config: object = {}): Promise<Scene> {
+  const scene = await startScene({ roles: ['http', 'scheduler'], config });
+  const mail = await mailIn(scene);
+  for (const letter of ['x', 'y'])
+    await mail.send(`${letter}@one.example`, { html: `<p>${letter.repeat(400_000)}</p>` });
+  return scene;
+}
+
+const verify = (folder: string, ...more: string[]): Promise<Ended> =>
+  desk.rasket(['backup', 'verify', folder, ...more], { env: {} });
+
+/** Changes one byte in the middle of a file. */
+function flip(file: string, at = Math.floor(fs.statSync(file).size / 2)): void {
+  const bytes = fs.readFileSync(file);
+  bytes[at] = (bytes[at] ?? 0) ^ 0x01;
+  fs.writeFileSync(file, bytes);
+}
+
+const blobsIn = (folder: string): string[] =>
+  fs
+    .readdirSync(path.join(folder, 'blobs'), { recursive: true, encoding: 'utf8' })
+    .map((name) => `blobs/${name}`)
+    .filter((name) => name.endsWith('/html'))
+    .sort();
+
+// skipped because a PostgreSQL database is backed up there
+describe.skipIf(driver === 'pg')('rasket backup verify', () => {
+  it('reads all of a backup, and names what was damaged since', async () => {
+    await using scene = await sceneWithMail();
+    expect(await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).toMatchObject({ code: 0, stderr: '' });
+    const whole = desk.at('copy');
+    const before = fs.readdirSync(whole).sort();
+    const seen = await verify('copy');
+    expect(seen).toMatchObject({ code: 0, stderr: '' });
+    expect(seen.stdout).toMatch(/^\S+\/copy is whole: .*\n$/);
+    expect(fs.readdirSync(whole).sort(), 'no log of SQLite beside it').toEqual(before);
+    expect((await desk.sh('sha256sum --check --quiet SHA256SUMS', { cwd: whole })).code).toBe(0);
+
+    const [blob = ''] = blobsIn(whole);
+    const sealed = SEALED_COLUMNS.find(({ table }) => table === 'dkim_keys');
+    const damages: { says: RegExp; plant: (folder: string) => void }[] = [
+      { says: new RegExp(`${blob} is damaged`), plant: (at) => flip(path.join(at, blob)) },
+      { says: new RegExp(`${blob} is missing`), plant: (at) => fs.rmSync(path.join(at, blob)) },
+      { says: /rasket\.db is damaged/, plant: (at) => flip(path.join(at, 'rasket.db')) },
+      { says: /rasket\.db cannot be read/, plant: (at) => fs.truncateSync(path.join(at, 'rasket.db'), 5000) },
+      { says: /instance\.key (is damaged|cannot be read)/, plant: (at) => flip(path.join(at, 'instance.key'), 3) },
+      { says: /backup\.json is missing or damaged/, plant: (at) => fs.rmSync(path.join(at, 'backup.json')) },
+      { says: /SHA256SUMS is missing/, plant: (at) => fs.rmSync(path.join(at, 'SHA256SUMS')) },
+      { says: /extra is no file of this backup/, plant: (at) => fs.writeFileSync(path.join(at, 'extra'), '') },
+      { says: /rows of emails, and had 2/, plant: (at) => sql(at, 'delete from emails') },
+      {
+        says: /instance\.key does not open dkim_keys\.\w+ of/,
+        plant: (at) => sql(at, `update dkim_keys set ${sealed?.column} = 'v2.000000000000.AAAA'`),
+      },
+    ];
+    for (const [n, { says, plant }] of damages.entries()) {
+      const folder = desk.at(`damaged-${n}`);
+      fs.cpSync(whole, folder, { recursive: true });
+      plant(folder);
+      const told = await verify(`damaged-${n}`);
+      expect(told, `${says}`).toMatchObject({ code: 1, stdout: '' });
+      expect(told.stderr).toMatch(says);
+      expect(told.stderr).toMatch(/^rasket: \S+ is not whole:\n/);
+      const json = await verify(`damaged-${n}`, '--json');
+      expect(JSON.parse(json.stdout).faults.join('\n')).toMatch(says);
+    }
+  });
+
+  it('of what is no backup says so', async () => {
+    expectOneLine(await verify('nowhere'), /is not there/, 66);
+    fs.mkdirSync(desk.at('empty'));
+    expect((await verify('empty')).stderr).toMatch(/SHA256SUMS is missing.*\n.*backup\.json is missing/);
+  });
+});
+
+function sql(folder: string, statement: string): void {
+  const db = new Sqlite(path.join(folder, 'rasket.db'));
+  db.exec(statement);
+  db.close();
+}
+
+// skipped because a PostgreSQL database is backed up there
+describe.skipIf(driver === 'pg')('a backup by schedule', () => {
+  it('is made and read again; older ones go, and of another installation none', async () => {
+    await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 2, directory: 'kept' } });
+    const kept = path.join(scene.dataDir, 'kept');
+    const job = scene.app.jobs.find(({ name }) => name === 'back-up');
+    expect(job).toMatchObject({ schedule: '30 3 * * *' });
+    const folders: string[] = [];
+    for (let day = 0; day < 4; day++) {
+      scene.clock.advance(DAY);
+      const done = (await job?.run()) as { folder: string; removed: number };
+      folders.push(path.basename(done.folder));
+      expect(done.removed).toBe(day < 2 ? 0 : 1);
+      // Of somebody else, made by hand, and left by a process that was killed.
+      if (day === 0) {
+        fs.cpSync(path.join(kept, folders[0] ?? ''), path.join(kept, 'rasket-2020-01-01T00-00-00Z'), {
+          recursive: true,
+        });
+        rewrite(path.join(kept, 'rasket-2020-01-01T00-00-00Z/backup.json'), { installation: 'another' });
+        fs.cpSync(path.join(kept, folders[0] ?? ''), path.join(kept, 'by-hand'), { recursive: true });
+        fs.mkdirSync(path.join(kept, 'rasket-2020-01-02T00-00-00Z.part'));
+      }
+    }
+    expect(fs.readdirSync(kept).sort()).toEqual(['by-hand', 'rasket-2020-01-01T00-00-00Z', ...folders.slice(-2)]);
+    const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);
+    const rows = JSON.parse(listed.stdout) as {
+      folder: string;
+      bytes: number;
+      verified_at: string;
+      faults: string[];
+    }[];
+    expect(rows.map(({ folder }) => path.basename(folder)).slice(0, 2)).toEqual(folders.slice(-2).reverse());
+    expect(rows[0]).toMatchObject({ reason: 'schedule', verified_at: expect.any(String), faults: [] });
+    expect(rows[0]?.bytes).toBeGreaterThan(800_000);
+    expect((await verify(rows[0]?.folder ?? '')).code).toBe(0);
+    const shown = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir]);
+    expect(shown.stdout).toMatch(/MADE\s+AGE\s+SIZE\s+VERIFIED\s+REASON\s+FOLDER/);
+  });
+
+  it('that fails is a finding and a line in the log, removes nothing, and is over with the next that succeeds', async () => {
+    await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
+    const token = await scene.operator();
+    const codes = async (): Promise<string[]> => (await findings(scene, token)).map(({ code }) => code);
+    const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });
+    expect(await codes()).not.toContain('backup_old');
+    const first = await run();
+    expect(await codes()).toEqual(await withoutBackups(codes));
+
+    scene.clock.advance(37 * 3_600_000);
+    expect(await codes()).toContain('backup_old');
+    await scene.app.jobs.find(({ name }) => name === 'watch-backups')?.run();
+    expect(scene.log.join('\n')).toContain('the last backup is too old');
+
+    // As when its disk is gone: a file has the place of the folder.
+    fs.renameSync(path.join(scene.dataDir, 'kept'), path.join(scene.dataDir, 'aside'));
+    fs.writeFileSync(path.join(scene.dataDir, 'kept'), '');
+    expect(await run()).toBeUndefined();
+    expect(scene.log.join('\n')).toContain('backup failed');
+    const [failed] = (await findings(scene, token)).filter(({ code }) => code === 'backup_failed');
+    expect(failed).toMatchObject({ severity: 'error', advice: { command: 'rasket backups' } });
+    expect(failed?.summary).toMatch(/A backup failed: .*kept.*The last one is of 2/);
+    const ready = await scene.api('GET', '/ready');
+    expect(JSON.stringify(ready.body)).not.toContain('kept');
+
+    fs.rmSync(path.join(scene.dataDir, 'kept'));
+    fs.renameSync(path.join(scene.dataDir, 'aside'), path.join(scene.dataDir, 'kept'));
+    expect(fs.existsSync(first?.folder ?? '')).toBe(true);
+    scene.clock.advance(1000);
+    expect(await run()).toMatchObject({ removed: 1 });
+    expect(fs.existsSync(first?.folder ?? '')).toBe(false);
+    expect(await codes()).toEqual(await withoutBackups(codes));
+  });
+
+  it('one that is not whole removes none before it', async () => {
+    await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
+    const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });
+    const first = await run();
+    scene.clock.advance(DAY);
+    // A secret that no key opens is in every backup from now on.
+    await scene.app.world.db.run("update dkim_keys set private_key_sealed = 'v2.000000000000.AAAA'");
+    expect(await run()).toBeUndefined();
+    expect(fs.existsSync(first?.folder ?? '')).toBe(true);
+    expect(scene.log.join('\n')).toMatch(/is not whole: instance\.key does not open dkim_keys/);
+  });
+});
+
+interface Told {
+  code: string;
+  severity: string;
+  summary: string;
+}
+
+const findings = async (scene: Scene, key: string): Promise<Told[]> =>
+  (await scene.api('GET', '/operator/findings', { key })).body.findings;
+
+const withoutBackups = async (codes: () => Promise<string[]>): Promise<string[]> =>
+  (await codes()).filter((code) => !code.startsWith('backup'));
+
+function rewrite(file: string, change: object): void {
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), ...change }));
+}
+
+describe('rasket backups', () => {
+  it('of an installation that has none says how to make one', async () => {
+    const env = await desk.database();
+    expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
+    const listed = await desk.rasket(['backups', '--data', 'data', '--json'], { env });
+    expect(listed).toMatchObject({ code: 0, stdout: '[]\n' });
+  });
+
+  it('note says when another program made one, which may not be in the future', async () => {
+    const env = await desk.database();
+    expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
+    const note = (...more: string[]): Promise<Ended> =>
+      desk.rasket(['backups', 'note', '--data', 'data', ...more], { env });
+    expect((await note('--at', '2026-01-02T03:04:05Z')).stdout).toBe(
+      'The last backup of this installation is of 2026-01-02T03:04:05.000Z.\n',
+    );
+    expect((await note()).code).toBe(0);
+    for (const at of ['tomorrow', '2999-01-01T00:00:00Z'])
+      expectOneLine(await note('--at', at), /--at must be a time that is past/, 64);
+  });
+});

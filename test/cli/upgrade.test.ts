@@ -1,0 +1,176 @@
+// A newer program on the database of an older one: what it asks for before it changes anything
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { closeStore, openStore } from '../../src/open-store.ts';
+import { loadConfig } from '../../src/platform/config/index.ts';
+import { schemaState, type Db } from '../../src/platform/db/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
+import { forgetNode, reportNode } from '../../src/resources/findings/index.ts';
+import { driver } from '../rig/database.ts';
+import { takeBack } from '../rig/older-schema.ts';
+import { Desk, expectOneLine, type Ended } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+let desk: Desk;
+let env: Record<string, string>;
+/** The last migration before the upgrade. */
+let from: string;
+beforeEach(async () => {
+  desk = new Desk();
+  env = await desk.database();
+  expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
+  from = await inDatabase(async (db) => {
+    await takeBack(db, 3);
+    return lastOf(db);
+  });
+});
+afterEach(() => desk.clear());
+
+const log = createLog({ level: 'silent', format: 'json' });
+
+const lastOf = async (db: Db): Promise<string> => (await schemaState(db)).done.at(-1) ?? '';
+
+async function inStore<T>(work: (store: Awaited<ReturnType<typeof openStore>>) => Promise<T>): Promise<T> {
+  const { config } = loadConfig({ env });
+  const store = await openStore({
+    config,
+    dataDir: desk.at('data'),
+    log,
+  });
+  return work(store).finally(() => closeStore(store));
+}
+
+const inDatabase = <T>(work: (db: Db) => Promise<T>): Promise<T> => inStore(({ db }) => work(db));
+
+const run = (words: string[], more: Record<string, string> = {}): Promise<Ended> =>
+  desk.rasket([...words, '--data', 'data'], { env: { ...env, ...more } });
+
+/** Whoever changes the database is refused in one line, by every door to it, and the database is what it was. */
+async function expectRefused(says: RegExp, more: Record<string, string> = {}): Promise<void> {
+  for (const words of [['migrate'], ['teams', 'list'], ['serve']])
+    expectOneLine(await run(words, { RASKET_HTTP_PORT: '0', ...more }), says, 65);
+  expect((await run(['migrate'], more)).stderr).toMatch(/Nothing was changed$/m);
+  expect(await inDatabase(lastOf)).toBe(from);
+}
+
+const backups = (): string[] => (fs.existsSync(desk.at('data/backups')) ? fs.readdirSync(desk.at('data/backups')) : []);
+
+// skipped because a PostgreSQL database is backed up there
+describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () => {
+  it('makes a backup first, which the program of before starts on', async () => {
+    const done = await run(['migrate']);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
+    const [name = '', ...more] = backups();
+    expect(more).toEqual([]);
+    expect(done.stdout.split('\n')[0]).toBe(`backup   ${desk.at('data/backups', name)}`);
+    expect(JSON.parse(fs.readFileSync(desk.at('data/backups', name, 'backup.json'), 'utf8'))).toMatchObject({
+      ...{ reason: 'upgrade', schema: from },
+    });
+    expect((await desk.rasket(['backup', 'verify', desk.at('data/backups', name)])).code).toBe(0);
+    expect((await run(['migrate'])).stdout).toBe('The database is up to date.\n');
+    expect(backups()).toEqual([name]);
+  });
+
+  it('is made by a start of the server as well; tries that follow at once share one', async () => {
+    // A migration that fails behind the backup: a table of its name is there.
+    await inDatabase((db) => db.run('create table acme_accounts (id integer)'));
+    expect((await run(['migrate'])).code).toBe(1);
+    expect((await run(['migrate'])).code).toBe(1);
+    expect(backups()).toHaveLength(1);
+    await inDatabase((db) => db.run('drop table acme_accounts'));
+    const server = await desk.serve(['serve', '--data', 'data'], { env });
+    await server.stop();
+    expect(backups()).toHaveLength(1);
+  });
+
+  it('is refused without room for the change and the backup, before anything is written', async () => {
+    const file = desk.at('data/rasket.db');
+    const { size } = fs.statSync(file);
+    // As large as a file system lets it be, and with next to nothing in it.
+    fs.truncateSync(file, 8 * 2 ** 40);
+    await expectRefused(/room: 2?\d[\d,]+ MB are needed on the disk of \S+ \([\d,]+ MB of them for a backup\), and/);
+    await expectRefused(/room: [\d,]+ MB are needed on the disk of \S+data, and/, { RASKET_UPGRADE_BACKUP: 'false' });
+    expect(backups()).toEqual([]);
+    fs.truncateSync(file, size);
+    expect((await run(['migrate'])).code).toBe(0);
+  });
+
+  it('is refused where the backup fails', async () => {
+    desk.write('data/backups', 'a file where the folder belongs');
+    await expectRefused(/the backup that comes before a change of the database failed: .*rasket migrate --no-backup/);
+  });
+
+  it('without a backup is refused where the last one is old, unless it is asked for by name', async () => {
+    const off = { RASKET_UPGRADE_BACKUP: 'false' };
+    await expectRefused(/only with a backup of the last 24 hours .* no backup is known; set upgrade\.backup/, off);
+    expect((await run(['backup', desk.at('copy')], off)).code).toBe(0);
+    expect((await run(['migrate'], off)).code).toBe(0);
+    expect(backups()).toEqual([]);
+  });
+
+  it('goes without one when told to', async () => {
+    expect((await run(['migrate', '--no-backup'])).code).toBe(0);
+    expect(backups()).toEqual([]);
+  });
+});
+
+// runs only on PostgreSQL
+describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s', () => {
+  it('asks for a backup of the last day, which the operator notes', async () => {
+    await expectRefused(
+      /only with a backup of the last 24 hours .* no backup is known; make one as docs\/postgres\.md/,
+    );
+    expect((await run(['backups', 'note', '--at', '2020-01-01T00:00:00Z'])).code).toBe(0);
+    await expectRefused(/the last backup is of 2020-01-01T00:00:00\.000Z/);
+    expect((await run(['backups', 'note'])).code).toBe(0);
+    expect((await run(['migrate'])).code).toBe(0);
+    expect((await run(['migrate'])).stdout).toBe('The database is up to date.\n');
+  });
+
+  it('is refused while a node with the program of before runs, and not where both may', async () => {
+    expect((await run(['backups', 'note'])).code).toBe(0);
+    const id = await inStore(async (store) => {
+      const { ids, clock } = store;
+      const node = { id: ids.uuid(), name: 'mail1 4711', version: '0.0.9', roles: ['http'], startedAt: clock.now() };
+      await reportNode(store, { ...node, seenAt: clock.now(), findings: [] });
+      return node.id;
+    });
+    await expectRefused(
+      /mail1 4711 runs version 0\.0\.9 on this database \(heard of \d+ s ago\).*stop all nodes first/,
+    );
+    // It has ended.
+    await inStore((store) => forgetNode(store, id));
+    expect((await run(['migrate'])).code).toBe(0);
+    await inDatabase((db) => takeBack(db, 1));
+    await inStore((store) =>
+      reportNode(store, {
+        ...{
+          id,
+          name: 'mail1 4711',
+          version: '0.0.9',
+          roles: [],
+          startedAt: 0,
+          seenAt: store.clock.now(),
+          findings: [],
+        },
+      }),
+    );
+    expect((await run(['migrate'], { RASKET_UPGRADE_BESIDE_OLD_NODES: 'true' })).code).toBe(0);
+  });
+});
+
+describe('a downgrade', () => {
+  it('is refused by name, by every command, and changes nothing', async () => {
+    await inDatabase((db) =>
+      db.run(
+        "insert into schema_migrations (name, batch, migration_time) values ('9999_from_the_future', 2, current_timestamp)",
+      ),
+    );
+    for (const words of [['migrate'], ['migrate', '--no-backup'], ['serve'], ['teams', 'list']])
+      expectOneLine(await run(words), /written by a newer rasket \(it holds the migration 9999_from_the_future\)/, 1);
+    expect(backups()).toEqual([]);
+    expect(fs.existsSync(path.join(desk.folder, 'data/run/ready.json'))).toBe(false);
+  });
+});
