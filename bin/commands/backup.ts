@@ -5,7 +5,7 @@ import { blobsFolder, copyBlobs } from '../../src/platform/blobs/index.ts';
 import { isoTime } from '../../src/platform/clock/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { writeSnapshot } from '../../src/platform/db/index.ts';
-import { writeCopyMark } from '../../src/platform/installation-mark/index.ts';
+import { writeCopyMark, writeLastBackup } from '../../src/platform/installation-mark/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
@@ -36,6 +36,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
       writeCopyMark(part, isoTime(clock.now()));
       await sync(part);
       await rename(part, folder);
+      writeLastBackup(dataDir, { at: isoTime(clock.now()), folder });
       return blobs;
     } catch (error) {
       rmSync(part, { recursive: true, force: true });

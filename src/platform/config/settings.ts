@@ -2,6 +2,7 @@ import type { Region as ContractRegion } from '../../contract/index.ts';
 import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
+import { doctorSection } from './doctor-settings.ts';
 import * as network from './network-kinds.ts';
 import { tlsSections } from './tls-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
@@ -223,6 +224,7 @@ export const sections = {
     host: network.listenAddress,
     port: integer({ min: 0, max: 65_535, unit: 'TCP port; 0 opens none' }),
   },
+  doctor: doctorSection,
   ai: {
     kind: oneOf(['openai', 'anthropic']),
     url: network.modelUrlOrEmpty,

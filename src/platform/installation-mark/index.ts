@@ -1,7 +1,8 @@
 /**
  * The mark of an installation: a file that says whose a folder is. The data folder has one, and the folder of the blobs,
- * which nodes may share. Its owner alone can read it, and it is never overwritten by another installation's.
+ * which nodes may share. Beside it stand the marks of a copy and of the last backup. Its owner alone can read it, and it is never overwritten by another installation's.
  */
+export { readLastBackup, writeLastBackup } from './last-backup.ts';
 export { readCopyMark, removeCopyMark, writeCopyMark } from './copy-mark.ts';
 import {
   closeSync,
