@@ -3,7 +3,6 @@ import { createInspector, type Inspection } from '../../platform/resolver/index.
 import type { World } from '../../platform/world/index.ts';
 import {
   checkedOf,
-  gravestFirst,
   noteChanges,
   recordExamination,
   recordFreeBytes,
@@ -154,6 +153,3 @@ export async function examineHere(world: World, self: Omit<Self, 'machine'>): Pr
   const at = world.clock.now();
   return (await examineMachine(world, { ...self, machine })).map((result) => checkedOf(result, machine, at));
 }
-
-export const findingsIn = (checks: readonly Checked[]): Finding[] =>
-  gravestFirst(checks.flatMap(({ findings }) => findings));

@@ -3,5 +3,5 @@
  * `doctor.seconds`; what nobody can say is not known, and never a finding by itself. What has changed is told once, to
  * the log and to whoever the settings name.
  */
-export { createDoctor, examineHere, findingsIn, type Doctor } from './doctor.ts';
+export { createDoctor, examineHere, type Doctor } from './doctor.ts';
 export { tellNotices } from './tell-notices.ts';

@@ -19,11 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 
-const smarthost = { smarthost: 'relay.example:25' };
-const BY_SMARTHOST = {
-  ...{ 'us-east-1': smarthost, 'eu-west-1': smarthost },
-  ...{ 'sa-east-1': smarthost, 'ap-northeast-1': smarthost },
-};
 const BACK = reverseName(ADDRESS);
 
 /** What one check says, and what is found. */
@@ -390,7 +385,7 @@ describe('the certificate', () => {
 
 describe('CAA', () => {
   it('a record that names another authority: a finding; the authority says by which name it is called', async () => {
-    await using asked = await startWithAuthority({ names: ['mail.deep.example'] }, { regions: BY_SMARTHOST });
+    await using asked = await startWithAuthority({ names: ['mail.deep.example'] }, { doctor: { checks: ['caa'] } });
     const { scene, ca, operator: token } = asked;
     const caa = async () => {
       const { body } = await scene.api('POST', '/operator/findings/examination', { key: token });
@@ -432,6 +427,13 @@ describe('what the settings leave out', () => {
     await using few = await startMachine({ doctor: { checks: ['disk'] } });
     const asked = await few.examine();
     expect(Object.values(asked.checks).filter(({ state }) => state !== 'skipped')).toMatchObject([{ name: 'disk' }]);
+    const smarthost = { smarthost: 'relay.example:25' };
+    const [one, two] = [{ 'us-east-1': smarthost, 'eu-west-1': smarthost }, { 'sa-east-1': smarthost, 'ap-northeast-1': smarthost }];
+    await using relayed = await startMachine({ regions: { ...one, ...two } });
+    expect((await relayed.examine()).checks['port25']).toMatchObject({
+      state: 'skipped',
+      summary: 'All mail leaves by a smarthost.',
+    });
     await using kept = await startMachine({ delivery: { capture: true } });
     const { checks, findings } = await kept.examine();
     expect(findings).toEqual([]);

@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { expect } from 'vitest';
-import type { Config, DeepPartial } from '../../../src/platform/config/index.ts';
+import { loadConfig, type Config, type DeepPartial } from '../../../src/platform/config/index.ts';
 import { reverseName } from '../../../src/protocol/dnsbl/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { makeCertificate } from '../../rig/tls.ts';
@@ -13,6 +13,7 @@ export const HOST = 'rasket.test';
 export const ADDRESS = '127.7.7.7';
 export const DAY_MS = 86_400_000;
 const LIST = 'list.test';
+const ALL = loadConfig({ env: {} }).config.doctor.checks;
 
 export interface Check {
   name: string;
@@ -78,6 +79,7 @@ export async function startMachine(
       network: { mail_allow_private: ['127.0.0.0/8', '::1/128'], http_allow_private: ['127.0.0.0/8'] },
       ...config,
       doctor: {
+        checks: ALL,
         ...{ mail_servers: ['large.example'], dnsbl_zones: [LIST], clock_source: time.url },
         ...{ disk_free_mb: 1, seconds: 5, backup_folder: 'backups' },
         ...config.doctor,
