@@ -1,6 +1,12 @@
 import os from 'node:os';
 import { type CronJob } from './cron/index.ts';
-import { closeMonths, forgetPaymentEvents, noPayments, recheckSubscriptions, type PaymentProvider } from './flow/billing/index.ts';
+import {
+  closeMonths,
+  forgetPaymentEvents,
+  noPayments,
+  recheckSubscriptions,
+  type PaymentProvider,
+} from './flow/billing/index.ts';
 import { forgetConfirmationMails, removeImportFiles } from './flow/audience/index.ts';
 import { askRenewalTimes, renewCertificates } from './flow/certificates/index.ts';
 import { tellNotices, type Doctor } from './flow/doctor/index.ts';

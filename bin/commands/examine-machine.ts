@@ -1,9 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Machine, MachineLook, NamedMachine } from '../../cli/commands/machine.ts';
-import { examineHere } from '../../src/flow/doctor/index.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
-import { closeNet, withNet } from '../../src/open-world.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { schemaState } from '../../src/platform/db/index.ts';
@@ -11,7 +9,6 @@ import { createLog } from '../../src/platform/log/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
-import type { Store } from '../../src/platform/store/index.ts';
 import { writeMachinePass } from '../../src/resources/operators/index.ts';
 import {
   certificateFindings,
@@ -128,6 +125,7 @@ async function lookWith(config: Config, options: Named): Promise<Look> {
     const findings = found.findings.map((finding) =>
       finding.code === 'delivery_not_running' ? notRunning(dataDir, start) : finding,
     );
+    const { lookOutside } = await import('./look-outside.ts');
     const checks = await lookOutside(store);
     const outside = checks.flatMap((check) => check.findings);
     const all = [...withoutExaminations(found, findings), ...ofCertificate(config, dataDir), ...outside];
@@ -141,25 +139,6 @@ async function lookWith(config: Config, options: Named): Promise<Look> {
 function withoutExaminations({ checks }: Look, findings: readonly Finding[]): Finding[] {
   const before = new Set<string>(checks.flatMap((check) => check.findings.map(({ code }) => code)));
   return findings.filter(({ code }) => !before.has(code));
-}
-
-/** By this process, as no server does. */
-async function lookOutside(store: Store): Promise<Look['checks']> {
-  const world = withNet(store);
-  try {
-    return await examineHere(world, { pid: undefined, tls: () => shownBy(store) });
-  } finally {
-    closeNet(world);
-  }
-}
-
-/** What a server that is started now would show. */
-function shownBy({ config, dataDir }: Store) {
-  const files = certificateFilesOf(config, dataDir);
-  const { keys, startsAt, endsAt } = files ? examineCertificate(files) : {};
-  if (!keys) return undefined;
-  const standing = { file: config.tls.certificate_file, isIssued: false, startsAt, endsAt, fault: undefined };
-  return { current: () => keys, standing: () => standing };
 }
 
 /** Of a copy that no server was started on yet. */

@@ -167,9 +167,10 @@ async function look(
     return null;
   };
   const looking: Looking = { session, examined, add, note };
+  // Before anything is asked, so that nobody tells of what is mended.
+  if (isHere) await examineHere(looking, machine);
   if (isUnknown) examined.not_asked.push(...notKnown(machine));
   else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
-  if (isHere) await examineHere(looking, machine);
   if (isHere) examined.findings = withMachine(examined.findings, await lookHere(machine, examined, add));
   // What was named was not looked at.
   if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;
@@ -244,7 +245,10 @@ async function examineThere(
   } catch (error) {
     if (!(error instanceof ApiFault && error.status === 404)) return note(error) ?? known;
   }
-  return client.call('getOperatorFindings', {}).then(({ findings }) => findings, () => known);
+  return client.call('getOperatorFindings', {}).then(
+    ({ findings }) => findings,
+    () => known,
+  );
 }
 
 /** In detail; a server of before has nothing more to say. */

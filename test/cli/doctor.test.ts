@@ -64,7 +64,9 @@ it('a server that runs examines its machine, without a key; what it finds stands
   const server = await desk.serve(['serve', '--data', 'data'], { env });
   const well = await doctor(0);
   expect(well.findings).toEqual([]);
-  expect([stateOf(well, 'reverse_dns'), stateOf(well, 'dnsbl'), stateOf(well, 'files')]).toEqual(Array(3).fill('passed'));
+  expect([stateOf(well, 'reverse_dns'), stateOf(well, 'dnsbl'), stateOf(well, 'files')]).toEqual(
+    Array(3).fill('passed'),
+  );
   expect(stateOf(well, 'port25'), 'nothing leads out here').toBe('unknown');
 
   dns.set('7.7.7.127.list.test', 'A', ['127.0.0.4']);
@@ -81,7 +83,11 @@ it('a server that runs examines its machine, without a key; what it finds stands
   await seat.sees(/An address that mail is sent from stands on a list of blocked/);
 
   const made = await desk.rasket(['operators', 'create', 'Ada', '--data', 'data', '--json'], { env });
-  const operator = { ...key, RASKET_API_KEY: (JSON.parse(made.stdout) as { token: string }).token, RASKET_DATA: desk.at('none') };
+  const operator = {
+    ...key,
+    RASKET_API_KEY: (JSON.parse(made.stdout) as { token: string }).token,
+    RASKET_DATA: desk.at('none'),
+  };
   expect((await doctor(1, operator)).findings, 'from another machine').toMatchObject([{ code: 'address_listed' }]);
   const all = await desk.rasket(['findings', 'examine'], { env: operator });
   expect(all.stdout + all.stderr).toMatch(/checks were made\. Cannot be known: port25\. There is 1 finding\./);
@@ -107,11 +113,15 @@ it('a backup is known once it is whole', async () => {
   expect(made.code, made.stderr).toBe(isPostgres ? 1 : 0);
   const { checks } = await doctor(1);
   expect(checks.find(({ name }) => name === 'backups')).toMatchObject(
-    isPostgres ? { state: 'unknown' } : { state: 'passed', summary: expect.stringMatching(/^The last backup is of 20/) },
+    isPostgres
+      ? { state: 'unknown' }
+      : { state: 'passed', summary: expect.stringMatching(/^The last backup is of 20/) },
   );
 });
 
 it('the help says how it ends', async () => {
   const help = (await desk.rasket(['doctor', '--help'])).stdout.replaceAll(/\s+/g, ' ');
-  expect(help).toContain('It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work');
+  expect(help).toContain(
+    'It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work',
+  );
 });

@@ -3,7 +3,6 @@ import type { Inspection } from '../../platform/resolver/index.ts';
 import type { ServerTls } from '../../platform/server-tls/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import type { CheckName, CheckResult, Finding, Unknown } from '../../resources/findings/index.ts';
-import type { OwnAddresses } from './own-addresses.ts';
 
 /** What a process knows of itself. */
 export interface Self {
@@ -13,6 +12,13 @@ export interface Self {
   pid: number | undefined;
   /** What its ports show; undefined where none speaks TLS. */
   tls(): Pick<ServerTls, 'current' | 'standing'> | undefined;
+}
+
+/** The addresses that the world sees our mail come from, as far as can be known from here. */
+export interface OwnAddresses {
+  addresses: readonly string[];
+  /** Why there may be more, or none is known. */
+  unknown: string | undefined;
 }
 
 /** What a check is handed. Whatever it asks ends with the signal. */
@@ -48,7 +54,8 @@ export const isReachable = ({ world: { config } }: Pick<Examination, 'world'>): 
   createAddressGuard([...config.network.mail_allow_private]);
 
 /** Regions that deliver by themselves. */
-export const directRegions = ({ config }: World) => Object.values(config.regions).filter((region) => region.smarthost === '');
+export const directRegions = ({ config }: World) =>
+  Object.values(config.regions).filter((region) => region.smarthost === '');
 
 /** Why nothing that concerns sending is looked at; undefined where it is. */
 export function whyNotSending(world: World): string | undefined {

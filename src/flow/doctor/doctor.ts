@@ -1,4 +1,5 @@
 import os from 'node:os';
+import { systemClock } from '../../platform/clock/index.ts';
 import { createInspector, type Inspection } from '../../platform/resolver/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
@@ -63,7 +64,10 @@ export function createDoctor(world: World, { self, look }: Parts): Doctor {
     await recordExamination(world, machine, results);
     await noteInLog(world, (await look()).findings);
     const count = (of: (result: CheckResult) => boolean): number => results.filter(of).length;
-    return { failed: count(({ findings }) => findings.length > 0), unknown: count((result) => result.unknown.length > 0) };
+    return {
+      failed: count(({ findings }) => findings.length > 0),
+      unknown: count((result) => result.unknown.length > 0),
+    };
   }
 
   return {
@@ -97,7 +101,14 @@ export async function examineMachine(world: World, self: Self): Promise<CheckRes
   try {
     const { resolve: ask } = inspector.inspect(signal);
     const own = await findOwnAddresses(world, ask);
-    const examination: Examination = { world, self, signal, ask, own, isResolverSane: once(() => findsNames(world, ask)) };
+    const examination: Examination = {
+      world,
+      self,
+      signal,
+      ask,
+      own,
+      isResolverSane: once(() => findsNames(world, ask)),
+    };
     return await Promise.all(NAMES.map((name) => runCheck(name, examination)));
   } finally {
     inspector.close();
@@ -128,7 +139,7 @@ const AFTER_MS = 500;
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = (): void => void setTimeout(() => reject(new Late()), AFTER_MS).unref();
+    const late = (): void => void systemClock.timer(AFTER_MS, () => reject(new Late()));
     if (signal.aborted) late();
     else signal.addEventListener('abort', late, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', late));

@@ -2,14 +2,7 @@ import { createAddressGuard } from '../../platform/network/index.ts';
 import { localAddress } from '../../platform/probe/index.ts';
 import type { Inspection } from '../../platform/resolver/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { directRegions, isIPv6 } from './check.ts';
-
-/** The addresses that the world sees our mail come from, as far as can be known from here. */
-export interface OwnAddresses {
-  addresses: readonly string[];
-  /** Why there may be more, or none is known. */
-  unknown: string | undefined;
-}
+import { directRegions, isIPv6, type OwnAddresses } from './check.ts';
 
 /**
  * Those of the settings; where the system chooses, those that instance.host leads to, as behind a NAT, and the one that the

@@ -10,7 +10,10 @@ const ANSWER_BYTES_MAX = 64 * 1024;
 export async function tellNotices(world: World, stopping?: AbortSignal): Promise<number> {
   const { log } = world;
   for (const { channel, created_at: at } of await forgetOldNotices(world))
-    log.warn({ channel, at: isoTime(at) }, 'a notice of findings was begun, and its process ended; it may not have been heard');
+    log.warn(
+      { channel, at: isoTime(at) },
+      'a notice of findings was begun, and its process ended; it may not have been heard',
+    );
   for (let told = 0; ;) {
     const notice = stopping?.aborted ? undefined : await beginNotice(world);
     if (!notice) return told;

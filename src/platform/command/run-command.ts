@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import os from 'node:os';
 
 export type CommandEnd =
   | { kind: 'done' }
@@ -6,8 +7,8 @@ export type CommandEnd =
   | { kind: 'failed'; why: string; said: string };
 
 const SAID_BYTES_MAX = 2048;
-/** Keys and addresses of databases stand in the others. */
-const ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ'];
+/** None of ours is handed on: keys and addresses of databases stand there. */
+const PATHS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Never rejects. A program that ignores its input is as good as one that reads it. */
 export function runCommand(
@@ -15,7 +16,7 @@ export function runCommand(
   { input, timeoutMs }: { input: string; timeoutMs: number },
 ): Promise<CommandEnd> {
   return new Promise((resolve) => {
-    const env = Object.fromEntries(ENVIRONMENT.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+    const env = { PATH: PATHS, HOME: os.homedir(), LANG: 'C.UTF-8' };
     // A group of its own: what it has started ends with it.
     const child = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'pipe'], detached: true });
     let said = '';

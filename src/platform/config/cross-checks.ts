@@ -63,7 +63,7 @@ function checkConnections({ delivery }: Config): Conflict[] {
 function checkDoctor({ doctor }: Config): Conflict[] {
   if (doctor.notify_url === '' || doctor.notify_secret !== '') return [];
   const keys = ['doctor.notify_url', 'doctor.notify_secret'];
-  const how = "echo whsec_$(head -c 24 /dev/urandom | base64)";
+  const how = 'echo whsec_$(head -c 24 /dev/urandom | base64)';
   return [{ keys, text: `doctor.notify_url is set but doctor.notify_secret is empty; make one with: ${how}` }];
 }
 

@@ -6,7 +6,10 @@ describe('names', () => {
     { address: '192.0.2.10', name: '10.2.0.192.in-addr.arpa' },
     { address: '2001:db8::1', name: `1.${'0.'.repeat(23)}8.b.d.0.1.0.0.2.ip6.arpa` },
     { address: '::1', name: `1.${'0.'.repeat(31)}ip6.arpa` },
-    { address: '2001:DB8:0:1:2:3:4:5', name: '5.0.0.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa' },
+    {
+      address: '2001:DB8:0:1:2:3:4:5',
+      name: '5.0.0.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
+    },
     { address: '2001:db8::', name: `${'0.'.repeat(24)}8.b.d.0.1.0.0.2.ip6.arpa` },
   ])('$address', ({ address, name }) => {
     expect(reverseName(address)).toBe(name);

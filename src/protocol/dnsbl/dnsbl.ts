@@ -33,7 +33,8 @@ const REFUSALS: Record<string, string> = {
 /** What the addresses mean that a list answers with (RFC 5782 §2.1). */
 export function readListing(records: readonly string[]): Listing {
   const refusal = records.find((record) => record.startsWith('127.255.255.'));
-  if (refusal !== undefined) return { kind: 'refused', why: REFUSALS[refusal] ?? `it answers with the error ${refusal}` };
+  if (refusal !== undefined)
+    return { kind: 'refused', why: REFUSALS[refusal] ?? `it answers with the error ${refusal}` };
   const odd = records.find((record) => !record.startsWith('127.0.'));
   if (odd !== undefined || records.length === 0) return { kind: 'odd', said: odd ?? 'nothing' };
   return { kind: 'listed', codes: [...records] };

@@ -33,10 +33,9 @@ export async function forgetChecks(tx: Executor, machine: string, at: number, go
 
 /** A machine has eleven checks: what is here is little, however long it runs. */
 export const checksSince = (db: Executor, since: number): Promise<ExaminationRow[]> =>
-  db.all<ExaminationRow>(
-    'select * from examinations where checked_at > ? order by machine, check_name limit 1000',
-    [since],
-  );
+  db.all<ExaminationRow>('select * from examinations where checked_at > ? order by machine, check_name limit 1000', [
+    since,
+  ]);
 
 export const forgetExaminations = (tx: Executor): Promise<number> => tx.run('delete from examinations');
 

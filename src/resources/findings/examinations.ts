@@ -49,7 +49,8 @@ export async function recordExamination(
   const at = clock.now();
   await db.tx(async (tx) => {
     const before = new Map((await rows.checksOf(tx, machine)).map((row) => [row.check_name, read(row)]));
-    for (const result of results) await rows.putCheck(tx, rowOf(result, { machine, at, last: before.get(result.name) }));
+    for (const result of results)
+      await rows.putCheck(tx, rowOf(result, { machine, at, last: before.get(result.name) }));
     await rows.forgetChecks(tx, machine, at, at - BELIEVED_MS);
   });
 }
@@ -88,8 +89,7 @@ function stillUnknown(before: readonly Finding[], { findings, unknown }: CheckRe
   const subjects = new Set(unknown.map(({ subject }) => subject));
   return before.filter(
     ({ code, subjects: about }) =>
-      findings.every((finding) => finding.code !== code) &&
-      (isAll || about.some((subject) => subjects.has(subject))),
+      findings.every((finding) => finding.code !== code) && (isAll || about.some((subject) => subjects.has(subject))),
   );
 }
 

@@ -22,7 +22,12 @@ export interface Look {
 /** All that is wrong; `own` is what this process knows of itself, where it is one of the nodes. */
 export async function lookAtInstallation(store: Store, own?: NodeReport): Promise<Look> {
   const { nodes, checks, findings } = await lookAtMachines(store, own);
-  return { at: store.clock.now(), nodes, checks, findings: gravestFirst([...findings, ...(await teamFindings(store))]) };
+  return {
+    at: store.clock.now(),
+    nodes,
+    checks,
+    findings: gravestFirst([...findings, ...(await teamFindings(store))]),
+  };
 }
 
 /** What is wrong for one team; what is wrong with the installation in words that name nothing of it. */

@@ -14,7 +14,8 @@ export async function lastTold(tx: Executor): Promise<ToldRow> {
 /** Answers false where another process has told meanwhile. */
 export async function putTold(tx: Executor, row: ToldRow, at: number): Promise<boolean> {
   if (row.version === 1) {
-    const sql = 'insert into findings_told (id, version, findings, told_at) values (1, 1, ?, ?) on conflict (id) do nothing';
+    const sql =
+      'insert into findings_told (id, version, findings, told_at) values (1, 1, ?, ?) on conflict (id) do nothing';
     return (await tx.run(sql, [row.findings, at])) === 1;
   }
   const sql = 'update findings_told set version = ?, findings = ?, told_at = ? where id = 1 and version = ?';

@@ -82,9 +82,7 @@ export async function beginNotice({ clock, db }: Store): Promise<Notice | undefi
     const due = await store.dueNotice(db, clock.now());
     if (!due) return undefined;
     const begun = { ...due, attempts: due.attempts + 1 };
-    const isOurs = await db.tx((tx) =>
-      store.moveNotice(tx, begun, { from: 'waiting', to: 'begun', at: clock.now() }),
-    );
+    const isOurs = await db.tx((tx) => store.moveNotice(tx, begun, { from: 'waiting', to: 'begun', at: clock.now() }));
     if (isOurs) return begun;
   }
 }

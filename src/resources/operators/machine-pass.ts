@@ -33,6 +33,9 @@ export function createMachineAuthentication({
     const macs = [secrets.mac(PURPOSE, data), ...secrets.otherMacs(PURPOSE).map((mac) => mac(data))];
     if (!isOfNow || !macs.some((mac) => mac.length === given.length && timingSafeEqual(mac, given)))
       throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });
-    return Promise.resolve({ teamId: null, actor: { kind: 'operator', operatorId: ID, name: 'a command on the machine' } });
+    return Promise.resolve({
+      teamId: null,
+      actor: { kind: 'operator', operatorId: ID, name: 'a command on the machine' },
+    });
   };
 }

@@ -1,4 +1,6 @@
 // what has become wrong or was mended -> the log, a command, a URL: once per change, after a crash not twice
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +28,11 @@ interface Notice {
 /** A program that writes each notice it is told into a file of its own, unless it is to fail. */
 function makePager() {
   const folder = scratchFolder('rasket-pager-');
-  const [program, told, fails] = ['page', 'told', 'fails'].map((name) => path.join(folder, name)) as [string, string, string];
+  const [program, told, fails] = ['page', 'told', 'fails'].map((name) => path.join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   writeFileSync(
     program,
     `#!/bin/sh\ntest -e '${fails}' && { echo 'no paper' >&2; exit 3; }\n{ cat; echo; env | grep -c RASKET_ ; echo "$1"; } >> '${told}'\n`,
@@ -43,8 +49,7 @@ function makePager() {
   };
 }
 
-const tell = async (machine: Machine) =>
-  machine.scene.app.jobs.find(({ name }) => name === 'tell-findings')?.run();
+const tell = async (machine: Machine) => machine.scene.app.jobs.find(({ name }) => name === 'tell-findings')?.run();
 
 const logged = (machine: Machine, words: string): Record<string, unknown>[] =>
   machine.scene.log.filter((line) => line.includes(words)).map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -52,7 +57,9 @@ const logged = (machine: Machine, words: string): Record<string, unknown>[] =>
 describe('a command', () => {
   it('is told once of a change, with all that is wrong, and again when it is mended; the log has a line of each', async () => {
     const pager = makePager();
-    await using machine = await startMachine({ doctor: { notify_command: [pager.program, 'an argument; not a line'] } });
+    await using machine = await startMachine({
+      doctor: { notify_command: [pager.program, 'an argument; not a line'] },
+    });
     await machine.examine();
     await tell(machine);
     expect(pager.notices(), 'nothing is wrong').toEqual([]);
@@ -136,7 +143,9 @@ describe('a command', () => {
     machine.list(['127.0.0.4']);
     await machine.examine();
     await tell(machine);
-    expect(logged(machine, 'could not be told')[0]).toMatchObject({ fault: '/nowhere/page: it did not start (ENOENT)' });
+    expect(logged(machine, 'could not be told')[0]).toMatchObject({
+      fault: '/nowhere/page: it did not start (ENOENT)',
+    });
     await using slow = await startMachine({ doctor: { notify_command: ['sleep', '600'], notify_seconds: 1 } });
     slow.list(['127.0.0.4']);
     await slow.examine();
@@ -163,6 +172,24 @@ describe('a command', () => {
     await machine.examine();
     await tell(machine);
     expect(pager.notices(), 'the next change is told as ever').toMatchObject([{ data: { findings: [] } }]);
+  });
+
+  it('a process that is killed while it tells has told it once, and no other tells it again', async () => {
+    const pager = makePager();
+    writeFileSync(pager.program, `${readFileSync(pager.program, 'utf8')}test -n "$PPID" && kill -9 "$PPID"\n`);
+    // The process that is killed is the one that runs the command: never the test's own.
+    await using machine = await startMachine({ doctor: { notify_command: [pager.program] } });
+    machine.list(['127.0.0.4']);
+    await machine.examine();
+    const { app, dataDir } = machine.scene;
+    const program = path.join(import.meta.dirname, 'tell-once.ts');
+    const child = spawn(process.execPath, [program, JSON.stringify(app.world.config), dataDir], { stdio: 'inherit' });
+    const [, signal] = (await once(child, 'exit')) as [number | null, string | null];
+    expect(signal).toBe('SIGKILL');
+    await expect.poll(() => pager.notices()).toHaveLength(1);
+    const ended = spawn(process.execPath, [program, JSON.stringify(app.world.config), dataDir], { stdio: 'inherit' });
+    expect(await once(ended, 'exit')).toEqual([0, null]);
+    expect(pager.notices()).toHaveLength(1);
   });
 
   it('two processes at once tell it once', async () => {
@@ -193,7 +220,10 @@ describe('a URL', () => {
     machine.list(['127.0.0.4']);
     await machine.examine();
     await tell(machine);
-    expect(logged(machine, 'could not be told')[0]).toMatchObject({ channel: 'url', fault: expect.stringContaining('answers 500') });
+    expect(logged(machine, 'could not be told')[0]).toMatchObject({
+      channel: 'url',
+      fault: expect.stringContaining('answers 500'),
+    });
     status = 204;
     machine.scene.clock.advance(MINUTE_MS);
     await tell(machine);

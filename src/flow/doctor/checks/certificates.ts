@@ -20,7 +20,9 @@ export const checkCertificates: Check = ({ world: { clock, config }, self }) => 
     seen.findings.push(findingOf('certificate_wrong_name', { summary, subjects: [host] }));
   } else {
     const days = Math.floor((endsAt - clock.now()) / DAY_MS);
-    seen.says.push(`The certificate is for ${listed(names)}, ${days < 0 ? 'and has expired' : `for ${days} more days`}`);
+    seen.says.push(
+      `The certificate is for ${listed(names)}, ${days < 0 ? 'and has expired' : `for ${days} more days`}`,
+    );
   }
   return Promise.resolve(seen);
 };

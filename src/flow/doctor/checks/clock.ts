@@ -41,7 +41,9 @@ async function askHeader({ world, signal }: Examination, url: URL): Promise<Told
   if (answer.kind === 'failed') {
     const isOfTime = answer.fault.kind === 'tls' && /NOT_YET_VALID|EXPIRED/.test(answer.fault.code);
     if (isOfTime) return 'shows a certificate that is not valid at the time of this machine';
-    return answer.fault.kind === 'tls' ? `cannot be trusted (${answer.fault.code})` : `does not answer (${answer.fault.kind})`;
+    return answer.fault.kind === 'tls'
+      ? `cannot be trusted (${answer.fault.code})`
+      : `does not answer (${answer.fault.kind})`;
   }
   const date = Date.parse(answer.headers.date ?? '');
   return Number.isNaN(date) ? 'says no date' : { aheadMs: middle - (date + HALF_SECOND_MS) };

@@ -41,7 +41,10 @@ const subjectOf = ({ address, zone }: Pick<Listed, 'address' | 'zone'>): string 
 async function askZone(examination: Examination, zone: string, seen: Seen): Promise<Listed[]> {
   const { addresses } = examination.own;
   const cannot = (address: string, says: string): void =>
-    void seen.unknown.push({ subject: subjectOf({ address, zone }), says: `whether ${address} is on ${zone}: ${says}` });
+    void seen.unknown.push({
+      subject: subjectOf({ address, zone }),
+      says: `whether ${address} is on ${zone}: ${says}`,
+    });
   const fault = await faultOfZone(examination, zone);
   if (fault !== undefined) {
     for (const address of addresses) cannot(address, fault);
@@ -78,7 +81,9 @@ async function faultOfZone({ ask }: Examination, zone: string): Promise<string |
     if (listing?.kind === 'odd') return `the resolver answers ${listing.said} for it, as no list does`;
   }
   if (absent?.kind === 'found') return 'it lists every address';
-  return present?.kind === 'found' ? undefined : 'it lacks its test entry: it has ended, or answers this resolver nothing';
+  return present?.kind === 'found'
+    ? undefined
+    : 'it lacks its test entry: it has ended, or answers this resolver nothing';
 }
 
 /** Where to read on, as the list says. */

@@ -35,7 +35,8 @@ export const checkFiles: Check = async ({ world, self: { pid } }) => {
   } else if (open > limit * OPEN_SHARE_MAX) {
     const summary = `The server has ${open} files open, and may open ${limit}.`;
     seen.findings.push(findingOf('file_limit_low', { summary }));
-  } else seen.says.push(`${open} files are open of ${limit === Infinity ? 'any number' : limit}, ${needs} may be needed`);
+  } else
+    seen.says.push(`${open} files are open of ${limit === Infinity ? 'any number' : limit}, ${needs} may be needed`);
   return seen;
 };
 

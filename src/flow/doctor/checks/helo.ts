@@ -10,7 +10,9 @@ export const checkHelo: Check = async (examination) => {
   const said = directRegions(world).map(({ helo_name: name }) => name || world.config.instance.host);
   const seen = nothingSeen();
   const wrong: { name: string; says: string }[] = [];
-  for (const [name, verdict] of await Promise.all([...new Set(said)].map(async (one) => [one, await judge(examination, one)] as const))) {
+  for (const [name, verdict] of await Promise.all(
+    [...new Set(said)].map(async (one) => [one, await judge(examination, one)] as const),
+  )) {
     if (verdict.kind === 'right') seen.says.push(verdict.says);
     else if (verdict.kind === 'unknown') seen.unknown.push({ subject: name, says: verdict.says });
     else wrong.push({ name, says: verdict.says });

@@ -17,7 +17,9 @@ export const checkReverseDns: Check = async (examination) => {
   const seen = nothingSeen();
   if (unknown !== undefined) seen.unknown.push({ says: unknown });
   const wrong: { address: string; says: string }[] = [];
-  for (const [address, reverse] of await Promise.all(addresses.map(async (one) => [one, await judge(examination, one)] as const))) {
+  for (const [address, reverse] of await Promise.all(
+    addresses.map(async (one) => [one, await judge(examination, one)] as const),
+  )) {
     if (reverse.kind === 'confirmed') seen.says.push(`${address} is ${reverse.name}, which leads back to it`);
     else if (reverse.kind === 'unknown') seen.unknown.push({ subject: address, says: reverse.says });
     else wrong.push({ address, says: reverse.says });
@@ -38,7 +40,9 @@ async function judge({ ask, isResolverSane }: Examination, address: string): Pro
   }
   const names = found.records.slice(0, NAMES_MAX);
   const answers = await Promise.all(names.map((name) => ask(name, isIPv6(address) ? 'AAAA' : 'A')));
-  const at = answers.findIndex((answer) => answer.kind === 'found' && answer.records.some((one) => isSame(one, address)));
+  const at = answers.findIndex(
+    (answer) => answer.kind === 'found' && answer.records.some((one) => isSame(one, address)),
+  );
   if (at >= 0) return { kind: 'confirmed', name: names[at] ?? '' };
   const failed = answers.find((answer) => answer.kind === 'failed');
   if (failed?.kind === 'failed') return { kind: 'unknown', says: `where ${names.join(', ')} leads: ${failed.reason}` };
