@@ -115,7 +115,7 @@ module.exports = {
         'Take what you need from resources, or move it to a file that imports no server.',
       from: {
         path: '^(src/open-store\\.ts$|bin/commands/)',
-        pathNot: '^bin/commands/(dev|playground|seed|serve|sweep)\\.ts$',
+        pathNot: '^bin/commands/(dev|look-outside|playground|seed|serve|sweep)\\.ts$',
       },
       to: { path: '^(src/((flow|operations|http|smtp|cron)/|(app|open-world)\\.ts$)|bin/commands/(dev|serve)\\.ts$)' },
     },

@@ -10,6 +10,7 @@ import { createModelHealth } from './flow/ai/index.ts';
 import { noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import { createIssued, type Issued } from './flow/certificates/index.ts';
+import { createDoctor } from './flow/doctor/index.ts';
 import { createConfirmations, createImportLoop, type Imports } from './flow/audience/index.ts';
 import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
 import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
@@ -125,15 +126,19 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
-    const jobs = cronTable(world, options.payments);
+    const shown: { tls?: ServerTls | undefined } = {};
+    const self = { pid: process.pid, tls: () => shown.tls };
+    const doctor = createDoctor(world, { self, look: node.lookAnew });
+    const jobs = cronTable(world, { payments: options.payments, doctor });
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const stages = { accept, listeners, wakeQueue, node };
+    const stages = { accept, listeners, wakeQueue, node, doctor };
     const certificates = await startCertificates(world, roles);
     if (certificates) toStop.push(certificates.close);
+    shown.tls = certificates?.tls;
     const http = tracking && (await startHttpPort(world, options, { ...stages, tracking, secure: certificates }));
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
@@ -254,7 +259,7 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
 function startHttpPort(
   world: World,
   { version, payments = noPayments }: AppOptions,
-  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'secure'>,
+  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'doctor' | 'secure'>,
 ): Promise<HttpPort> {
   const checks = {
     database: () => ping(world.db),

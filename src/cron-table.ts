@@ -1,7 +1,15 @@
+import os from 'node:os';
 import { type CronJob } from './cron/index.ts';
-import { closeMonths, forgetPaymentEvents, noPayments, recheckSubscriptions } from './flow/billing/index.ts';
+import {
+  closeMonths,
+  forgetPaymentEvents,
+  noPayments,
+  recheckSubscriptions,
+  type PaymentProvider,
+} from './flow/billing/index.ts';
 import { forgetConfirmationMails, removeImportFiles } from './flow/audience/index.ts';
 import { askRenewalTimes, renewCertificates } from './flow/certificates/index.ts';
+import { tellNotices, type Doctor } from './flow/doctor/index.ts';
 import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
 import { releaseDeferred } from './flow/mail/queue/index.ts';
 import { forgetGreylisted } from './flow/mail/receive/index.ts';
@@ -32,8 +40,13 @@ import { forgetExpiredShares } from './resources/shares/index.ts';
 import { SEALED_COLUMNS } from './sealed-columns.ts';
 
 /** What happens by the clock, on one node of all at a time. */
-export function cronTable(world: World, payments = noPayments): readonly CronJob[] {
+export function cronTable(
+  world: World,
+  { payments = noPayments, doctor }: { payments?: PaymentProvider | undefined; doctor: Doctor },
+): readonly CronJob[] {
   return [
+    ...ofMachine(world, doctor),
+    { name: 'tell-findings', schedule: '* * * * *', run: (stopping) => tellNotices(world, stopping) },
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
@@ -79,4 +92,12 @@ function backupJobs(world: World): CronJob[] {
   const [hour, minute] = schedule.split(':').map(Number);
   const run: CronJob['run'] = (stopping) => backUpOnSchedule(world, { sealed: SEALED_COLUMNS, stopping });
   return [{ name: 'back-up', schedule: `${minute} ${hour} * * *`, run }];
+}
+
+/** Each machine is examined by a process of its own: the name of a job says whose it is. */
+function ofMachine({ config }: World, doctor: Doctor): CronJob[] {
+  const [machine, { hours }] = [os.hostname(), config.doctor];
+  const sample: CronJob = { name: `sample-disk ${machine}`, schedule: '47 * * * *', run: () => doctor.sampleDisk() };
+  if (hours.length === 0) return [sample];
+  return [sample, { name: `examine ${machine}`, schedule: `17 ${hours.join(',')} * * *`, run: () => doctor.examine() }];
 }

@@ -6,6 +6,7 @@ import { removeAllAccountRequests } from './resources/accounts/index.ts';
 import { expireAllApprovals } from './resources/approvals/index.ts';
 import { holdRestored } from './resources/broadcasts/index.ts';
 import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
+import { forgetWaitingNotices } from './resources/findings/index.ts';
 import { removeAllOpenInvitations } from './resources/invitations/index.ts';
 import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
 import { endAllTokens } from './resources/oauth/index.ts';
@@ -38,6 +39,8 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     await endAllChallenges(tx);
     // One that was withdrawn, or accepted by whoever was removed since, would let its person in.
     await removeAllOpenInvitations(tx);
+    // What is wrong on the machine of the original is not so here, and the original tells of it.
+    await forgetWaitingNotices(tx);
     return holdRestored(tx, at);
   });
   if (!isCopy) return false;

@@ -8,9 +8,12 @@ import { schemaState } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
+import { openSecrets } from '../../src/platform/secrets/index.ts';
+import { writeMachinePass } from '../../src/resources/operators/index.ts';
 import {
   certificateFindings,
   findingOf,
+  gravestFirst,
   lookAtInstallation,
   presentForOperator,
   type Finding,
@@ -38,6 +41,7 @@ export function findMachine(
     data,
     mayLook,
     ...(mayLook ? whereIs(data, settings) : { url: undefined }),
+    running: () => runningHere(data),
     look: () => look(options, settings),
   };
 }
@@ -67,12 +71,25 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
   }
 }
 
+/** The pass is for the listener that runs on this folder, and for nobody a setting may name. */
+function runningHere(data: string): ReturnType<Machine['running']> {
+  try {
+    const url = runningUrl(data);
+    return url === undefined
+      ? undefined
+      : { url, pass: writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }) };
+  } catch {
+    // The look says what is wrong with the folder.
+    return undefined;
+  }
+}
+
 type Named = Required<Pick<DataOptions, 'data'>> & DataOptions;
 
 /** Writes nothing, migrates nothing, and stops at nothing. */
 async function look(options: Named, settings: () => Config): Promise<MachineLook> {
   const { data } = options;
-  const nothing: MachineLook = { data, nodes: [], findings: [], problems: [], notAsked: [] };
+  const nothing: MachineLook = { data, nodes: [], findings: [], checks: [], problems: [], notAsked: [] };
   if (!isReadable(data)) {
     const says = `Not looked at: the installation in ${data}, which root and the account of its service may read. Do that with: sudo rasket doctor`;
     return { ...nothing, notAsked: [says] };
@@ -80,12 +97,16 @@ async function look(options: Named, settings: () => Config): Promise<MachineLook
   try {
     const config = settings();
     becomeOwnerOf(data);
-    const { nodes, findings } = presentForOperator(await lookWith(config, options));
-    return { ...nothing, nodes, findings };
+    const { nodes, checks, findings } = presentForOperator(await lookWith(config, options));
+    const notAsked = nodes.length > 0 ? [] : [NOT_KNOWN_HERE];
+    return { ...nothing, nodes, checks, findings, notAsked };
   } catch (error) {
     return { ...nothing, problems: explain(error) };
   }
 }
+
+const NOT_KNOWN_HERE =
+  'No server runs, so this command has looked outside by itself, with the settings that it was given; what was seen is not kept.';
 
 async function lookWith(config: Config, options: Named): Promise<Look> {
   const { data: dataDir } = options;
@@ -104,10 +125,20 @@ async function lookWith(config: Config, options: Named): Promise<Look> {
     const findings = found.findings.map((finding) =>
       finding.code === 'delivery_not_running' ? notRunning(dataDir, start) : finding,
     );
-    return { ...found, findings: [...findings, ...ofCertificate(config, dataDir)] };
+    const { lookOutside } = await import('./look-outside.ts');
+    const checks = await lookOutside(store);
+    const outside = checks.flatMap((check) => check.findings);
+    const all = [...withoutExaminations(found, findings), ...ofCertificate(config, dataDir), ...outside];
+    return { ...found, checks, findings: gravestFirst(all) };
   } finally {
     await closeStore(store);
   }
+}
+
+/** What was examined before, and is examined anew. */
+function withoutExaminations({ checks }: Look, findings: readonly Finding[]): Finding[] {
+  const before = new Set<string>(checks.flatMap((check) => check.findings.map(({ code }) => code)));
+  return findings.filter(({ code }) => !before.has(code));
 }
 
 /** Of a copy that no server was started on yet. */

@@ -56,7 +56,7 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
   const doctor = declareCommand(program, 'doctor', {
     summary: 'say which server and key are in force, whether they work, and what is wrong',
     description:
-      'Says which server and key are in force and whether they work, and what is wrong with the server, the gravest first. On the machine of an installation, as root or as the account of its service, it looks at the installation itself and needs no key for that. It ends with 1 where something does not work.',
+      'Says which server and key are in force and whether they work, and what is wrong with the server, the gravest first. On the machine of an installation, as root or as the account of its service, it looks at the installation itself and needs no key for that. There, or with the token of an operator, it has the machine examined from outside as well: port 25, reverse DNS, the name in EHLO, lists of blocked addresses, the resolver, the clock, disk, open files, certificates, CAA and backups; the settings of [doctor] say which. What nobody can say is not known, and no finding. It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work, and as every command where the server or the key is at fault.',
     example: 'doctor',
   })
     .alias('status')

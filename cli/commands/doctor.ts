@@ -13,7 +13,7 @@ import {
   type Client,
   type Environment,
 } from '../client/index.ts';
-import { columnsOfFindings, findingRows } from '../families/findings.ts';
+import { columnsOfChecks, columnsOfFindings, findingRows } from '../families/findings.ts';
 import {
   CliFault,
   EXIT,
@@ -44,6 +44,8 @@ interface Examined {
   ready: Awaited<ReturnType<typeof askReady>> | null;
   /** The installation on this machine, where there is one. */
   machine: { data: string; nodes: MachineLook['nodes'] } | null;
+  /** What was looked at outside; null where nobody could be asked for it. */
+  checks: MachineLook['checks'] | null;
   /** What is wrong with the server, in as much detail as could be had. */
   findings: readonly (Finding | ReadyFinding)[];
   problems: string[];
@@ -92,7 +94,7 @@ async function examine(session: Session, machine: Machine | undefined, isNamed: 
     ['This machine', examined.machine && inWords(examined.machine)],
   ]);
   const checks = examined.ready ? formatChecks(terminal, examined.ready.checks) : undefined;
-  const parts = [pairs, checks, findingsTable(session, examined.findings)];
+  const parts = [pairs, checks, outsideTable(session, examined.checks), findingsTable(session, examined.findings)];
   const said = [...examined.problems, ...examined.not_asked];
   terminal.print([...parts, ...said].filter((part) => part !== undefined).join('\n\n'));
 }
@@ -105,6 +107,14 @@ function findingsTable({ terminal, sayCommand }: Session, findings: Examined['fi
   return rows.length === 0
     ? undefined
     : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfFindings(rows))));
+}
+
+/** What does not concern the machine is left out. */
+function outsideTable({ terminal }: Session, checks: Examined['checks']): string | undefined {
+  const rows = (checks ?? []).filter(({ state }) => state !== 'skipped');
+  return rows.length === 0
+    ? undefined
+    : formatTable(terminal, rows, tableColumns(terminal, shownFields(columnsOfChecks(rows))));
 }
 
 interface Looking {
@@ -138,6 +148,7 @@ async function look(
     key_store: storeInForce(process.env),
     ready: null,
     machine: null,
+    checks: null,
     findings: [],
     problems: [],
     not_asked: [],
@@ -157,6 +168,8 @@ async function look(
     return null;
   };
   const looking: Looking = { session, examined, add, note };
+  // Before anything is asked, so that nobody tells of what is mended.
+  if (isHere) await examineHere(looking, machine);
   if (isUnknown) examined.not_asked.push(...notKnown(machine));
   else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
   if (isHere) examined.findings = withMachine(examined.findings, await lookHere(machine, examined, add));
@@ -166,6 +179,20 @@ async function look(
   return { examined, exitCode };
 }
 
+/** Has the server of this machine examine it; where none runs, the look does. */
+async function examineHere({ session, examined }: Looking, machine: Machine): Promise<void> {
+  const running = machine.mayLook ? machine.running() : undefined;
+  if (!running) return;
+  const { target, version } = session;
+  const client = createClient({ ...target, url: running.url, apiKey: running.pass, version });
+  try {
+    await client.call('examineInstallation', {});
+  } catch (error) {
+    const why = error instanceof Error ? error.message : 'unknown';
+    examined.not_asked.push(`Not examined anew, as the server of this machine does not do it: ${why}`);
+  }
+}
+
 /** Where the folder may not be looked at, its look says so. */
 const notKnown = (machine: Machine | undefined): string[] =>
   machine?.whyNoUrl === undefined
@@ -173,11 +200,8 @@ const notKnown = (machine: Machine | undefined): string[] =>
     : [`Not asked: the server of this folder, as nobody knows where it listens: ${machine.whyNoUrl}.`];
 
 /** Answers what is wrong, in as much detail as the key allows. */
-async function askServer(
-  { session, examined, add, note }: Looking,
-  url: string,
-  needsNoKey: boolean,
-): Promise<Examined['findings']> {
+async function askServer(looking: Looking, url: string, needsNoKey: boolean): Promise<Examined['findings']> {
+  const { session, examined, add, note } = looking;
   const { target, version, say } = session;
   const client = url === target.url ? session.client : createClient({ ...target, url, version });
   examined.ready = await askReady(client).catch(note);
@@ -194,8 +218,9 @@ async function askServer(
   } else if (examined.ready) {
     examined.key_state = await tryKey(client, target.apiKey).then((state) => state, tellApart(note));
     // What anybody is told says whether there is anything; the details are another question.
-    if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
-      findings = await askFindings(client, target.apiKey, findings).catch((error) => note(error) ?? findings);
+    if (examined.key_state === OF_OPERATOR) findings = await examineThere(looking, client, findings);
+    else if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
+      findings = await askFindings(client, findings).catch((error) => note(error) ?? findings);
   }
   if (isInClear(url)) add(`${url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
   return findings;
@@ -206,17 +231,34 @@ const OF_OPERATOR = 'accepted, of an operator';
 const OF_PERSON = 'accepted, of a person';
 /** Of what is wrong for a team nothing can be asked then. */
 const OF_NO_TEAM = 'accepted, of a person who works in no team';
-const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_OPERATOR, OF_PERSON]);
+const HAS_DETAILS: ReadonlySet<string> = new Set([OF_TEAM, OF_PERSON]);
+
+/** As an operator, who has the machine of the server examined; a server of before only says what it knows. */
+async function examineThere(
+  { examined, note }: Looking,
+  client: Client,
+  known: readonly ReadyFinding[],
+): Promise<readonly (Finding | ReadyFinding)[]> {
+  try {
+    const { checks, findings } = await client.call('examineInstallation', {});
+    examined.checks = checks;
+    return findings;
+  } catch (error) {
+    if (!(error instanceof ApiFault && error.status === 404)) return note(error) ?? known;
+  }
+  return client.call('getOperatorFindings', {}).then(
+    ({ findings }) => findings,
+    () => known,
+  );
+}
 
 /** In detail; a server of before has nothing more to say. */
 async function askFindings(
   client: Client,
-  apiKey: string,
   known: readonly ReadyFinding[],
 ): Promise<readonly (Finding | ReadyFinding)[]> {
   try {
-    const call = isOperators(apiKey) ? 'getOperatorFindings' : 'getFindings';
-    return (await client.call(call, {})).findings;
+    return (await client.call('getFindings', {})).findings;
   } catch (error) {
     if (error instanceof ApiFault && error.status === 404) return known;
     throw error;
@@ -228,8 +270,9 @@ async function lookHere(
   examined: Examined,
   add: (problem: string, itsCode: number) => void,
 ): Promise<MachineLook['findings']> {
-  const { data, nodes, findings, problems, notAsked } = await machine.look();
+  const { data, nodes, checks, findings, problems, notAsked } = await machine.look();
   examined.machine = { data, nodes };
+  if (checks.length > 0) examined.checks = checks;
   for (const problem of problems) add(problem, EXIT.failed);
   examined.not_asked.push(...notAsked);
   return findings;

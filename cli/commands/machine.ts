@@ -5,6 +5,8 @@ export interface MachineLook {
   data: string;
   nodes: AnswerOf<'getOperatorFindings'>['nodes'];
   findings: AnswerOf<'getOperatorFindings'>['findings'];
+  /** What was looked at outside: by the server, or where none runs by this command. */
+  checks: AnswerOf<'getOperatorFindings'>['checks'];
   problems: string[];
   /** Why it was not looked at, and what it takes. */
   notAsked: string[];
@@ -19,6 +21,8 @@ export interface Machine {
   whyNoUrl?: string;
   /** Its data folder is for root and the account of its service. */
   mayLook: boolean;
+  /** The server that runs here, and a pass by which it is asked as an operator for a minute. */
+  running(): { url: string; pass: string } | undefined;
   /** Only after everything else: as root, the process is the account of the service from here on. */
   look(): Promise<MachineLook>;
 }

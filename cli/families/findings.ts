@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { reportOf, wide, type Family, type Field, type SayCommand, type Tone } from './family.ts';
+import { actionOf, reportOf, wide, type Family, type Field, type SayCommand, type Tone } from './family.ts';
 
 type Finding = AnswerOf<'getFindings'>['findings'][number];
 type ReadyFinding = AnswerOf<'getReady'>['findings'][number];
@@ -49,6 +49,22 @@ const findingColumns: readonly Field<Shown<Finding>>[] = [
 export const columnsOfFindings = (findings: readonly object[]): readonly Field<never>[] =>
   findings.some((finding) => 'since' in finding) ? findingColumns : readyFindingColumns;
 
+type Check = AnswerOf<'getOperatorFindings'>['checks'][number];
+
+const STATES: Record<Check['state'], Tone> = { passed: 'good', failed: 'bad', unknown: 'attention', skipped: 'plain' };
+
+const checkColumns: readonly Field<Check>[] = [
+  { name: 'name', label: 'Check', kind: 'whole' },
+  { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => STATES[state] },
+  { name: 'summary', label: 'What was seen', kind: 'long' },
+];
+
+/** With the machine, where there are several. */
+export const columnsOfChecks = (checks: readonly Check[]): readonly Field<Check>[] =>
+  new Set(checks.map(({ machine }) => machine)).size > 1
+    ? [{ name: 'machine', label: 'Machine', kind: 'name' }, ...checkColumns]
+    : checkColumns;
+
 const NOTHING = 'Nothing is wrong.';
 
 export const findings = {
@@ -67,6 +83,14 @@ export const findings = {
   }),
 } satisfies Family;
 
+function toldOf(checks: readonly Check[], count: number): string {
+  const made = checks.filter(({ state }) => state !== 'skipped');
+  const unknown = made.filter(({ state }) => state === 'unknown').map(({ name }) => name);
+  const cannot = unknown.length === 0 ? '' : ` Cannot be known: ${unknown.join(', ')}.`;
+  const findings = count === 1 ? '1 finding' : `${count} findings`;
+  return `${made.length} checks were made.${cannot} ${count === 0 ? NOTHING : `There ${count === 1 ? 'is' : 'are'} ${findings}.`}`;
+}
+
 export const operatorFindings = {
   command: 'findings',
   summary: 'what is wrong with the whole installation',
@@ -82,4 +106,16 @@ export const operatorFindings = {
     tell: ({ findings: all, nodes }) =>
       `${nodes.length} ${nodes.length === 1 ? 'node runs' : 'nodes run'}.${all.length === 0 ? ` ${NOTHING}` : ''}`,
   }),
+  actions: [
+    actionOf('examineInstallation', {
+      verb: 'examine',
+      key: 'x',
+      summary: 'look outside now: port 25, reverse DNS, lists, clock, disk and more',
+      description:
+        'Has the machine of the server examined, as the clock has it once a day: whether port 25 leads out, reverse DNS, the name in EHLO, lists of blocked addresses, the resolver, the clock, disk, open files, certificates, CAA and backups. `doctor` does the same and shows each check.',
+      example: 'findings examine',
+      tell: ({ checks, findings: all }) => toldOf(checks, all.length),
+      hint: () => ({ words: 'See all that is wrong with', command: ['getOperatorFindings'] }),
+    }),
+  ],
 } satisfies Family;

@@ -5,7 +5,12 @@ import type { World } from '../platform/world/index.ts';
 import type { Identity } from '../resources/access/index.ts';
 import { createAuthentication } from '../resources/api-keys/index.ts';
 import { ACCESS_PREFIX, createGrantAuthentication } from '../resources/oauth/index.ts';
-import { createOperatorAuthentication, OPERATOR_PREFIX } from '../resources/operators/index.ts';
+import {
+  createMachineAuthentication,
+  createOperatorAuthentication,
+  OPERATOR_PREFIX,
+  PASS_PREFIX,
+} from '../resources/operators/index.ts';
 import {
   createSessionAuthentication,
   HOST_SESSION_COOKIE,
@@ -25,6 +30,7 @@ export type Authenticator = ({ prefix: string } | { cookie: string }) & {
  */
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
+  { prefix: PASS_PREFIX, identify: createMachineAuthentication(world) },
   { prefix: SESSION_PREFIX, identify: createSessionAuthentication(world, 'device') },
   { prefix: ACCESS_PREFIX, identify: createGrantAuthentication(world) },
   { prefix: '', identify: createAuthentication(world) },

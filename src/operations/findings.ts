@@ -6,4 +6,8 @@ export const findings = {
     return presentForTeam(await lookAtTeam(store, teamId, await node.report()), store.clock.now());
   },
   getOperatorFindings: async ({ services: { node } }) => presentForOperator(await node.look()),
+  async examineInstallation({ services: { doctor, node } }) {
+    await doctor.examine();
+    return presentForOperator(await node.lookAnew());
+  },
 } satisfies Partial<Operations>;

@@ -9,6 +9,7 @@ import type {
 } from '../contract/index.ts';
 import type { ModelHealth } from '../flow/ai/index.ts';
 import type { PaymentProvider } from '../flow/billing/index.ts';
+import type { Doctor } from '../flow/doctor/index.ts';
 import type { Accept } from '../flow/mail/accept/index.ts';
 import type { Node } from '../flow/upkeep/index.ts';
 import type { Page } from '../platform/db/index.ts';
@@ -29,6 +30,8 @@ export interface Services {
   document: OpenApiDocument;
   /** What this process knows of itself and of the installation. */
   node: Node;
+  /** Examines the machine of this process. */
+  doctor: Doctor;
   /** The queue of this process looks for work, if it has one. */
   wakeQueue: () => void;
   /** Who takes payments of teams. */

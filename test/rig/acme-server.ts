@@ -13,6 +13,8 @@ export interface Plays {
   /** What is answered instead, by the first part of the path; undefined lets it pass. */
   instead: (route: string, response: http.ServerResponse) => boolean;
   issue: IssueWishes;
+  /** By which names it says that it is called in CAA records; none says nothing. */
+  caaIdentities: readonly string[];
   /** What is handed out instead of the chain. */
   chain: ((chain: string) => string) | undefined;
   /** So often an order is said to be in the making. */
@@ -93,7 +95,7 @@ class Authority {
   readonly authority = makeCertificateAuthority();
   readonly look = { httpPort: 0, tlsPort: 0 };
   readonly plays: Plays = {
-    ...{ badNonces: 0, processing: 0, chain: undefined, renewal: undefined },
+    ...{ badNonces: 0, processing: 0, chain: undefined, renewal: undefined, caaIdentities: [] },
     ...{ instead: () => false, issue: { days: 90 }, finalized: () => undefined },
   };
   base = '';
@@ -119,7 +121,9 @@ class Authority {
     if (route === 'nonce') return this.reply(response, 204, '');
     if (route === 'ari' && plays.renewal) return this.reply(response, 200, { suggestedWindow: plays.renewal });
     if (route !== 'dir') throw new Refused('malformed', `nothing to read at ${route}`, 405);
-    const urls = { newNonce: `${base}/nonce`, newAccount: `${base}/acct`, newOrder: `${base}/order`, meta: {} };
+    const { caaIdentities } = plays;
+    const meta = caaIdentities.length > 0 ? { caaIdentities } : {};
+    const urls = { newNonce: `${base}/nonce`, newAccount: `${base}/acct`, newOrder: `${base}/order`, meta };
     this.reply(response, 200, { ...urls, ...(plays.renewal ? { renewalInfo: `${base}/ari` } : {}) });
   }
 

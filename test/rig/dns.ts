@@ -3,10 +3,10 @@ import { createServer, isIPv6 } from 'node:net';
 import type { Socket } from 'node:net';
 import { listenOnSamePort } from './same-port.ts';
 
-export type DnsType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'CNAME' | 'NS' | 'CAA' | 'SOA';
+export type DnsType = 'A' | 'AAAA' | 'MX' | 'TXT' | 'CNAME' | 'NS' | 'PTR' | 'CAA' | 'SOA';
 export type DnsFault = 'SERVFAIL' | 'NXDOMAIN' | 'TIMEOUT' | 'REFUSED';
 /**
- * A and AAAA: addresses. MX: '10 mx.example' ('0 .' is a null MX). CNAME and NS: the target. TXT: a string, or its parts.
+ * A and AAAA: addresses. MX: '10 mx.example' ('0 .' is a null MX). CNAME, NS and PTR: the target. TXT: a string, or its parts.
  * CAA: '0 issue ca.example'. SOA: 'ns.example admin.example 1 <seconds that an absence is remembered>'.
  */
 export type DnsRecords = (string | string[])[];
@@ -36,7 +36,7 @@ export interface DnsRig {
 
 export type Zones = Record<string, Partial<Record<DnsType | 'ANY', DnsRecords | DnsFault>>>;
 
-const TYPES: Record<string, number> = { A: 1, NS: 2, CNAME: 5, SOA: 6, MX: 15, TXT: 16, AAAA: 28, CAA: 257 };
+const TYPES: Record<string, number> = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, MX: 15, TXT: 16, AAAA: 28, CAA: 257 };
 const CODES: Record<string, number> = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 };
 const UDP_BYTES_MAX = 512;
 
@@ -311,7 +311,7 @@ function recordData(record: DnsRecord): Buffer {
   const text = String(value);
   if (record.type === 'A') return Buffer.from(text.split('.').map(Number));
   if (record.type === 'AAAA') return addressBytes(text);
-  if (record.type === 'CNAME' || record.type === 'NS') return domainName(text);
+  if (record.type === 'CNAME' || record.type === 'NS' || record.type === 'PTR') return domainName(text);
   if (record.type === 'SOA') return soaData(text);
   if (record.type === 'CAA') return caaData(text);
   const [preference = '0', host = '.'] = text.split(' ');

@@ -20,7 +20,10 @@ export interface PostgresWishes {
   settings?: readonly string[];
 }
 
-export async function startPostgres({ isOfSystem = false, settings: wishes = [] }: PostgresWishes = {}): Promise<Postgres> {
+export async function startPostgres({
+  isOfSystem = false,
+  settings: wishes = [],
+}: PostgresWishes = {}): Promise<Postgres> {
   const user = unprivilegedUser();
   const folder = makeFolder(user);
   try {

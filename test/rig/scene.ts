@@ -188,6 +188,8 @@ function settingsOf(
     receiving: { ports: [0], greeting_delay_ms: 0 },
     network: { mail_allow_private: ['127.0.0.0/8', '::1/128'] },
     rate_limit: { requests_per_second: ratePerSecond, burst: ratePerSecond },
+    // Whoever wants other machines to be asked says so.
+    doctor: { checks: [] },
   };
 }
 

@@ -2,6 +2,7 @@ import { loadContract, type OpenApiDocument } from '../../src/contract/index.ts'
 import { createModelHealth } from '../../src/flow/ai/index.ts';
 import { noPayments } from '../../src/flow/billing/index.ts';
 import { createAccept } from '../../src/flow/mail/accept/index.ts';
+import { createDoctor } from '../../src/flow/doctor/index.ts';
 import { createNode } from '../../src/flow/upkeep/index.ts';
 import { createListeners } from '../../src/flow/webhooks/index.ts';
 import { createAuthenticators, startHttp, type Authenticator, type HttpPort } from '../../src/http/index.ts';
@@ -13,6 +14,7 @@ export function startSecondPort(
   { document = loadContract(), authenticators = [] }: { document?: OpenApiDocument; authenticators?: Authenticator[] },
 ): Promise<HttpPort> {
   if (!tracking) throw new Error('the scene runs every role');
+  const node = createNode(world, { version: 'test', roles: [] });
   const parts = {
     world: { ...world, config: { ...world.config, http: { ...world.config.http, port: 0 } } },
     document,
@@ -21,7 +23,8 @@ export function startSecondPort(
     tracking,
     accept: createAccept(world, () => undefined),
     wakeQueue: () => undefined,
-    node: createNode(world, { version: 'test', roles: [] }),
+    node,
+    doctor: createDoctor(world, { self: { pid: process.pid, tls: () => undefined }, look: node.lookAnew }),
     listeners: createListeners(world),
     payments: noPayments,
     modelHealth: createModelHealth(world),

@@ -21,6 +21,8 @@ export interface Node {
   report(): Promise<NodeReport>;
   /** What is wrong with the whole installation; callers that come together share one look. */
   look(): Promise<Look>;
+  /** The same by a look that begins now: what was written before is seen. */
+  lookAnew(): Promise<Look>;
   /** What is known without asking database or disk. */
   atHand(): readonly Finding[];
   start(): Promise<void>;
@@ -66,15 +68,17 @@ export function createNode(world: World, { version, roles }: { version: string; 
     return telling;
   }
 
+  function look(): Promise<Look> {
+    looking ??= report()
+      .then((own) => lookAtInstallation(world, own))
+      .finally(() => (looking = undefined));
+    return looking;
+  }
+
   return {
-    ...{ report, atHand },
+    ...{ report, atHand, look },
+    lookAnew: () => (looking ? looking.then(look, look) : look()),
     watch: (source) => void sources.push(source),
-    look() {
-      looking ??= report()
-        .then((own) => lookAtInstallation(world, own))
-        .finally(() => (looking = undefined));
-      return looking;
-    },
     async start() {
       await forgetOthersWhereAlone(world);
       await tell();

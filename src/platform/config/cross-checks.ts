@@ -25,6 +25,7 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkOverage(config),
     ...checkDnsProviders(config),
     ...checkModel(config),
+    ...checkDoctor(config),
   ];
 }
 
@@ -65,6 +66,14 @@ function checkConnections({ delivery }: Config): Conflict[] {
   const keys = ['delivery.max_connections', 'delivery.max_connections_per_destination'];
   const text = `delivery.max_connections_per_destination is ${one}; it must be at most delivery.max_connections (${all})`;
   return [{ keys, text }];
+}
+
+/** What is told unsigned could be told by anybody. */
+function checkDoctor({ doctor }: Config): Conflict[] {
+  if (doctor.notify_url === '' || doctor.notify_secret !== '') return [];
+  const keys = ['doctor.notify_url', 'doctor.notify_secret'];
+  const how = 'echo whsec_$(head -c 24 /dev/urandom | base64)';
+  return [{ keys, text: `doctor.notify_url is set but doctor.notify_secret is empty; make one with: ${how}` }];
 }
 
 function checkTlsFiles({ tls }: Config): Conflict[] {

@@ -2,6 +2,7 @@ import type { Region as ContractRegion } from '../../contract/index.ts';
 import { validate as isCronText } from 'node-cron';
 import { flag, integer, integerOrNone, list, oneOf, percent, text, textOrEmpty } from './kind.ts';
 import type { Kind } from './kind.ts';
+import { doctorSection } from './doctor-settings.ts';
 import * as network from './network-kinds.ts';
 import { backupSections } from './backup-settings.ts';
 import { tlsSections } from './tls-settings.ts';
@@ -230,6 +231,7 @@ export const sections = {
     headers_file: filePathOrEmpty,
     sample_percent: integer({ min: 1, max: 100, unit: 'of a hundred traces' }),
   },
+  doctor: doctorSection,
   ai: {
     kind: oneOf(['openai', 'anthropic']),
     url: network.modelUrlOrEmpty,

@@ -10,6 +10,17 @@ export interface Directory {
   renewalInfo: string | undefined;
 }
 
+/** The names by which the authority is known in CAA records (RFC 8555 §9.7.6); none where it says none. */
+export function caaIdentities(body: Buffer): string[] {
+  try {
+    const names = fieldsIn(fieldsIn(JSON.parse(body.toString('utf8'))).meta).caaIdentities;
+    const isName = (name: unknown): name is string => typeof name === 'string' && /^[a-z0-9.-]{1,253}$/i.test(name);
+    return Array.isArray(names) ? (names as unknown[]).filter(isName).slice(0, 10) : [];
+  } catch {
+    return [];
+  }
+}
+
 export function readDirectory(answer: RawAnswer): Directory {
   const fields = readFields('the directory', answer);
   const at = (name: string): string => readUrl(`${name} of the directory`, fields[name]);

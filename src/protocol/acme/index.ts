@@ -6,7 +6,7 @@
  */
 export { readChain, type Chain } from './chain.ts';
 export { readClientHello, type ClientHello } from './client-hello.ts';
-export { readDirectory, type Directory } from './directory.ts';
+export { caaIdentities, readDirectory, type Directory } from './directory.ts';
 export { AcmeFault } from './fault.ts';
 export { base64url, isNonce, signRequest } from './jws.ts';
 export {

@@ -80,6 +80,36 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why, and which backups there are`,
     'rasket backups',
   ),
+  port25_blocked: installation(
+    'error',
+    'No mail server can be reached at port 25, while other connections lead out.',
+    'Ask whoever runs this machine’s network to open port 25 outbound, or name a smarthost in the settings; then look again',
+    'rasket doctor',
+  ),
+  reverse_dns_wrong: installation(
+    'error',
+    'An address that mail is sent from has no name in reverse DNS that leads back to it; large receivers refuse such mail.',
+    'Where this machine’s address comes from, set its reverse DNS to instance.host, and let that name lead to the address; then look again',
+    'rasket doctor',
+  ),
+  address_listed: installation(
+    'error',
+    'An address that mail is sent from stands on a list of blocked addresses.',
+    'Find out what was sent, end it, then ask the list to take the address off; what is waiting, says',
+    'rasket queue',
+  ),
+  clock_wrong: installation(
+    'error',
+    'The clock of a machine is wrong: signatures and one-time passwords are refused.',
+    `${HERE}let the clock be set, with systemd by`,
+    'timedatectl set-ntp true',
+  ),
+  disk_low: installation(
+    'error',
+    'Little is free on the disk of the data folder.',
+    `${HERE}make room, or shorten retention_days of the plans; how much is free, says`,
+    'df -h',
+  ),
   domain_lost: team(
     'error',
     'A domain is not verified any more: its DNS records are gone or wrong.',
@@ -146,7 +176,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
   ),
-  backup_old: installation('warning', 'The last backup is too old.', `${HERE}see which there are`, 'rasket backups'),
+  backup_old: installation(
+    'warning',
+    'There is no backup, or the last one is too old.',
+    `${HERE}see which there are`,
+    'rasket backups',
+  ),
   account_mail: installation(
     'warning',
     'Nobody can be mailed about an account: to sign up, or to choose a new password.',
@@ -194,6 +229,48 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Nodes run different versions.',
     'Bring all of them to one version, the newest',
     null,
+  ),
+  helo_name_wrong: installation(
+    'warning',
+    'The name that is said in EHLO is not in DNS, or leads to other addresses than those that mail is sent from.',
+    'Let instance.host, or helo_name of the region, lead to this machine’s addresses by A and AAAA records; then look again',
+    'rasket doctor',
+  ),
+  resolver_failing: installation(
+    'warning',
+    'The resolver does not answer, or answers for names that do not exist.',
+    `${HERE}name a resolver of your own as dns.servers, such as unbound on the machine; which settings are in force, says`,
+    'rasket config show',
+  ),
+  resolver_slow: installation(
+    'warning',
+    'The resolver is slow; each delivery waits for several of its answers.',
+    `${HERE}name a nearer one as dns.servers, such as unbound on the machine; which settings are in force, says`,
+    'rasket config show',
+  ),
+  disk_filling: installation(
+    'warning',
+    'As it grows, the disk of the data folder is full soon.',
+    `${HERE}make room, or shorten retention_days of the plans; how much is free, says`,
+    'df -h',
+  ),
+  file_limit_low: installation(
+    'warning',
+    'Fewer files may be open than the settings need: connections are refused before their limits are met.',
+    `${HERE}raise LimitNOFILE of the unit, and start the server again; systemd takes a change by`,
+    'systemctl edit rasket',
+  ),
+  certificate_wrong_name: installation(
+    'warning',
+    'The certificate does not bear instance.host, the name that mail servers and clients call.',
+    `${HERE}put one for that name in its place, or let one be issued under [acme]; how it stands, says`,
+    'rasket tls status',
+  ),
+  caa_forbids: installation(
+    'warning',
+    'A CAA record keeps the authority of the settings from issuing a certificate.',
+    'Add a CAA record for the authority beside the others; then have it tried again',
+    'rasket tls renew',
   ),
 };
 

@@ -4,7 +4,7 @@
  * however much mail, and however many webhooks and domains, there are beside those in trouble.
  */
 export { certificateFindings } from './certificate-findings.ts';
-export { findingOf, severityOf, type Finding } from './finding.ts';
+export { findingOf, gravestFirst, severityOf, type Finding } from './finding.ts';
 export {
   lookAtInstallation,
   lookAtTeam,
@@ -21,3 +21,23 @@ export {
   reportNode,
   type NodeReport,
 } from './node-report.ts';
+export {
+  type DiskSample,
+  recordExamination,
+  checkedOf,
+  freeBytesOfLate,
+  recordFreeBytes,
+  type Checked,
+  type CheckName,
+  type CheckResult,
+  type Unknown,
+} from './examinations.ts';
+export {
+  beginNotice,
+  endNotice,
+  forgetOldNotices,
+  forgetWaitingNotices,
+  noteChanges,
+  type Changes,
+  type Notice,
+} from './notices.ts';

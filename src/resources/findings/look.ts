@@ -5,6 +5,7 @@ import { asksForCertificates, certificatesInTrouble } from '../certificates/inde
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
 import { hasUsers } from '../users/index.ts';
 import { backupFindings } from './backup-findings.ts';
+import { lastExaminations, type Checked } from './examinations.ts';
 import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
@@ -13,14 +14,21 @@ import { teamFindings } from './team-findings.ts';
 export interface Look {
   at: number;
   nodes: readonly NodeReport[];
+  /** What was looked at outside. */
+  checks: readonly Checked[];
   /** The gravest first. */
   findings: readonly Finding[];
 }
 
 /** All that is wrong; `own` is what this process knows of itself, where it is one of the nodes. */
 export async function lookAtInstallation(store: Store, own?: NodeReport): Promise<Look> {
-  const { nodes, findings } = await lookAtMachines(store, own);
-  return { at: store.clock.now(), nodes, findings: gravestFirst([...findings, ...(await teamFindings(store))]) };
+  const { nodes, checks, findings } = await lookAtMachines(store, own);
+  return {
+    at: store.clock.now(),
+    nodes,
+    checks,
+    findings: gravestFirst([...findings, ...(await teamFindings(store))]),
+  };
 }
 
 /** What is wrong for one team; what is wrong with the installation in words that name nothing of it. */
@@ -38,17 +46,20 @@ export const eachOnce = (findings: readonly Finding[]): Finding[] => [
   ...new Map(findings.map((finding) => [finding.code, finding])).values(),
 ];
 
-async function lookAtMachines(store: Store, own?: NodeReport): Promise<Pick<Look, 'nodes' | 'findings'>> {
+async function lookAtMachines(store: Store, own?: NodeReport): Promise<Omit<Look, 'at'>> {
   const others = (await liveNodes(store)).filter(({ id }) => id !== own?.id);
   const nodes = own ? [own, ...others] : others;
   const isApart = nodes.length > 1;
   const reported = nodes.flatMap(({ name, findings }) =>
     findings.map((finding) => (isApart ? { ...finding, node: name } : finding)),
   );
+  const checks = await lastExaminations(store);
   return {
     nodes,
+    checks,
     findings: [
       ...reported,
+      ...ofExaminations(checks),
       ...ofNodes(nodes),
       ...(await ofSending(store)),
       ...(await ofAccounts(store)),
@@ -57,6 +68,14 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Pick<Look
       ...(await backupFindings(store)),
     ],
   };
+}
+
+/** By their machine, where there are several. */
+function ofExaminations(checks: readonly Checked[]): Finding[] {
+  const isApart = new Set(checks.map(({ machine }) => machine)).size > 1;
+  return checks.flatMap(({ machine, findings }) =>
+    findings.map((finding) => (isApart ? { ...finding, node: machine } : finding)),
+  );
 }
 
 function ofNodes(nodes: readonly NodeReport[]): Finding[] {
@@ -127,7 +146,7 @@ async function ofCertificates({ config, db }: Store): Promise<Finding[]> {
   return [findingOf('certificate_not_issued', { summary, subjects, since: first.failing_since })];
 }
 
-const presentFinding = (finding: Finding) => ({
+export const presentFinding = (finding: Finding) => ({
   code: finding.code,
   severity: KNOWN[finding.code].severity,
   ...{ summary: finding.summary, count: finding.count, subjects: finding.subjects },
@@ -141,11 +160,14 @@ export const presentForTeam = (findings: readonly Finding[], at: number) => ({
   findings: findings.map(presentFinding),
 });
 
-export const presentForOperator = ({ at, nodes, findings }: Look) => ({
+export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
   object: 'operator_findings' as const,
   as_of: isoTime(at),
   nodes: nodes.map(({ name, version, roles, startedAt, seenAt }) => ({
     ...{ name, version, roles: [...roles], started_at: isoTime(startedAt), seen_at: isoTime(seenAt) },
+  })),
+  checks: checks.map(({ name, machine, state, summary, checkedAt }) => ({
+    ...{ name, machine, state, summary, checked_at: isoTime(checkedAt) },
   })),
   findings: findings.map(presentFinding),
 });

@@ -4,5 +4,6 @@
  */
 export { createOperator } from './create-operator.ts';
 export { createOperatorAuthentication, OPERATOR_PREFIX } from './authenticate-operator.ts';
+export { createMachineAuthentication, PASS_PREFIX, writeMachinePass } from './machine-pass.ts';
 export { listOperators, type OperatorRow } from './operators.store.ts';
 export { findOperator, revokeOperator } from './revoke-operator.ts';

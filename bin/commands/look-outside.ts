@@ -1,0 +1,24 @@
+import { examineHere } from '../../src/flow/doctor/index.ts';
+import { closeNet, withNet } from '../../src/open-world.ts';
+import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
+import type { Look } from '../../src/resources/findings/index.ts';
+
+/** By this process, as no server does. */
+export async function lookOutside(store: Store): Promise<Look['checks']> {
+  const world = withNet(store);
+  try {
+    return await examineHere(world, { pid: undefined, tls: () => shownBy(store) });
+  } finally {
+    closeNet(world);
+  }
+}
+
+/** What a server that is started now would show. */
+function shownBy({ config, dataDir }: Store) {
+  const files = certificateFilesOf(config, dataDir);
+  const { keys, startsAt, endsAt } = files ? examineCertificate(files) : {};
+  if (!keys) return undefined;
+  const standing = { file: config.tls.certificate_file, isIssued: false, startsAt, endsAt, fault: undefined };
+  return { current: () => keys, standing: () => standing };
+}

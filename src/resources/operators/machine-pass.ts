@@ -1,0 +1,41 @@
+import { timingSafeEqual } from 'node:crypto';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Actor, Identity } from '../access/index.ts';
+
+/** What no other credential begins with. */
+export const PASS_PREFIX = 'rkmp_';
+const PURPOSE = 'pass of the machine';
+const MINUTE_MS = 60_000;
+/** No operator has it. */
+const ID = '00000000-0000-0000-0000-000000000000';
+
+type Held = Pick<Store, 'clock' | 'secrets'>;
+
+/**
+ * A pass that whoever reads the instance key may write for a minute: a command on the machine asks its own server as an operator
+ * by it, and no token has to be made or kept. It is sent to the listener of this machine alone.
+ */
+export function writeMachinePass({ clock, secrets }: Held): string {
+  const at = String(clock.now());
+  return `${PASS_PREFIX}${at}_${secrets.mac(PURPOSE, Buffer.from(at)).toString('base64url')}`;
+}
+
+export function createMachineAuthentication({
+  clock,
+  secrets,
+}: Held): (token: string) => Promise<Identity<Extract<Actor, { kind: 'operator' }>>> {
+  return (token) => {
+    const [at = '', ...rest] = token.slice(PASS_PREFIX.length).split('_');
+    const given = Buffer.from(rest.join('_'), 'base64url');
+    const isOfNow = /^\d{1,15}$/.test(at) && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
+    const data = Buffer.from(at);
+    const macs = [secrets.mac(PURPOSE, data), ...secrets.otherMacs(PURPOSE).map((mac) => mac(data))];
+    if (!isOfNow || !macs.some((mac) => mac.length === given.length && timingSafeEqual(mac, given)))
+      throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });
+    return Promise.resolve({
+      teamId: null,
+      actor: { kind: 'operator', operatorId: ID, name: 'a command on the machine' },
+    });
+  };
+}

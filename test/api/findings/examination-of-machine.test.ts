@@ -1,0 +1,268 @@
+// POST /operator/findings/examination: the machine itself, its resolver, clock, disk, files, certificates and backups
+import { spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDoctor } from '../../../src/flow/doctor/index.ts';
+import { makeCertificate } from '../../rig/tls.ts';
+import { startWithAuthority } from '../certificates/authority-scene.ts';
+import { DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await startMachine();
+});
+afterAll(() => machine[Symbol.asyncDispose]());
+
+/** What one check says, and what is found. */
+async function look(name: string, of = machine) {
+  const { checks, findings } = await of.examine();
+  return { state: checks[name]?.state, summary: checks[name]?.summary, findings };
+}
+
+describe('the resolver', () => {
+  it('one that invents names is found', async () => {
+    const { dns } = machine.scene;
+    dns.set('*.invalid', 'A', ['192.0.2.80']);
+    const { findings } = await look('resolver');
+    expect(findings).toMatchObject([{ code: 'resolver_failing', severity: 'warning', subjects: [dns.server] }]);
+    expect(findings[0]?.summary).toContain('answers 192.0.2.80 for a name that does not exist');
+    dns.set('*.invalid', 'A', 'NXDOMAIN');
+    expect(await look('resolver')).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it('one that is slow is found', async () => {
+    await using slow = await startMachine({ doctor: { resolver_ms: 20 } });
+    const { dns } = slow.scene;
+    const first = dns.hold();
+    const looking = look('resolver', slow);
+    await expect.poll(() => dns.queries.length).toBeGreaterThan(0);
+    const release = dns.hold();
+    first();
+    // Our own addresses are asked for before.
+    await expect.poll(() => dns.queries.filter(({ type }) => type === 'MX').length).toBeGreaterThan(1);
+    const held = performance.now();
+    await expect.poll(() => performance.now() - held).toBeGreaterThan(200);
+    release();
+    expect((await looking).findings).toMatchObject([{ code: 'resolver_slow', severity: 'warning' }]);
+  });
+
+  it('one that is silent is found, and no grave finding comes of what cannot be known', async () => {
+    await using deaf = await startMachine({
+      doctor: { seconds: 3 },
+      dns: { servers: ['127.66.0.9:53'], timeout_ms: 200, tries: 1 },
+    });
+    const { checks, findings } = await deaf.examine();
+    expect(findings).toMatchObject([{ code: 'resolver_failing', severity: 'warning' }]);
+    for (const name of ['port25', 'reverse_dns', 'helo', 'dnsbl']) expect(checks[name]?.state, name).toBe('unknown');
+  });
+});
+
+describe('the clock', () => {
+  it('is held against the Date of an answer', async () => {
+    machine.time.aheadMs = 400_000;
+    const { findings } = await look('clock');
+    expect(findings).toMatchObject([{ code: 'clock_wrong', severity: 'error' }]);
+    expect(findings[0]?.summary).toMatch(/is (399|400|401) seconds behind that of 127\.0\.0\.1/);
+    machine.time.aheadMs = 0;
+    expect(await look('clock')).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it('or against a time server, by SNTP; one that answers for another question is not believed', async () => {
+    const server = createSocket('udp4');
+    await new Promise<void>((done) => server.bind(0, '127.0.0.1', done));
+    const answer = { aheadMs: 0, isOurs: true, now: Date.now };
+    server.on('message', (request, from) => {
+      const reply = Buffer.alloc(48);
+      reply.writeUInt16BE(0x2402, 0);
+      if (answer.isOurs) request.copy(reply, 24, 40, 48);
+      reply.writeUInt32BE(Math.floor((answer.now() + answer.aheadMs) / 1000) + 2_208_988_800, 40);
+      server.send(reply, from.port, from.address);
+    });
+    const source = `sntp://127.0.0.1:${server.address().port}`;
+    await using timed = await startMachine({ doctor: { clock_source: source, seconds: 2 } });
+    answer.now = timed.scene.clock.now;
+    expect(await look('clock', timed)).toMatchObject({ state: 'passed', findings: [] });
+    answer.aheadMs = -365 * DAY_MS;
+    const { findings } = await look('clock', timed);
+    expect(findings).toMatchObject([{ code: 'clock_wrong' }]);
+    expect(findings[0]?.summary).toMatch(/is 3153600\d seconds ahead of that of 127\.0\.0\.1/);
+    answer.aheadMs = 0;
+    expect(await look('clock', timed)).toMatchObject({ state: 'passed', findings: [] });
+    answer.isOurs = false;
+    expect(await look('clock', timed)).toMatchObject({ state: 'unknown', findings: [] });
+    await new Promise<void>((done) => server.close(done));
+  });
+
+  it('nobody who tells the time: not known', async () => {
+    await using alone = await startMachine({ doctor: { clock_source: 'http://127.66.0.3:9/' } });
+    expect(await look('clock', alone)).toMatchObject({ state: 'unknown', findings: [] });
+    expect((await look('clock', alone)).summary).toContain('127.66.0.3:9 does not answer (unreachable)');
+  });
+});
+
+describe('the disk', () => {
+  it('with less free than the settings ask for: a finding', async () => {
+    await using full = await startMachine({ doctor: { disk_free_mb: 1_000_000_000 } });
+    expect((await look('disk', full)).findings).toMatchObject([{ code: 'disk_low', severity: 'error' }]);
+  });
+
+  it('that grows full within two weeks, by the samples of a week; not by those of an hour', async () => {
+    await using growing = await startMachine();
+    const { app, clock } = growing.scene;
+    const sample = app.jobs.find(({ name }) => name === `sample-disk ${os.hostname()}`);
+    await sample?.run();
+    const { db } = app.world;
+    const now = await db.get<{ free_bytes: number }>('select free_bytes from disk_samples');
+    const free = Number(now?.free_bytes);
+    expect(free).toBeGreaterThan(0);
+    const put = (daysAgo: number, bytes: number) =>
+      db.insertMany(
+        'disk_samples',
+        ['machine', 'at', 'free_bytes'],
+        [[os.hostname(), clock.now() - daysAgo * DAY_MS, Math.round(bytes)]],
+      );
+    await put(0.04, free * 1.5);
+    expect((await look('disk', growing)).findings, 'an hour').toEqual([]);
+    await db.run('delete from disk_samples where at < ?', [clock.now()]);
+    for (const day of [1, 2, 3, 4, 5]) await put(day, free * (1 + day / 5));
+    const { findings } = await look('disk', growing);
+    expect(findings).toMatchObject([{ code: 'disk_filling', severity: 'warning' }]);
+    expect(findings[0]?.summary).toMatch(/is full in about [45] days/);
+    await db.run('delete from disk_samples where at < ?', [clock.now()]);
+    for (const day of [1, 2, 3, 4, 5]) await put(day, free * (1 + day / 500));
+    expect(await look('disk', growing)).toMatchObject({ state: 'passed', findings: [] });
+  });
+});
+
+describe('open files', () => {
+  it('a process that may open fewer than the settings need', async () => {
+    const { world } = machine.scene.app;
+    const limited = spawn('bash', ['-c', 'ulimit -n 300 && echo ready && exec sleep 600']);
+    await once(limited.stdout, 'data');
+    const look25 = () => Promise.resolve({ findings: [] });
+    const doctor = createDoctor(world, { self: { pid: limited.pid, tls: () => undefined }, look: look25 });
+    await doctor.examine();
+    const { body } = await machine.scene.api('GET', '/operator/findings', { key: machine.token });
+    expect(body.findings).toMatchObject([{ code: 'file_limit_low', severity: 'warning' }]);
+    expect(body.findings[0].summary).toMatch(/may open 300 files, and its settings need up to 1156/);
+    limited.kill('SIGKILL');
+    await once(limited, 'exit');
+    await doctor.examine();
+    const gone = await machine.scene.api('GET', '/operator/findings', { key: machine.token });
+    expect(gone.body.checks.find(({ name }: { name: string }) => name === 'files').state).toBe('unknown');
+    expect(gone.body.findings, 'nobody said that it was mended').toMatchObject([{ code: 'file_limit_low' }]);
+    expect(await look('files')).toMatchObject({ state: 'passed', findings: [] });
+  });
+});
+
+describe('the certificate', () => {
+  it('for another name than instance.host', async () => {
+    const { app, dataDir } = machine.scene;
+    const of = (names: string[]): void => {
+      const keys = makeCertificate({ names, notAfter: new Date(machine.scene.clock.now() + 90 * DAY_MS) });
+      writeFileSync(path.join(dataDir, 'own.pem'), keys.key + keys.cert);
+      app.reload();
+    };
+    of(['www.rasket.test', 'other.test']);
+    expect((await look('certificates')).findings).toMatchObject([
+      {
+        ...{ code: 'certificate_wrong_name', severity: 'warning', subjects: [HOST] },
+        summary: 'The certificate is for www.rasket.test, other.test, and not for rasket.test.',
+      },
+    ]);
+    of(['other.test', HOST]);
+    expect(await look('certificates')).toMatchObject({ state: 'passed', findings: [] });
+  });
+});
+
+describe('CAA', () => {
+  it('a record that names another authority: a finding; the authority says by which name it is called', async () => {
+    await using asked = await startWithAuthority({ names: ['mail.deep.example'] }, { doctor: { checks: ['caa'] } });
+    const { scene, ca, operator: token } = asked;
+    const caa = async () => {
+      const { body } = await scene.api('POST', '/operator/findings/examination', { key: token });
+      const { state, summary } = body.checks.find(({ name }: { name: string }) => name === 'caa');
+      return { state, summary, found: body.findings.filter(({ code }: { code: string }) => code === 'caa_forbids') };
+    };
+    expect(await caa()).toMatchObject({ state: 'unknown', found: [] });
+    ca.plays.caaIdentities = ['authority.test'];
+    expect(await caa()).toMatchObject({ state: 'passed', found: [] });
+    scene.dns.set('deep.example', 'CAA', ['0 issue "other.test"', '0 iodef "mailto:a@example.com"']);
+    expect((await caa()).found).toMatchObject([
+      {
+        ...{ severity: 'warning', subjects: ['mail.deep.example'] },
+        summary: 'The CAA records at deep.example do not let authority.test issue for mail.deep.example.',
+        advice: {
+          words: 'Add the CAA record: 0 issue "authority.test" at deep.example, then',
+          command: 'rasket tls renew',
+        },
+      },
+    ]);
+    scene.dns.set('mail.deep.example', 'CAA', ['0 issue "authority.test"']);
+    expect(await caa(), 'the nearest set decides alone').toMatchObject({ state: 'passed', found: [] });
+    scene.dns.set('mail.deep.example', 'CAA', 'SERVFAIL');
+    expect(await caa()).toMatchObject({ state: 'unknown', found: [] });
+  });
+});
+
+describe('backups', () => {
+  it('the last is too old, or there never was one', async () => {
+    const { clock } = machine.scene;
+    clock.advance(3 * DAY_MS);
+    expect((await look('backups')).findings).toMatchObject([{ code: 'backup_old', severity: 'warning' }]);
+    await machine.backedUp(1000);
+    expect(await look('backups')).toMatchObject({ state: 'passed', findings: [] });
+    await using without = await startMachine();
+    await without.scene.app.world.db.run("delete from instance_settings where name = 'backups'");
+    const none = { state: 'passed', summary: expect.stringContaining('There is no backup yet'), findings: [] };
+    expect(await look('backups', without)).toMatchObject(none);
+    without.scene.clock.advance(3 * DAY_MS);
+    const { findings } = await look('backups', without);
+    expect(findings).toMatchObject([{ code: 'backup_old', summary: 'There is no backup of this installation.' }]);
+  });
+});
+
+describe('what the settings leave out', () => {
+  it('is not looked at; neither is what concerns sending where nothing is sent', async () => {
+    await using few = await startMachine({ doctor: { checks: ['disk'] } });
+    const asked = await few.examine();
+    expect(Object.values(asked.checks).filter(({ state }) => state !== 'skipped')).toMatchObject([{ name: 'disk' }]);
+    const smarthost = { smarthost: 'relay.example:25' };
+    const [one, two] = [
+      { 'us-east-1': smarthost, 'eu-west-1': smarthost },
+      { 'sa-east-1': smarthost, 'ap-northeast-1': smarthost },
+    ];
+    await using relayed = await startMachine({ regions: { ...one, ...two } });
+    expect((await relayed.examine()).checks['port25']).toMatchObject({
+      state: 'skipped',
+      summary: 'All mail leaves by a smarthost.',
+    });
+    await using kept = await startMachine({ delivery: { capture: true } });
+    const { checks, findings } = await kept.examine();
+    expect(findings).toEqual([]);
+    for (const name of ['port25', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'backups'])
+      expect(checks[name], name).toMatchObject({
+        state: 'skipped',
+        summary: expect.stringContaining('delivery.capture'),
+      });
+  });
+});
+
+describe('what an examination costs', () => {
+  it('ends in its time, whatever is silent', async () => {
+    const silent = net.createServer((socket) => void socket.resume().on('error', () => undefined));
+    await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    await using patient = await startMachine({ doctor: { seconds: 1, clock_source: url } });
+    const began = performance.now();
+    const { checks } = await patient.examine();
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(checks['clock']).toMatchObject({ state: 'unknown' });
+    silent.close();
+  });
+});

@@ -1,0 +1,269 @@
+// POST /operator/findings/examination: what others see of a machine; each check with its fault planted, silent without it, and what cannot be known
+import net from 'node:net';
+import os from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reverseName } from '../../../src/protocol/dnsbl/index.ts';
+import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
+
+let machine: Machine;
+beforeAll(async () => {
+  machine = await startMachine();
+});
+afterAll(() => machine[Symbol.asyncDispose]());
+
+const BACK = reverseName(ADDRESS);
+
+/** What one check says, and what is found. */
+async function look(name: string, of = machine) {
+  const { checks, findings } = await of.examine();
+  return { state: checks[name]?.state, summary: checks[name]?.summary, findings };
+}
+
+describe('where all is well', () => {
+  it('every check passes or does not concern the machine, nothing is found, and all are told by GET as well', async () => {
+    const { checks, findings } = await machine.examine();
+    expect(findings).toEqual([]);
+    expect(Object.fromEntries(Object.values(checks).map(({ name, state }) => [name, state]))).toEqual({
+      ...{ port25: 'passed', reverse_dns: 'passed', helo: 'passed', dnsbl: 'passed', resolver: 'passed' },
+      ...{
+        clock: 'passed',
+        disk: 'passed',
+        files: 'passed',
+        certificates: 'passed',
+        caa: 'skipped',
+        backups: 'passed',
+      },
+    });
+    expect(checks['reverse_dns']).toEqual({
+      ...{ name: 'reverse_dns', machine: os.hostname(), state: 'passed' },
+      summary: `${ADDRESS} is ${HOST}, which leads back to it. ::1 is ${HOST}, which leads back to it.`,
+      checked_at: new Date(machine.scene.clock.now()).toISOString(),
+    });
+    expect(checks['certificates']?.summary).toMatch(/^The certificate is for rasket\.test, for 8\d more days\.$/);
+    const { body } = await machine.scene.api('GET', '/operator/findings', { key: machine.token });
+    expect(body.checks).toEqual(Object.values(checks));
+    expect((await machine.scene.api('GET', '/ready')).body).toMatchObject({ status: 'ok', findings: [] });
+  });
+});
+
+describe('port 25', () => {
+  const lead = (address: string): void => {
+    machine.scene.dns.set('large.example', 'MX', ['10 mx.large.example']);
+    machine.scene.dns.set('mx.large.example', 'A', [address]);
+  };
+
+  it('no server is reached and other connections lead out: a finding; gone when one greets', async () => {
+    lead('127.66.0.1');
+    const { findings } = await look('port25');
+    expect(findings).toMatchObject([
+      { code: 'port25_blocked', severity: 'error', subjects: ['large.example'], advice: { command: 'rasket doctor' } },
+    ]);
+    expect(findings[0]?.summary).toMatch(/large\.example: ECONNREFUSED\), while other connections lead out/);
+    expect((await machine.scene.api('GET', '/ready')).body.findings).toMatchObject([{ code: 'port25_blocked' }]);
+    machine.scene.dns.forget('large.example');
+    expect(await look('port25')).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it('nothing leads out at all: nobody can know', async () => {
+    await using alone = await startMachine({ doctor: { clock_source: '' } });
+    alone.scene.dns.set('large.example', 'MX', ['10 mx.large.example']);
+    alone.scene.dns.set('mx.large.example', 'A', ['127.66.0.1']);
+    expect(await look('port25', alone)).toMatchObject({
+      ...{ state: 'unknown', findings: [] },
+      summary: expect.stringMatching(
+        /^Cannot be known: whether port \d+ leads out \(large\.example: ECONNREFUSED; no other/,
+      ),
+    });
+  });
+
+  it('a tarpit and a server that refuses us are no block', async () => {
+    const silent = net.createServer((socket) => void socket.resume().on('error', () => undefined));
+    await new Promise<void>((done) =>
+      silent.listen(machine.scene.app.world.config.delivery.smtp_port, '127.66.0.2', done),
+    );
+    lead('127.66.0.2');
+    expect(await look('port25')).toMatchObject({
+      ...{ state: 'unknown', findings: [] },
+      summary: expect.stringContaining('large.example: connected, and nothing was said'),
+    });
+    silent.removeAllListeners('connection').on('connection', (socket: net.Socket) => {
+      socket.resume().on('error', () => undefined);
+      socket.end('554 5.7.1 no\r\n');
+    });
+    expect(await look('port25')).toMatchObject({
+      ...{ state: 'unknown', findings: [] },
+      summary: expect.stringContaining('large.example: it says "554 5.7.1 no"'),
+    });
+    silent.close();
+    machine.scene.dns.forget('large.example');
+  });
+
+  it('DNS that fails is not known either', async () => {
+    machine.scene.dns.set('large.example', 'MX', 'SERVFAIL');
+    expect(await look('port25')).toMatchObject({ state: 'unknown', findings: [] });
+    machine.scene.dns.forget('large.example');
+  });
+});
+
+describe('reverse DNS', () => {
+  it('without a name, or with one that leads elsewhere: a finding; with two, one that leads back is enough', async () => {
+    const { dns } = machine.scene;
+    dns.set(BACK, 'PTR', 'NXDOMAIN');
+    const none = await look('reverse_dns');
+    expect(none).toMatchObject({
+      state: 'failed',
+      findings: [{ code: 'reverse_dns_wrong', severity: 'error', subjects: [ADDRESS] }],
+    });
+    expect(none.findings[0]?.summary).toBe(`${ADDRESS} has no name in reverse DNS.`);
+    const since = none.findings[0]?.since;
+    machine.scene.clock.advance(60_000);
+    dns.set('elsewhere.test', 'A', ['127.8.8.8']);
+    dns.set(BACK, 'PTR', ['elsewhere.test']);
+    expect((await look('reverse_dns')).findings).toMatchObject([
+      {
+        code: 'reverse_dns_wrong',
+        summary: expect.stringContaining('elsewhere.test in reverse DNS, which does not'),
+        since,
+      },
+    ]);
+    dns.set(BACK, 'PTR', ['elsewhere.test', HOST]);
+    expect(await look('reverse_dns')).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it('a resolver that fails, or finds nothing at all, finds nothing wrong; and takes nothing back that was', async () => {
+    const { dns } = machine.scene;
+    dns.set(BACK, 'PTR', 'SERVFAIL');
+    expect(await look('reverse_dns')).toMatchObject({ state: 'unknown', findings: [] });
+    dns.set(BACK, 'PTR', 'NXDOMAIN');
+    expect((await look('reverse_dns')).findings).toMatchObject([{ code: 'reverse_dns_wrong' }]);
+    dns.set(BACK, 'PTR', 'TIMEOUT');
+    expect(await look('reverse_dns'), 'it was wrong, and nobody says that it was mended').toMatchObject({
+      state: 'unknown',
+      findings: [{ code: 'reverse_dns_wrong' }],
+    });
+    machine.scene.clock.advance(4 * DAY_MS);
+    await machine.backedUp(0);
+    expect(await look('reverse_dns'), 'not for ever').toMatchObject({ state: 'unknown', findings: [] });
+    dns.set(BACK, 'PTR', [HOST]);
+    expect(await look('reverse_dns')).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it('of a resolver that finds no name at all, "there is none" is not believed', async () => {
+    await using blind = await startMachine();
+    const { dns } = blind.scene;
+    for (const address of [ADDRESS, '::1']) dns.set(reverseName(address), 'PTR', 'NXDOMAIN');
+    for (const name of [HOST, '*']) for (const type of ['A', 'AAAA', 'MX'] as const) dns.set(name, type, 'NXDOMAIN');
+    const { checks, findings } = await blind.examine();
+    expect(findings).toEqual([]);
+    for (const name of ['reverse_dns', 'helo']) {
+      const summary = expect.stringContaining('the resolver finds nothing at all');
+      expect(checks[name]).toMatchObject({ state: 'unknown', summary });
+    }
+  });
+});
+
+describe('the name said in EHLO', () => {
+  it('is not in DNS, or leads elsewhere: a finding; a failing resolver: not known', async () => {
+    await using other = await startMachine({
+      regions: { 'us-east-1': { source_v4: ADDRESS, source_v6: '::1', helo_name: 'out.rasket.test' } },
+    });
+    const { dns } = other.scene;
+    expect((await look('helo', other)).findings).toMatchObject([
+      {
+        ...{ code: 'helo_name_wrong', severity: 'warning', subjects: ['out.rasket.test'] },
+        summary: 'out.rasket.test, said in EHLO, has no address in DNS.',
+      },
+    ]);
+    dns.set('out.rasket.test', 'A', ['127.9.9.9']);
+    expect((await look('helo', other)).findings[0]?.summary).toMatch(
+      /leads to 127\.9\.9\.9, and mail is sent from 127\.7\.7\.7/,
+    );
+    dns.set('out.rasket.test', 'A', [ADDRESS]);
+    expect(await look('helo', other)).toMatchObject({ state: 'passed', findings: [] });
+    dns.set('out.rasket.test', 'ANY', 'SERVFAIL');
+    dns.set('out.rasket.test', 'A', 'SERVFAIL');
+    expect(await look('helo', other)).toMatchObject({ state: 'unknown', findings: [] });
+  });
+});
+
+describe('lists of blocked addresses', () => {
+  it('one that lists the address is found with its code and its reason', async () => {
+    machine.list(['127.0.0.4']);
+    machine.scene.dns.set('7.7.7.127.list.test', 'TXT', ['https://list.test/why?127.7.7.7']);
+    const { findings } = await look('dnsbl');
+    expect(findings).toMatchObject([
+      {
+        code: 'address_listed',
+        severity: 'error',
+        subjects: [`${ADDRESS} list.test`],
+        advice: { command: 'rasket queue' },
+      },
+    ]);
+    expect(findings[0]?.summary).toBe(`${ADDRESS} is on list.test (127.0.0.4: https://list.test/why?127.7.7.7).`);
+    machine.list('NXDOMAIN');
+    expect(await look('dnsbl')).toMatchObject({ state: 'passed', findings: [] });
+  });
+
+  it.each([
+    { why: 'an error of the list', answer: ['127.255.255.254'], says: 'it answers no public resolver' },
+    { why: 'an answer that no list gives', answer: ['192.0.2.1'], says: 'it answers 192.0.2.1, as no list does' },
+    { why: 'a failure', answer: 'SERVFAIL' as const, says: 'servfail' },
+    { why: 'silence', answer: 'TIMEOUT' as const, says: 'timeout' },
+  ])('$why is no listing', async ({ answer, says }) => {
+    machine.list(answer);
+    expect(await look('dnsbl')).toMatchObject({
+      ...{ state: 'unknown', findings: [] },
+      summary: expect.stringContaining(`whether ${ADDRESS} is on list.test: ${says}`),
+    });
+    machine.list('NXDOMAIN');
+  });
+
+  it.each([
+    {
+      why: 'answers every resolver of this kind with an error',
+      at: 'A',
+      two: ['127.255.255.254'],
+      one: 'NXDOMAIN' as const,
+      says: 'no public resolver',
+    },
+    {
+      why: 'lacks its test entry',
+      at: 'A',
+      two: 'NXDOMAIN' as const,
+      one: 'NXDOMAIN' as const,
+      says: 'it lacks its test entry',
+    },
+    { why: 'lists the whole world', at: 'A', two: ['127.0.0.2'], one: ['127.0.0.2'], says: 'it lists every address' },
+    {
+      why: 'is answered for by somebody else',
+      at: 'A',
+      two: ['203.0.113.9'],
+      one: ['203.0.113.9'],
+      says: 'as no list does',
+    },
+  ])('a list that $why is not believed', async ({ two, one, says }) => {
+    const { dns } = machine.scene;
+    machine.list(['127.0.0.4']);
+    dns.set('2.0.0.127.list.test', 'A', two);
+    dns.set('1.0.0.127.list.test', 'A', one);
+    expect(await look('dnsbl')).toMatchObject({
+      state: 'unknown',
+      summary: expect.stringContaining(says),
+      findings: [],
+    });
+    dns.set('2.0.0.127.list.test', 'A', ['127.0.0.2']);
+    dns.set('1.0.0.127.list.test', 'A', 'NXDOMAIN');
+    machine.list('NXDOMAIN');
+  });
+
+  it('of two lists the one that cannot be known takes nothing back, and keeps nothing of the other', async () => {
+    await using two = await startMachine({ doctor: { dnsbl_zones: ['list.test', 'other.test'] } });
+    const { dns } = two.scene;
+    dns.set('2.0.0.127.other.test', 'A', ['127.0.0.2']);
+    two.list(['127.0.0.4']);
+    dns.set('7.7.7.127.other.test', 'A', 'SERVFAIL');
+    expect((await look('dnsbl', two)).findings).toMatchObject([{ subjects: [`${ADDRESS} list.test`] }]);
+    two.list('NXDOMAIN');
+    expect(await look('dnsbl', two)).toMatchObject({ state: 'unknown', findings: [] });
+  });
+});

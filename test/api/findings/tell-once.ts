@@ -1,0 +1,14 @@
+// A process that tells what is due, for a test that kills it; argv[2] is the configuration, argv[3] the data folder.
+import { tellNotices } from '../../../src/flow/doctor/index.ts';
+import { closeWorld, openWorld } from '../../../src/open-world.ts';
+import type { Config } from '../../../src/platform/config/index.ts';
+import { createLog } from '../../../src/platform/log/index.ts';
+
+const [, , config = '', dataDir = ''] = process.argv;
+const world = await openWorld({
+  config: JSON.parse(config) as Config,
+  dataDir,
+  log: createLog({ level: 'error', format: 'json' }),
+});
+await tellNotices(world);
+await closeWorld(world);

@@ -1,0 +1,127 @@
+// rasket doctor on the machine of an installation: its server looks outside, or the command where none runs
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { reverseName } from '../../src/protocol/dnsbl/index.ts';
+import { Screen } from '../console/screen.ts';
+import { startDns, type DnsRig } from '../rig/dns.ts';
+import { Desk } from './desk.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const ADDRESS = '127.7.7.7';
+const HOST = 'mail.rasket.test';
+const desk = new Desk();
+let dns: DnsRig;
+let env: Record<string, string | undefined>;
+beforeAll(async () => {
+  dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.66.0.1'] } });
+  dns.set(HOST, 'A', [ADDRESS]);
+  dns.set(HOST, 'AAAA', ['::1']);
+  for (const address of [ADDRESS, '::1']) dns.set(reverseName(address), 'PTR', [HOST]);
+  dns.set('2.0.0.127.list.test', 'A', ['127.0.0.2']);
+  const regions = ['us-east-1', 'eu-west-1', 'sa-east-1', 'ap-northeast-1'];
+  desk.write(
+    'rasket.toml',
+    [
+      '[http]\nport = 0\n[smtp]\nhost = "127.0.0.1"\n[submission]\nports = []\ntls_ports = []\n[receiving]\nports = []',
+      `[dns]\nservers = ["${dns.server}"]\n[network]\nmail_allow_private = ["127.0.0.0/8", "::1/128"]`,
+      '[doctor]\nmail_servers = ["large.example"]\ndnsbl_zones = ["list.test"]\ndisk_free_mb = 1\nseconds = 5',
+      ...regions.map((name) => `[regions.${name}]\nsource_v4 = "${ADDRESS}"\nsource_v6 = "::1"`),
+    ].join('\n'),
+  );
+  env = {
+    ...(await desk.database()),
+    RASKET_DATA: desk.at('data'),
+    RASKET_CONFIG: desk.at('rasket.toml'),
+    RASKET_DOCTOR_CHECKS: undefined,
+    RASKET_API_KEY: undefined,
+    RASKET_URL: undefined,
+  };
+  const made = await desk.rasket(['init', '--data', 'data', '--json'], { env });
+  expect(made.code, made.stderr).toBe(0);
+  env.KEY = (JSON.parse(made.stdout) as { api_key: string }).api_key;
+});
+afterAll(async () => {
+  await desk.clear();
+  await dns.close();
+});
+
+interface Examined {
+  checks: { name: string; state: string; summary: string }[];
+  findings: { code: string }[];
+  not_asked: string[];
+}
+
+async function doctor(expected: number, more = env): Promise<Examined> {
+  const ended = await desk.run(['doctor', '--json'], { env: more });
+  expect(ended.code, ended.stdout + ended.stderr).toBe(expected);
+  return JSON.parse(ended.stdout) as Examined;
+}
+
+const stateOf = ({ checks }: Examined, name: string): string | undefined =>
+  checks.find((check) => check.name === name)?.state;
+
+it('a server that runs examines its machine, without a key; what it finds stands at all places until it is mended', async () => {
+  const server = await desk.serve(['serve', '--data', 'data'], { env });
+  const well = await doctor(0);
+  expect(well.findings).toEqual([]);
+  expect([stateOf(well, 'reverse_dns'), stateOf(well, 'dnsbl'), stateOf(well, 'files')]).toEqual(
+    Array(3).fill('passed'),
+  );
+  expect(stateOf(well, 'port25'), 'nothing leads out here').toBe('unknown');
+
+  dns.set('7.7.7.127.list.test', 'A', ['127.0.0.4']);
+  expect((await doctor(1)).findings).toMatchObject([{ code: 'address_listed', severity: 'error' }]);
+  const asked = await desk.run(['doctor'], { env });
+  expect(asked.stdout).toMatch(/dnsbl\s+(✗ )?failed\s+127\.7\.7\.7 is on list\.test \(127\.0\.0\.4\)/);
+  expect(asked.stdout).toMatch(/reverse_dns\s+(✓ )?passed\s/);
+  expect(asked.stdout).toContain('address_listed');
+
+  const key = { ...env, RASKET_URL: server.url, RASKET_API_KEY: env.KEY };
+  const ready = await desk.rasket(['ready'], { env: key });
+  expect(ready).toMatchObject({ code: 0, stdout: expect.stringMatching(/error\s+address_listed/) });
+  await using seat = await Screen.take({ url: server.url, key: env.KEY ?? '', columns: 120, rows: 30 });
+  await seat.sees(/An address that mail is sent from stands on a list of blocked/);
+
+  const made = await desk.rasket(['operators', 'create', 'Ada', '--data', 'data', '--json'], { env });
+  const operator = {
+    ...key,
+    RASKET_API_KEY: (JSON.parse(made.stdout) as { token: string }).token,
+    RASKET_DATA: desk.at('none'),
+  };
+  expect((await doctor(1, operator)).findings, 'from another machine').toMatchObject([{ code: 'address_listed' }]);
+  const all = await desk.rasket(['findings', 'examine'], { env: operator });
+  expect(all.stdout + all.stderr).toMatch(/checks were made\. Cannot be known: port25\. There is 1 finding\./);
+
+  dns.set('7.7.7.127.list.test', 'A', 'NXDOMAIN');
+  expect((await doctor(0)).findings).toEqual([]);
+  await server.stop();
+});
+
+it('where no server runs it says so, and looks by itself', async () => {
+  dns.set(reverseName(ADDRESS), 'PTR', 'NXDOMAIN');
+  const stopped = await doctor(1);
+  expect(stopped.findings.map(({ code }) => code)).toEqual(['delivery_not_running', 'reverse_dns_wrong']);
+  expect(stopped.not_asked[0]).toMatch(/^No server runs, so this command has looked outside by itself/);
+  expect([stateOf(stopped, 'files'), stateOf(stopped, 'certificates')]).toEqual(['unknown', 'skipped']);
+  dns.set(reverseName(ADDRESS), 'PTR', [HOST]);
+  expect((await doctor(1)).findings.map(({ code }) => code)).toEqual(['delivery_not_running']);
+});
+
+it('a backup is known once it is whole', async () => {
+  const made = await desk.rasket(['backup', desk.at('copy'), '--data', 'data'], { env });
+  const isPostgres = env.RASKET_DATABASE_DRIVER === 'pg';
+  expect(made.code, made.stderr).toBe(isPostgres ? 1 : 0);
+  const { checks } = await doctor(1);
+  expect(checks.find(({ name }) => name === 'backups')).toMatchObject(
+    isPostgres
+      ? { state: 'unknown' }
+      : { state: 'passed', summary: expect.stringMatching(/^The last backup is of 20/) },
+  );
+});
+
+it('the help says how it ends', async () => {
+  const help = (await desk.rasket(['doctor', '--help'])).stdout.replaceAll(/\s+/g, ' ');
+  expect(help).toContain(
+    'It ends with 0 where nothing is wrong or only warnings are told, with 1 where something does not work',
+  );
+});
