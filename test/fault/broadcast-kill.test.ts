@@ -197,7 +197,8 @@ it(
       RASKET_DELIVERY_MAX_CONNECTIONS_PER_DESTINATION: '20',
     });
     await allOver(scenery, good);
-    await expect.poll(() => reportedBy(program, id, 'bounced').then((list) => list.length)).toBe(gone.length);
+    const bounced = async (): Promise<number> => (await reportedBy(program, id, 'bounced')).length;
+    await expect.poll(bounced, { timeout: 120_000, interval: 500 }).toBe(gone.length);
     count(scenery, good, { held: 1 });
     expect([...arrivals.keys()].filter((address) => address.startsWith('gone-'))).toEqual([]);
     expect((await reportedBy(program, id, 'bounced')).sort()).toEqual(gone.toSorted());
