@@ -5,8 +5,12 @@ const QUIET_ZONE = 2;
 /** What is written is light, as on a dark terminal; with colours it is so on a light one, too. */
 const BLOCKS = [' ', '▄', '▀', '█'] as const;
 
+/** A server of others may answer anything. */
+const CHARS_MAX = 500;
+
 /** A QR code, two rows of squares a line; undefined where the terminal is too narrow for it. */
 export async function qrLines(terminal: Pick<Terminal, 'columns'>, text: string): Promise<string[] | undefined> {
+  if (text.length > CHARS_MAX) return undefined;
   const { encode } = await import('uqr');
   const { data, size } = encode(text, { ecc: 'L', border: QUIET_ZONE });
   if (size > terminal.columns) return undefined;

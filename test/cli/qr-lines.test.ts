@@ -14,4 +14,5 @@ it('is not shown where it would break', async () => {
   const width = (await qrLines({ columns: 80 }, URL))?.[0]?.length ?? 0;
   expect(await qrLines({ columns: width }, URL)).toBeDefined();
   expect(await qrLines({ columns: width - 1 }, URL)).toBeUndefined();
+  expect(await qrLines({ columns: 1000 }, 'x'.repeat(5000))).toBeUndefined();
 });

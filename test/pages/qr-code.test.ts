@@ -12,6 +12,7 @@ it('is read as what was written by a decoder of others, for whichever account an
       fc.domain(),
       (secret, account, host) => {
         const url = otpauthUrl({ issuer: `rasket ${host}`, account, secret: Buffer.from(secret) });
+        fc.pre(url.length <= 500);
         expect(url).toContain(base32(Buffer.from(secret)));
         expect(readQrCode(pixelsOf(qrSvg(url, 'a code') ?? ''))).toBe(url);
       },
@@ -26,6 +27,6 @@ it('holds nothing of the text but squares', () => {
 });
 
 it('is not made of a text that no telephone could read', () => {
-  expect(qrSvg('x'.repeat(1000), 'a code')).toContain('<svg');
-  expect(qrSvg('x'.repeat(1001), 'a code')).toBeUndefined();
+  expect(qrSvg('x'.repeat(500), 'a code')).toContain('<svg');
+  expect(qrSvg('x'.repeat(501), 'a code')).toBeUndefined();
 });

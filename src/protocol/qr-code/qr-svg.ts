@@ -1,7 +1,7 @@
 import { encode } from 'uqr';
 
-/** Longer ones have squares too small for a telephone, and take long to find the best mask for. */
-const CHARS_MAX = 1000;
+/** Longer ones have squares too small for a telephone, and take milliseconds to find the best mask for. */
+const CHARS_MAX = 500;
 /** §5.3.8: what is around it is light, four squares wide. */
 const QUIET_ZONE = 4;
 /** At most so many pixels a square. */
