@@ -81,7 +81,7 @@ describe('an item that is opened by its id', () => {
       await go(desk, `queue ${id}`, /^ queue › \S/m, /\[timeline\]/, /to \S+@example\.net/);
       await leave(desk, 'queue');
     }
-    await go(desk, `queue ${ABSENT}`, `There is none with the id ${ABSENT}`);
+    await go(desk, `queue ${ABSENT}`, /\(not_found\)/);
     await leave(desk, 'queue');
     const [entry] = (await scene.api('GET', '/operator/audit', { key: token })).body.data;
     if (entry) await go(desk, `operator-audit ${entry.id}`, 'operator-audit › ', /Who +\S/);
