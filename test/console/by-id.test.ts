@@ -79,6 +79,9 @@ describe('an item that is opened by its id', () => {
     const [waits] = (await scene.api('GET', '/operator/queue/deliveries', { key: token })).body.data;
     for (const id of [waits.id, waits.email_id] as string[]) {
       await go(desk, `queue ${id}`, /^ queue › \S/m, /\[timeline\]/, /to \S+@example\.net/);
+      await go(desk, 'hold', new RegExp(`email +${waits.email_id}`));
+      await desk.press('Escape');
+      await desk.sees(/^(?![^]*› reason)/);
       await leave(desk, 'queue');
     }
     await go(desk, `queue ${ABSENT}`, /\(not_found\)/);
