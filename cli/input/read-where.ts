@@ -60,7 +60,9 @@ export function readWhere(text: string, called = '--where'): Where {
   } catch (error) {
     if (!(error instanceof WhereFault)) throw error;
     const { at, message } = error;
-    throw new CliFault(`${called}, at character ${at + 1}: ${message}\n  ${text}\n  ${' '.repeat(at)}^`, 'usage');
+    // A form shows the text itself.
+    const where = called.startsWith('--') ? `\n  ${text}\n  ${' '.repeat(at)}^` : '';
+    throw new CliFault(`${called}, at character ${at + 1}: ${message}${where}`, 'usage');
   }
 }
 

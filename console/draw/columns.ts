@@ -27,6 +27,7 @@ export interface Space {
 interface Wish extends Omit<Placed, 'width'> {
   least: number;
   natural: number;
+  isName: boolean;
   isEmpty: boolean;
   /** The widths of its cells, the narrowest first. */
   widths: readonly number[];
@@ -76,14 +77,17 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
     const filled = all.filter(({ isEmpty }) => !isEmpty);
     const timeless = filled.filter((wish) => !isTime(wish));
     const narrower = (some: readonly Wish[], longer: number): Wish[] => some.map((wish) => narrow(wish, longer));
-    const ways = [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
-    // Names that are cut leave nothing to stand below, so the times go all the same.
-    const first = ways
-      .slice(0, kept > 0 || space.isOneLine ? ways.length : 2)
-      .find((some) => leastOf(some, space) <= space.width);
+    const ways = space.isOneLine
+      ? [all, filled, timeless, timeless.map(cutMore)]
+      : [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
+    const tried = ways.slice(0, kept > 0 || space.isOneLine ? ways.length : 2);
+    const first = tried.find((some) => leastOf(some, space) <= space.width);
     if (first || kept === 0) return { first: first ?? filled, below };
   }
 }
+
+/** Names as short as other texts may be. */
+const cutMore = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? Math.min(wish.least, TEXT_MIN) : wish.least });
 
 /** With a column for names in which one row in so many has a longer one. */
 function narrow(wish: Wish, longer: number): Wish {
@@ -138,11 +142,12 @@ function wishOf(field: Field<never>, rows: readonly object[], { textOf, isOneLin
   const isEmpty = widest === 0;
   if (kind === 'text') {
     const natural = Math.min(TEXT_MAX, Math.max(label.length, widest));
-    return { field, isKept: false, least: Math.min(natural, TEXT_MIN), natural, isEmpty, widths };
+    const least = Math.min(natural, TEXT_MIN);
+    return { field, isKept: false, isName: false, least, natural, isEmpty, widths };
   }
   const natural = Math.max(label.length, widest);
   const isName = kind === 'name' || (kind === 'whole' && natural > 2 * TEXT_MIN);
   const isKept = isName && !isOneLine;
-  if (isName && isOneLine) return { field, isKept, least: Math.min(natural, NAME_MIN), natural, isEmpty, widths };
-  return { field, isKept, least: natural, natural, isEmpty, widths };
+  const least = isName && isOneLine ? Math.min(natural, NAME_MIN) : natural;
+  return { field, isKept, isName, least, natural, isEmpty, widths };
 }

@@ -34,7 +34,7 @@ export interface ItemInput {
   /** Where the API has no more of it than its row. */
   find?: (signal: AbortSignal) => Promise<object>;
   /** What forms of its list begin with, where it has no actions of its own. */
-  given?: Path | undefined;
+  given?: ((item: { id: string }) => Path) | undefined;
   lists: readonly Inner[];
   list: (inner: Inner) => Screen;
 }
@@ -312,7 +312,10 @@ export class ItemScreen implements Previewed {
     if (inner.length > 0) return inner;
     const { path, family, given } = this.#input;
     if (path === undefined) return [];
-    if (given) return [{ actions: actionsOf(family, [], false), paths: [{}], given }];
+    if (given) {
+      const begin = this.#item ? given(this.#item as { id: string }) : {};
+      return [{ actions: actionsOf(family, [], false), paths: [{}], given: begin }];
+    }
     const keys = Object.keys(path);
     const names = this.#item && keys.length > 0 ? [nameOf(this.#host.terminal, family, this.#item)] : [];
     return [{ ...applicable(actionsOf(family, keys, true), this.#item ? [this.#item] : []), paths: [path], names }];

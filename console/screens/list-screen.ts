@@ -322,7 +322,7 @@ export class ListScreen implements Screen {
       title: (item) => clean(row || item ? shortTitleOf(row ?? item ?? {}) : id),
       path,
       row: row && { item: row, fields: columns },
-      given: row && this.#list.given?.(row as never),
+      given: this.#list.given && ((item) => this.#list.given?.((row ?? { email_id: item.id }) as never) ?? {}),
       fields: get?.fields ?? columns,
       get,
       side,

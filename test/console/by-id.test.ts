@@ -78,10 +78,13 @@ describe('an item that is opened by its id', () => {
     await desk.sees('1 waiting, for 1 destination.');
     const [waits] = (await scene.api('GET', '/operator/queue/deliveries', { key: token })).body.data;
     for (const id of [waits.id, waits.email_id] as string[]) {
-      await go(desk, `queue ${id}`, 'queue › example.net', /Destination +example\.net/);
+      await go(desk, `queue ${id}`, /^ queue › \S/m, /\[timeline\]/, /to \S+@example\.net/);
+      await go(desk, 'hold', new RegExp(`email +${waits.email_id}`));
+      await desk.press('Escape');
+      await desk.sees(/^(?![^]*› reason)/);
       await leave(desk, 'queue');
     }
-    await go(desk, `queue ${ABSENT}`, `There is none with the id ${ABSENT}`);
+    await go(desk, `queue ${ABSENT}`, /\(not_found\)/);
     await leave(desk, 'queue');
     const [entry] = (await scene.api('GET', '/operator/audit', { key: token })).body.data;
     if (entry) await go(desk, `operator-audit ${entry.id}`, 'operator-audit › ', /Who +\S/);

@@ -197,7 +197,9 @@ describe('the console of an operator', () => {
     await seat.press('Right');
     await seat.sees('[details]', /To +tempfail@example\.com/, /Size +\d+ bytes/);
     await go('hold', /email +[0-9a-f]{8}-[^]*› reason \*/);
-    await seat.press('Escape', 'Escape');
+    await seat.press('Escape');
+    await seat.sees(/^(?![^]*› reason)/, /^ queue › Your receipt/m);
+    await seat.press('Escape');
     await seat.sees(/^ queue +4$/m);
   });
 
