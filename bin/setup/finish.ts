@@ -9,7 +9,7 @@ import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from '
 import type { Answers, SetupOptions } from './options.ts';
 import { proxySnippets } from './proxies.ts';
 import { publishRecords, type Published } from './publish.ts';
-import { bringUp, findService, runRasket } from './service.ts';
+import { bringUp, findService, runRasket } from './bring-up.ts';
 import { firstEmailLine, hostRecords, zoneSnippet } from './texts.ts';
 import { createLookUps } from './this-machine.ts';
 
