@@ -2,6 +2,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from 'commander'
 import type { Role } from '../src/app.ts';
 import { addBackups } from './backup-commands.ts';
 import { CONFIG, DATA, JSON_OUTPUT, NO_BACKUP, WIDE } from './shared-options.ts';
+import { addSetup } from './setup-command.ts';
 
 const ADMIN = ['--admin <address...>', 'who is mailed when something of the team needs a person, up to 20'] as const;
 
@@ -11,7 +12,7 @@ const ROLES: readonly string[] = ['http', 'delivery', 'scheduler', 'submission',
 export function addOperatorCommands(program: Command, version: string): void {
   program.commandsGroup('On this machine:');
   addDevelopment(program, version);
-  addSetup(program);
+  addSetup(program, [DATA, CONFIG]);
   addServer(program, version);
   addStorage(program);
   addTeams(program.command('teams').summary('list, create, change and suspend teams on this installation'));
@@ -59,50 +60,6 @@ function addDevelopment(program: Command, version: string): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket seed')
     .action(async (options) => (await import('./commands/seed.ts')).seed(options));
-}
-
-function addSetup(program: Command): void {
-  program
-    .command('setup')
-    .summary('set this machine up to send: settings, first team, domain, certificate')
-    .description(
-      'Asks at a terminal, or takes flags: finds host name, addresses and taken ports, shows where each comes from, writes the settings file and keeps what an operator wrote, makes the first team and its key (shown once), prints the records of the first domain, starts the service, waits for the certificate, runs rasket doctor, and ends with the first email. It can be run again at any time, and changes only what is missing.',
-    )
-    .option('--host <name>', 'the public host name of this machine')
-    .option('--public-address <ip...>', 'the addresses by which others reach it')
-    .option(
-      '--https <how>',
-      'own (ports 443 and 80), proxy (a web server in front), none, or another port such as 8443',
-    )
-    .option('--api-port <port>', 'the port of the API on this machine, where the usual one is taken')
-    .option('--receive', 'take mail and bounces at port 25, once it is free')
-    .option('--no-receive', 'send only, and leave port 25 alone')
-    .option('--acme-directory <url>', 'the authority that issues the certificate')
-    .option('--acme-contact <address>', 'the address that the authority may write to')
-    .option('--agree-to-terms', 'you agree to the terms of that authority')
-    .option('--no-acme', 'ask no authority')
-    .option('--team <name>', 'the name of the first team')
-    .option('--email <address>', 'your address: you own the team, and the first email goes to it')
-    .option('--no-email', 'make no person')
-    .option('--domain <name>', 'the first domain to send from')
-    .option('--no-domain', 'add no domain')
-    .option(
-      '--publish-with <provider>',
-      'set the records of the domain through this DNS provider of the settings, or cloudflare with CLOUDFLARE_API_TOKEN',
-    )
-    .option('--new-key', 'make another key of the team, for whoever has lost the first one')
-    .option('--start', 'start the service, or restart it where its settings changed')
-    .option('--no-start', 'leave the service alone')
-    .option('--yes', 'take everything that was found, and ask nothing')
-    .option('--dry-run', 'say what would be done, and change nothing')
-    .option('--print', 'print the settings file as it would be written, and change nothing')
-    .option(...DATA)
-    .option(...CONFIG)
-    .addHelpText(
-      'after',
-      '\nExample:\n  rasket setup --host mail.example.com --domain example.com --email ada@example.com',
-    )
-    .action(async (options) => (await import('./commands/setup.ts')).setup(options));
 }
 
 function addServer(program: Command, version: string): void {

@@ -1,5 +1,5 @@
 /** The file in the data folder that says which server runs on it and where it listens. */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../src/platform/config/index.ts';
 
@@ -29,6 +29,13 @@ export function addressOf(dataDir: string, { http }: Config): string {
 
 /** The process that runs on this folder. */
 export const runningPid = (dataDir: string): number | undefined => (isRunning(dataDir) ? readyPid(dataDir) : undefined);
+
+/** Whether a file was written after the server that runs here had started. */
+export function isNewerThanServer(dataDir: string, file: string): boolean {
+  const started = isRunning(dataDir) ? statSync(readyFile(dataDir), { throwIfNoEntry: false }) : undefined;
+  const written = statSync(file, { throwIfNoEntry: false });
+  return started !== undefined && written !== undefined && written.mtimeMs > started.mtimeMs;
+}
 
 function isRunning(dataDir: string): boolean {
   const pid = readyPid(dataDir);

@@ -21,8 +21,8 @@ export interface Asker {
   /** Whether somebody sits there. */
   readonly isInteractive: boolean;
   ask<T>(question: Question<T>): Promise<T>;
-  /** Whether to do it: asked at a terminal alone, where Enter is yes. */
-  agree(question: string): Promise<boolean>;
+  /** Whether to do it: asked at a terminal alone. */
+  agree(question: string, enter?: 'yes' | 'no'): Promise<boolean>;
   tell(text: string): void;
   close(): void;
 }
@@ -70,8 +70,10 @@ export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
     isInteractive,
     ask,
     tell,
-    async agree(question) {
-      return lines === undefined || /^(y|yes|)$/i.test((await lines.next(`${question} [Y/n] `)).trim());
+    async agree(question, enter = 'yes') {
+      if (lines === undefined) return true;
+      const typed = (await lines.next(`${question} ${enter === 'yes' ? '[Y/n]' : '[y/N]'} `)).trim();
+      return /^y(es)?$/i.test(typed === '' ? enter : typed);
     },
     close: () => lines?.close(),
   };

@@ -2,14 +2,14 @@
 import type { Config } from '../../src/platform/config/index.ts';
 import { asksForCertificates } from '../../src/resources/certificates/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
-import { runningPid } from '../commands/ready-file.ts';
+import { isNewerThanServer, runningPid } from '../commands/ready-file.ts';
 import { asOwnerOf } from '../installation.ts';
 import type { Asker } from './asking.ts';
 import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
 import type { Answers, SetupOptions } from './options.ts';
 import { proxySnippets } from './proxies.ts';
 import { publishRecords, type Published } from './publish.ts';
-import { bringUp, findService, runRasket } from './service.ts';
+import { bringUp, findService, runRasket } from './bring-up.ts';
 import { firstEmailLine, hostRecords, zoneSnippet } from './texts.ts';
 import { createLookUps } from './this-machine.ts';
 
@@ -40,11 +40,13 @@ export async function finish(work: Work): Promise<void> {
   const domain = first.domain === undefined ? undefined : await tellDomain(work, team.id, first.domain);
   if (answers.https.kind === 'proxy') tellProxy(work, answers.https.program);
   const service = findService(work.dataDir, { data: work.dataDir, config: work.file });
-  const isUp = await bringUp(service, asker, { isChanged: work.isChanged, start: startOf(work.options) });
+  // A call that was broken off has perhaps written them, and not come to the restart.
+  const isChanged = work.isChanged || isNewerThanServer(work.dataDir, work.file);
+  const isUp = await bringUp(service, asker, { isChanged, start: startOf(work.options) });
   if (isUp && asksForCertificates(config)) await waitForCertificate(work);
   examine(work, key);
   if (domain) tellFirstEmail(work, domain, key);
-  if (!work.isChanged && known.team && team.key === undefined && domain?.isNew !== true)
+  if (!isChanged && known.team && team.key === undefined && domain?.isNew !== true)
     asker.tell('\nEverything was there already; nothing was changed.');
 }
 
@@ -75,7 +77,8 @@ function tellKey(key: string): void {
 async function offerKey({ config, dataDir, known, options, asker }: Work, teamId: string): Promise<string | undefined> {
   const isOffered = known.isKeyUnused && asker.isInteractive;
   const isWanted =
-    options.newKey ?? (isOffered && (await asker.agree('Nobody has used a key of this team yet. Make another one?')));
+    options.newKey ??
+    (isOffered && (await asker.agree('Nobody has used a key of this team yet. Make another one?', 'no')));
   if (!isWanted) return undefined;
   const key = await makeKey({ config, dataDir }, teamId);
   process.stdout.write('\n');

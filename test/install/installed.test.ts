@@ -116,7 +116,11 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(moved).toContain('The service runs: http://127.0.0.1:3100.');
     expect(typed('cat /var/lib/rasket/pid').stdout).not.toBe(before);
     expect(typed('curl -s http://127.0.0.1:3100/health').stdout).toContain('ok');
-    typed('rasket setup --yes --public-address 192.0.2.10 --api-port 3000');
+    // As after a call that was broken off between the settings and the restart.
+    typed(`sed -i 's/^port = 3100$/port = 3000/' /etc/rasket/rasket.toml`);
+    const late = typed('rasket setup --yes --public-address 192.0.2.10').stdout;
+    expect(late).toContain('has all of this; it stays as it is.');
+    expect(late).toContain('The service runs: http://127.0.0.1:3000.');
   });
 
   it('leaves the commands of the operator, which find what is installed from anywhere', () => {

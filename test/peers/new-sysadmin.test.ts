@@ -1,8 +1,8 @@
 // The path of a new sysadmin, from install.sh to a restored copy, as docs/installing.md tells it.
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { describePeers } from '../peers/peers.ts';
-import { Machine } from './machine.ts';
-import { root } from './tree.ts';
+import { describePeers } from './peers.ts';
+import { Machine } from '../install/machine.ts';
+import { root } from '../install/tree.ts';
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
