@@ -126,9 +126,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(async (graceMs) => void (await endSending(graceMs * PART_FOR_SENDING)));
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
-    const shown: { tls?: ServerTls | undefined } = {};
-    const self = { pid: process.pid, tls: () => shown.tls };
-    const doctor = createDoctor(world, { self, look: node.lookAnew });
+    const { doctor, show } = createOwnDoctor(world, node);
     const jobs = cronTable(world, { payments: options.payments, doctor });
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
@@ -138,7 +136,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const stages = { accept, listeners, wakeQueue, node, doctor };
     const certificates = await startCertificates(world, roles);
     if (certificates) toStop.push(certificates.close);
-    shown.tls = certificates?.tls;
+    show(certificates?.tls);
     const http = tracking && (await startHttpPort(world, options, { ...stages, tracking, secure: certificates }));
     if (http) toStop.push(http.close, listeners.close);
     if (http) bound.url = http.url;
@@ -163,6 +161,14 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close(0);
     throw error;
   }
+}
+
+/** Examines the machine of this process, whose ports show what `show` was told. */
+function createOwnDoctor(world: World, node: Node) {
+  let shown: ServerTls | undefined;
+  const self = { pid: process.pid, tls: () => shown };
+  const doctor = createDoctor(world, { self, look: node.lookAnew });
+  return { doctor, show: (tls: ServerTls | undefined) => void (shown = tls) };
 }
 
 /** Before anything is sent. */

@@ -226,12 +226,12 @@ export const sections = {
     host: network.listenAddress,
     port: integer({ min: 0, max: 65_535, unit: 'TCP port; 0 opens none' }),
   },
+  doctor: doctorSection,
   traces: {
     endpoint: network.modelUrlOrEmpty,
     headers_file: filePathOrEmpty,
     sample_percent: integer({ min: 1, max: 100, unit: 'of a hundred traces' }),
   },
-  doctor: doctorSection,
   ai: {
     kind: oneOf(['openai', 'anthropic']),
     url: network.modelUrlOrEmpty,

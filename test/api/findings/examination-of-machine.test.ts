@@ -36,11 +36,12 @@ describe('the resolver', () => {
   });
 
   it('one that is slow is found', async () => {
-    await using slow = await startMachine({ doctor: { resolver_ms: 20 } });
+    await using slow = await startMachine({ doctor: { resolver_ms: 20, seconds: 30 } });
     const { dns } = slow.scene;
     const first = dns.hold();
     const looking = look('resolver', slow);
-    await expect.poll(() => dns.queries.length).toBeGreaterThan(0);
+    await expect.poll(() => dns.queries.some(({ name, type }) => name === HOST && type === 'A')).toBe(true);
+    await expect.poll(() => dns.queries.some(({ name, type }) => name === HOST && type === 'AAAA')).toBe(true);
     const release = dns.hold();
     first();
     // Our own addresses are asked for before.

@@ -3,6 +3,7 @@ import net from 'node:net';
 import os from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reverseName } from '../../../src/protocol/dnsbl/index.ts';
+import { writeMachinePass } from '../../../src/resources/operators/index.ts';
 import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
 
 let machine: Machine;
@@ -43,6 +44,25 @@ describe('where all is well', () => {
     const { body } = await machine.scene.api('GET', '/operator/findings', { key: machine.token });
     expect(body.checks).toEqual(Object.values(checks));
     expect((await machine.scene.api('GET', '/ready')).body).toMatchObject({ status: 'ok', findings: [] });
+  });
+});
+
+describe('a command on the machine', () => {
+  it('asks with a pass that the instance key writes, for a minute; nothing else is let in', async () => {
+    const { clock, app } = machine.scene;
+    const ask = async (key: string) =>
+      (await machine.scene.api('POST', '/operator/findings/examination', { key })).status;
+    const pass = writeMachinePass(app.world);
+    expect(await ask(pass)).toBe(200);
+    const [, mac = ''] = pass.slice('rkmp_'.length).split(/_(.*)/);
+    const later = `rkmp_${clock.now() + 30_000}_${mac}`;
+    for (const forged of [later, `${pass}x`, 'rkmp_', `rkmp_${clock.now()}`, `rkmp_${clock.now()}_`, 'rkmp_1e3_x'])
+      expect(await ask(forged), forged).toBe(401);
+    clock.advance(61_000);
+    expect(await ask(pass)).toBe(401);
+    expect((await machine.scene.api('GET', '/emails', { key: writeMachinePass(app.world) })).status, 'of a team').toBe(
+      403,
+    );
   });
 });
 
