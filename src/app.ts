@@ -19,7 +19,7 @@ import { captureMessage } from './flow/mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
-import { createNode, type Node, watchInstallation } from './flow/upkeep/index.ts';
+import { createNode, exportTraces, type Node, watchInstallation } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
@@ -104,7 +104,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(() => closeWorld(world));
     await prepareData(world, options.upgrade);
     const node = createNode(world, { version: options.version, roles: [...roles] });
-    toStop.push(node.stop);
+    // Behind all others, whose last spans go with it.
+    toStop.push(node.stop, exportTraces(world, options.version));
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.

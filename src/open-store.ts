@@ -10,6 +10,7 @@ import type { Config } from './platform/config/index.ts';
 import { createGroupCommit, migrate, openDb, schemaState } from './platform/db/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
+import { createTracer } from './platform/trace/index.ts';
 import { createMeter } from './platform/meter/index.ts';
 import {
   createPasswords,
@@ -81,6 +82,11 @@ async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blo
   const secrets = openSecrets(dataDir);
   const fault = (err: unknown, gauge: string): void => log.error({ err, gauge }, 'a gauge cannot be read');
   const meter = createMeter({ domains: config.metrics.domains, now: clock.now, fault });
+  const tracer = createTracer({
+    percent: config.traces.endpoint === '' ? 0 : config.traces.sample_percent,
+    now: () => clock.now(),
+    drop: (count) => meter.count('rasket_trace_spans_dropped_total', {}, count),
+  });
   const { driver, url, pool_max: poolMax } = config.database;
   const db = await openDb({ driver, url, file, poolMax });
   const { public_url: publicUrl, host, port } = config.http;
@@ -96,8 +102,9 @@ async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blo
     secrets,
     blobs,
     log,
-    mailLog: createMailLog(log, meter),
+    mailLog: createMailLog(log, meter, tracer),
     meter,
+    tracer,
     dataDir,
     origin: () => boundUrl?.() ?? (publicUrl || `http://${host.includes(':') ? `[${host}]` : host}:${port}`),
   };

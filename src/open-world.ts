@@ -51,6 +51,10 @@ export function withNet(store: Store, trustedCa?: WorldOptions['trustedCa']): Wo
       allowPrivate: [...config.acme.allow_private, ...loopbackOf(config.acme.directory)],
     }),
     modelFetch: createGuardedFetch({ ...http, allowPrivate: [...http.allowPrivate, ...loopbackOf(config.ai.url)] }),
+    collector: createGuardedFetch({
+      ...http,
+      allowPrivate: [...http.allowPrivate, ...loopbackOf(config.traces.endpoint)],
+    }),
     ownConnections: createOwnConnections(),
   };
 }

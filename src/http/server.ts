@@ -213,11 +213,16 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 }
 
 /** What is no operation of the contract, an unknown path for one, is counted together. */
-function measureAnswer({ meter }: World): onResponseHookHandler {
-  return ({ routeOptions }, reply, done) => {
+function measureAnswer({ meter, tracer }: World): onResponseHookHandler {
+  return (request, reply, done) => {
+    const { method, routeOptions } = request;
     const { operation = 'none' } = routeOptions.config;
     meter.count('rasket_http_requests_total', { operation, status: String(reply.statusCode) });
     meter.observe('rasket_http_request_seconds', reply.elapsedTime / 1000, { operation });
+    tracer.answered({
+      ...{ id: request.id, traceparent: request.headers['traceparent'] as string | undefined, method, operation },
+      ...{ route: routeOptions.url, status: reply.statusCode, durationMs: reply.elapsedTime },
+    });
     done();
   };
 }

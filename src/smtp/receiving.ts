@@ -1,5 +1,6 @@
 import { type Arrival, type Receive, type ReceiveResult, type Route } from '../flow/mail/receive/index.ts';
 import type { World } from '../platform/world/index.ts';
+import { stopwatch } from '../platform/clock/index.ts';
 import { clientKey } from '../platform/network/index.ts';
 import { parseAddress } from '../protocol/address/index.ts';
 import { mustFitCharset } from './address-charset.ts';
@@ -16,7 +17,7 @@ type Taken = Exclude<Route, { kind: 'none' }>;
  * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
  */
 export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
-  const { clock, config, meter } = world;
+  const { clock, config } = world;
   const { receiving } = config;
   const intake = createIntake(world);
   const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
@@ -26,6 +27,7 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
   const refusals = new WeakMap<Session, number>();
   const gone = new WeakSet<Session>();
   const isOwn = ownSessions(world);
+  const receive = measured(world, flow);
 
   function refused(session: Session, reply: SmtpReply): SmtpReply {
     if (isOwn(session)) return reply;
@@ -70,18 +72,28 @@ export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor 
         const mailFrom = mailFromOf(session);
         for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
         await mustStillBeTheirs(flow, routes);
-        const result = await flow.receive({
+        const result = await receive({
           mailFrom,
           routes,
           content: message,
           client: clientOf(session),
           isOwnNotice: mailFrom === '' && isOwn(session),
         });
-        meter.count('rasket_received_total', { result: result.kind });
         return textOf(result);
       });
     },
     closed: (session) => void gone.add(session),
+  };
+}
+
+function measured({ ids, meter, tracer }: World, flow: Receive): Receive['receive'] {
+  return async (arrival) => {
+    const elapsedMs = stopwatch();
+    const result = await flow.receive(arrival);
+    meter.count('rasket_received_total', { result: result.kind });
+    const id = result.kind === 'accepted' ? result.id : ids.uuid();
+    tracer.received({ id, result: result.kind, recipients: arrival.routes.length, durationMs: elapsedMs() });
+    return result;
   };
 }
 

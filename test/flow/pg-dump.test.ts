@@ -69,7 +69,7 @@ const hasSystem = existsSync('/usr/lib/postgresql') && spawnSync('pg_dump', ['--
 // runs only on PostgreSQL, where the system has one with its own programs (those of the tests' server come without pg_dump)
 describe.runIf(driver === 'pg' && hasSystem)('pg_dump', () => {
   let server: Postgres;
-  beforeAll(async () => void (server = await startPostgres({ isOfSystem: true })));
+  beforeAll(async () => void (server = await startPostgres([], { isOfSystem: true })));
   afterAll(() => server.stop());
 
   async function sceneOnServer(): Promise<Scene> {

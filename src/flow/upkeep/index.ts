@@ -5,6 +5,7 @@
 export { createNode, type Node } from './node.ts';
 export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
 export { keepInboxes, type KeptInboxes } from './keep-inboxes.ts';
+export { exportTraces } from './export-traces.ts';
 export { createRemoval, type Removed } from './remove-expired.ts';
 export { removeOldAudit } from './remove-old-audit.ts';
 export { watchInstallation } from './gauges.ts';

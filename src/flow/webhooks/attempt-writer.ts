@@ -12,7 +12,7 @@ const TRY_AGAIN_MS = 1000;
  * Records the attempts of all endpoints together. An attempt is not repeated because the database is away for a while:
  * it is recorded when the database is back.
  */
-export function createAttemptWriter({ clock, log, meter }: World, commits: GroupCommit): WriteAttempt {
+export function createAttemptWriter({ clock, log, meter, tracer }: World, commits: GroupCommit): WriteAttempt {
   const write = commits.lane<Attempt, void>(async (tx, attempts) => {
     await recordAttempts(tx, attempts);
     await recordHealth(tx, attempts);
@@ -33,6 +33,8 @@ export function createAttemptWriter({ clock, log, meter }: World, commits: Group
       try {
         await write(attempt);
         meter.count('rasket_webhook_attempts_total', { result: attempt.isSuccess ? 'success' : 'failure' });
+        const { id, eventId, webhookId, sentAt, durationMs, status, isSuccess } = attempt;
+        tracer.notified({ id, eventId, webhookId, startMs: sentAt, durationMs, status, isSuccess });
         return true;
       } catch (error) {
         say(error, attempt);

@@ -225,6 +225,11 @@ export const sections = {
     host: network.listenAddress,
     port: integer({ min: 0, max: 65_535, unit: 'TCP port; 0 opens none' }),
   },
+  traces: {
+    endpoint: network.modelUrlOrEmpty,
+    headers_file: filePathOrEmpty,
+    sample_percent: integer({ min: 1, max: 100, unit: 'of a hundred traces' }),
+  },
   ai: {
     kind: oneOf(['openai', 'anthropic']),
     url: network.modelUrlOrEmpty,

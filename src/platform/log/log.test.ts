@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createTracer } from '../trace/index.ts';
 import { createMeter } from '../meter/index.ts';
 import { createLog, createMailLog } from './index.ts';
 
@@ -56,7 +57,8 @@ describe('a line', () => {
 
 it('every line about mail has a phrase of its own', () => {
   const { log, lines } = logTo('json');
-  const mail = createMailLog(log, createMeter({ domains: 0, now: () => 0, fault: () => undefined }));
+  const tracer = createTracer({ percent: 0, now: () => 0, drop: () => undefined });
+  const mail = createMailLog(log, createMeter({ domains: 0, now: () => 0, fault: () => undefined }), tracer);
   const common = { emailId: 'e', to: ['a@example.org'], detail: 'd', reason: 'r' };
   mail.accepted({ emailId: 'e', teamId: 't', recipients: 1, requestId: 'r' });
   mail.delivered({ ...common, mx: 'mx', reply: '250 ok', tls: null });

@@ -1,4 +1,5 @@
 import type { Meter } from '../meter/index.ts';
+import type { Tracer } from '../trace/index.ts';
 import type { Log } from './log.ts';
 
 /** Every line about mail that an operator can meet. */
@@ -20,8 +21,8 @@ export interface MailLog {
   submissionRefused(mail: { address: string; teamId: string; reason: string }): void;
 }
 
-/** Each line is counted as well. */
-export function createMailLog(log: Log, meter: Meter): MailLog {
+/** Each line is counted as well, and what was accepted is traced. */
+export function createMailLog(log: Log, meter: Meter, tracer: Tracer): MailLog {
   const ended =
     (outcome: string, level: 'info' | 'warn', phrase: string) =>
     (mail: { to: string[] }): void => {
@@ -33,6 +34,7 @@ export function createMailLog(log: Log, meter: Meter): MailLog {
     accepted(mail) {
       meter.count('rasket_emails_accepted_total');
       meter.count('rasket_recipients_accepted_total', {}, mail.recipients);
+      tracer.accepted({ id: mail.emailId, teamId: mail.teamId, recipients: mail.recipients });
       log.info(mail, 'email accepted');
     },
     delivered: ended('delivered', 'info', 'email delivered'),

@@ -10,6 +10,7 @@ export const COUNTERS = {
   rasket_smtp_logins_refused_total: { help: 'Logins refused at the ports for submission.', labels: [] },
   rasket_submissions_refused_total: { help: 'Messages refused after a login.', labels: [] },
   rasket_webhook_attempts_total: { help: 'Attempts at webhook events.', labels: ['result'] },
+  rasket_trace_spans_dropped_total: { help: 'Spans that the collector of traces did not get.', labels: [] },
   rasket_http_requests_total: { help: 'Answered requests of the API.', labels: ['operation', 'status'] },
 } as const;
 

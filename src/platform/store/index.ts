@@ -12,6 +12,7 @@ import type { Ids } from '../ids/index.ts';
 import type { Log, MailLog } from '../log/index.ts';
 import type { Meter } from '../meter/index.ts';
 import type { Passwords, Secrets } from '../secrets/index.ts';
+import type { Tracer } from '../trace/index.ts';
 
 export interface Store {
   config: Config;
@@ -30,6 +31,8 @@ export interface Store {
   mailLog: MailLog;
   /** Counts what happens in this process, for a Prometheus. */
   meter: Meter;
+  /** Notes what was done, for an OpenTelemetry collector. */
+  tracer: Tracer;
   dataDir: string;
   /** The address under which links of ours are reached, without a trailing slash. */
   readonly origin: () => string;

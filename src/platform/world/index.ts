@@ -25,6 +25,8 @@ export interface Net {
   modelFetch: Pick<GuardedFetch, 'pool'>;
   /** HTTP to the authority that issues certificates. */
   authority: Pick<GuardedFetch, 'send'>;
+  /** HTTP to the collector of traces that the settings name; loopback where they name that. */
+  collector: Pick<GuardedFetch, 'send'>;
   /** Of deliveries, which may lead to a port of ours. */
   ownConnections: OwnConnections;
 }

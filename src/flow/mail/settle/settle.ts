@@ -1,5 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
+import type { AttemptRow } from '../../../resources/emails/index.ts';
 import {
   emailOf,
   insertDeliveries,
@@ -29,9 +30,19 @@ export function createSettle(world: World, owner: string): Settle {
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && attemptOf(world, row, outcomes, tried);
     const notices = noticesOf(world, row, outcomes, conclusion);
-    if (await write({ row, email: emailOf(row), conclusion, attempt, notices }))
+    if (await write({ row, email: emailOf(row), conclusion, attempt, notices })) {
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
+      if (attempt) traceAttempt(world, attempt, outcomes);
+    }
   };
+}
+
+function traceAttempt({ tracer }: World, attempt: AttemptRow, outcomes: readonly Outcome[]): void {
+  tracer.delivered({
+    ...{ id: attempt.id, emailId: attempt.email_id, startMs: attempt.created_at, durationMs: attempt.duration_ms },
+    ...{ attempt: attempt.attempt, destination: attempt.destination, mx: attempt.mx ?? undefined },
+    outcomes: [...new Set(outcomes.map(({ kind }) => kind))],
+  });
 }
 
 /** Why deliveries are dropped: by an operator, with the operator's reason in `detail`, or because their broadcast was canceled. */

@@ -1,0 +1,64 @@
+import { parentOf, type Span } from './span.ts';
+import * as spans from './spans.ts';
+
+export interface Tracer {
+  answered(request: spans.Answered): void;
+  accepted(email: spans.Accepted): void;
+  delivered(attempt: spans.Delivered): void;
+  notified(attempt: spans.Notified): void;
+  received(mail: spans.Received): void;
+  /** Takes up to `count` spans out of the buffer, the oldest first. */
+  take(count: number): Span[];
+  /** Puts spans back that could not be exported, where there still is room. */
+  giveBack(spans: readonly Span[]): void;
+}
+
+/** A collector that is away for a minute on a busy machine loses some; the memory is a few megabytes at most. */
+export const SPANS_MAX = 8192;
+
+export interface TracerOptions {
+  /** Of a hundred traces, how many are kept; 0 records nothing. */
+  percent: number;
+  now(): number;
+  /** Spans found no room. */
+  drop(count: number): void;
+}
+
+export function createTracer({ percent, now, drop }: TracerOptions): Tracer {
+  let buffer: Span[] = [];
+
+  function add(more: readonly Span[]): void {
+    const room = SPANS_MAX - buffer.length;
+    buffer.push(...more.slice(0, room));
+    if (more.length > room) drop(more.length - room);
+  }
+
+  /** By the random end of the id: all processes decide alike, and a trace is kept whole or not at all. */
+  const isKept = (uuid: string): boolean =>
+    percent > 0 && Number.parseInt(uuid.slice(-8), 16) < (percent / 100) * 2 ** 32;
+
+  return {
+    answered(request) {
+      const parent = percent > 0 ? parentOf(request.traceparent) : undefined;
+      if (parent ? parent.isSampled : isKept(request.id)) add([spans.spanOfAnswer(request, parent, now())]);
+    },
+    accepted(email) {
+      if (isKept(email.id)) add([spans.spanOfAccept(email, now())]);
+    },
+    delivered(attempt) {
+      if (isKept(attempt.emailId)) add([spans.spanOfDelivery(attempt)]);
+    },
+    notified(attempt) {
+      if (isKept(attempt.eventId)) add([spans.spanOfWebhook(attempt)]);
+    },
+    received(mail) {
+      if (isKept(mail.id)) add([spans.spanOfReceived(mail, now())]);
+    },
+    take: (count) => buffer.splice(0, count),
+    giveBack(older) {
+      const newer = buffer;
+      buffer = [];
+      add([...older, ...newer]);
+    },
+  };
+}
