@@ -32,7 +32,7 @@ const withoutDatabase = [
 // bytes on HTTP, SMTP and DNS. Whoever moves a file here makes sure that the statements it causes are run on both by files of onBoth.
 // Values that a dialect could refuse, orders, races and fairness stay on both.
 const onSqliteAlone = [
-  'test/cli/{audience-files,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,setup,sso,starts,storage,tail,teams,users,webhooks-listen}.test.ts',
+  'test/cli/{audience-files,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,setup,sso,starts,storage,systemd,tail,teams,users,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/pages/*.test.ts',
   'test/api/accounts/enumeration.test.ts',

@@ -140,6 +140,25 @@ describe('the configuration', () => {
     expect(loadToml(own).config.tls.certificate_file).toBe('own.pem');
   });
 
+  it('makes no backups by itself until told when, and one before every upgrade', () => {
+    expect(loadConfig({ env: {} }).config).toMatchObject({
+      backup: { schedule: '', keep: 7, directory: 'backups', max_age_hours: 36 },
+      upgrade: { backup: true, backup_age_hours: 24, room_percent: 100, beside_old_nodes: false },
+    });
+    expect(loadToml('backup.schedule = "23:59"\nupgrade.backup_age_hours = 0').config).toMatchObject({
+      backup: { schedule: '23:59' },
+      upgrade: { backup_age_hours: null },
+    });
+    for (const time of ['24:00', '3:30', '03:60', 'daily', '30 3 * * *'])
+      expect(() => loadToml(`backup.schedule = "${time}"`), time).toThrow(
+        /backup\.schedule must be a time of day in UTC/,
+      );
+    for (const keep of [0, 1001])
+      expect(() => loadToml(`backup.keep = ${keep}`)).toThrow(/backup\.keep must be an integer/);
+    const onServer = '[database]\ndriver = "pg"\nurl = "postgres://rasket@/rasket?host=/run/postgresql"\n';
+    expect(() => loadToml(`${onServer}[backup]\nschedule = "03:30"`)).toThrow(/backed up by pg_dump/);
+  });
+
   it('accepts macros of SPF beside its own placeholder', () => {
     const spf = 'v=spf1 exists:%{i}.spf.{host} -all';
     expect(loadConfig({ env: {}, overrides: { domains: { spf } } }).config.domains.spf).toBe(spf);
@@ -182,6 +201,8 @@ describe('showing the configuration', () => {
       'tries = 3  # from an override',
       'capture = true  # from the profile',
       'http_allow_private = [ "127.0.0.0/8", "::1/128" ]  # from the profile',
+      'backup = false  # from the profile',
+      'backup_age_hours = 0  # from the profile',
       'subjects = "text"  # from the profile',
       'format = "pretty"  # from the profile',
       'scanner_seconds = 0  # from the profile',

@@ -49,7 +49,7 @@ export async function sendStep(world: World, run: RunRow, config: object): Promi
       }
       return { email_id: send.id };
     },
-    afterwards: () => logAccepted(world, accepted),
+    afterwards: () => logAccepted(world, ctx, accepted),
   };
 }
 

@@ -106,7 +106,7 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
     await insertRecipients(tx, rows);
     return acceptWithin(world, tx, ctx, sends, { kind: 'marketing', broadcastId });
   });
-  logAccepted(world, emails);
+  logAccepted(world, ctx, emails);
   return { accepted: emails.length, cursor: last, isLast: members.length < limit };
 }
 

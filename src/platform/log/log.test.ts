@@ -60,7 +60,7 @@ it('every line about mail has a phrase of its own', () => {
   const tracer = createTracer({ percent: 0, now: () => 0, drop: () => undefined });
   const mail = createMailLog(log, createMeter({ domains: 0, now: () => 0, fault: () => undefined }), tracer);
   const common = { emailId: 'e', to: ['a@example.org'], detail: 'd', reason: 'r' };
-  mail.accepted({ emailId: 'e', teamId: 't', recipients: 1 });
+  mail.accepted({ emailId: 'e', teamId: 't', recipients: 1, requestId: 'r' });
   mail.delivered({ ...common, mx: 'mx', reply: '250 ok', tls: null });
   mail.deferred({ ...common, nextAttemptAt: 'later' });
   mail.bounced(common);

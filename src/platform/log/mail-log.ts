@@ -4,7 +4,8 @@ import type { Log } from './log.ts';
 
 /** Every line about mail that an operator can meet. */
 export interface MailLog {
-  accepted(mail: { emailId: string; teamId: string; recipients: number }): void;
+  /** Of the request, with the id that its answer bears as `x-request-id`; of a session of SMTP, its id. */
+  accepted(mail: { emailId: string; teamId: string; recipients: number; requestId: string }): void;
   delivered(mail: { emailId: string; to: string[]; mx: string; reply: string; tls: string | null }): void;
   deferred(mail: { emailId: string; to: string[]; reason: string; detail: string; nextAttemptAt: string }): void;
   bounced(mail: { emailId: string; to: string[]; reason: string; detail: string }): void;

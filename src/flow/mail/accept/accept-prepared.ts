@@ -105,7 +105,7 @@ export function createAcceptPrepared(
       if (stored === undefined) throw error;
       return stored;
     }
-    logAccepted(world, emails);
+    logAccepted(world, ctx, emails);
     if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
     return answer;
   }
@@ -137,9 +137,10 @@ export async function acceptWithin(
   return emails;
 }
 
-export function logAccepted(world: World, emails: readonly AcceptedRows[]): void {
+/** The one line that has the request as well: from here on a line about mail has the id of the email. */
+export function logAccepted(world: World, { requestId }: Ctx, emails: readonly AcceptedRows[]): void {
   for (const { email, recipients } of emails) {
-    world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients });
+    world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients, requestId });
   }
 }
 
