@@ -12,7 +12,10 @@ export function addAccessCommands(program: Command, findMachine?: FindMachine): 
     .description(
       'At a terminal it signs you in with a browser, on this machine or another one: it prints an address and a code, and waits until you have approved it there. With --password it asks for email, password and the code of your second factor here instead; single sign-on takes a browser. With --api-key, and where standard input is no terminal, it keeps a key instead, which is asked for or read from there. The address is kept in $XDG_CONFIG_HOME/rasket/credentials.json, session or key in the keyring of your desktop, or where there is none in the same file, which only you can read.',
     )
-    .option('--url <url>', 'the server (RASKET_URL; default the development server that runs here, or http://127.0.0.1:3000)')
+    .option(
+      '--url <url>',
+      'the server (RASKET_URL; default the development server that runs here, or http://127.0.0.1:3000)',
+    )
     .option('--profile <name>', 'keep them under a name, beside others (RASKET_PROFILE)')
     .option('--api-key [key]', 'a key; better without its value, because other users of this machine can see it')
     .addOption(new Option('--password', 'sign in with email and password, typed here').conflicts('apiKey'))
