@@ -114,7 +114,8 @@ export async function findRow(
   const keys = texts.length > 0 ? texts : kept.filter(([, value]) => !Buffer.isBuffer(value));
   const where = keys.map(([name]) => `"${name}" = ?`).join(' and ');
   return db.get<Row>(
-    `select * from "${table}" where ${where}`,
+    // By name: a statement that is prepared must not answer other columns behind the next migration.
+    `select ${kept.map(([name]) => `"${name}"`).join(', ')} from "${table}" where ${where}`,
     keys.map(([, value]) => value),
   );
 }

@@ -28,7 +28,11 @@ export async function writeReport(db: Db, row: NodeReportRow): Promise<void> {
 
 /** Nodes that were heard of since, the longest running first. */
 export const reportsSince = (db: Executor, since: number): Promise<NodeReportRow[]> =>
-  db.all<NodeReportRow>('select * from node_reports where seen_at > ? order by started_at, id limit 1000', [since]);
+  // By name: it is asked before a migration too, and a prepared statement must not change what it answers.
+  db.all<NodeReportRow>(
+    `select ${COLUMNS.join(', ')} from node_reports where seen_at > ? order by started_at, id limit 1000`,
+    [since],
+  );
 
 /** Forgets one node, or with a time those that were not heard of since then. */
 export const forgetReport = (db: Db, id: string): Promise<number> =>
