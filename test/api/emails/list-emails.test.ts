@@ -103,7 +103,7 @@ describe('GET /emails', () => {
     const ask = (filters: Record<string, string>) => () => found({ api_key_id: keyIds['first'] ?? '', ...filters });
     // A small table is read whole by PostgreSQL, whatever it has.
     if (db.dialect === 'pg') return expect(await indexesByKey(db)).toHaveLength(2);
-    for (const filters of [{}, { status: 'delivered' }]) {
+    for (const filters of [{}, { status: 'delivered' }] as Record<string, string>[]) {
       const plans = await plansOf(db, ask(filters), 'from emails', 'api_key_id = ?');
       expect(plans.length).toBeGreaterThan(0);
       for (const plan of plans) expect(plan).toMatch(/USING (?:COVERING )?INDEX emails_team_id_api_key_id/);
