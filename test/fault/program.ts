@@ -55,21 +55,7 @@ export async function installProgram(
   const dataDir = path.join(scratchFolder('rasket-fault-'), 'data');
   const database = await makeProgramsDatabase();
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
-  const env: NodeJS.ProcessEnv = {
-    ...process.env,
-    RASKET_DATA: dataDir,
-    RASKET_INSTANCE_HOST: 'rasket.test',
-    RASKET_HTTP_PORT: '0',
-    ...CLOSED_SMTP_PORTS,
-    ...UNLIMITED,
-    RASKET_DATABASE_DRIVER: database.settings.driver,
-    RASKET_DATABASE_URL: database.settings.url,
-    RASKET_DNS_SERVERS: dns.server,
-    RASKET_DELIVERY_SMTP_PORT: String(sink.port),
-    RASKET_NETWORK_MAIL_ALLOW_PRIVATE: '127.0.0.0/8',
-    RASKET_LOG_LEVEL: 'info',
-    ...options.env,
-  };
+  const env = settingsOf(dataDir, { database, dns, sink }, options.env);
   options.publish?.(dns);
   let child: ChildProcess | undefined;
   let up = Promise.withResolvers<string>();
@@ -125,6 +111,29 @@ export async function installProgram(
   await program.start();
   await verifyDomain(createApi(await program.listening()), made.api_key, dns);
   return program;
+}
+
+/** The environment of the program, as an operator would set it. */
+function settingsOf(
+  dataDir: string,
+  { database, dns, sink }: { database: TestDatabase; dns: DnsRig; sink: Sink },
+  more: Record<string, string> = {},
+): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    RASKET_DATA: dataDir,
+    RASKET_INSTANCE_HOST: 'rasket.test',
+    RASKET_HTTP_PORT: '0',
+    ...CLOSED_SMTP_PORTS,
+    ...UNLIMITED,
+    RASKET_DATABASE_DRIVER: database.settings.driver,
+    RASKET_DATABASE_URL: database.settings.url,
+    RASKET_DNS_SERVERS: dns.server,
+    RASKET_DELIVERY_SMTP_PORT: String(sink.port),
+    RASKET_NETWORK_MAIL_ALLOW_PRIVATE: '127.0.0.0/8',
+    RASKET_LOG_LEVEL: 'info',
+    ...more,
+  };
 }
 
 interface Ready {
