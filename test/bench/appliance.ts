@@ -67,8 +67,12 @@ export function inheritedEnvironment(): NodeJS.ProcessEnv {
 export const startBenchDns = (): Promise<DnsRig> =>
   startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] }, ...sitesInDns() });
 
-export function initialise(dataDir: string, dns: DnsRig): { team_id: string; api_key: string } {
-  const env = settings({ dns, sinkPort: 1 });
+export function initialise(
+  dataDir: string,
+  dns: DnsRig,
+  own: Record<string, string> = {},
+): { team_id: string; api_key: string } {
+  const env = settings({ dns, sinkPort: 1, env: own });
   const made = spawnSync(LAUNCHER, ['init', '--data', dataDir, '--json'], { env, encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`rasket init failed: ${made.stderr}`);
   return JSON.parse(made.stdout) as { team_id: string; api_key: string };
@@ -76,7 +80,7 @@ export function initialise(dataDir: string, dns: DnsRig): { team_id: string; api
 
 /** A new installation with a verified domain, ready to send. */
 export async function startSending(options: ApplianceOptions): Promise<Appliance> {
-  const { api_key: key } = initialise(options.dataDir, options.dns);
+  const { api_key: key } = initialise(options.dataDir, options.dns, options.env);
   const appliance = await startAppliance({ ...options, key });
   await verifiedDomain(appliance, options.dns, SENDER_DOMAIN);
   return appliance;

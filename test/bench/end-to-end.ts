@@ -6,7 +6,7 @@ import { attachmentLoad, fanOutLoad, smallLoad, type Load } from './messages.ts'
 import { forgetPeak, inMib, peakRssBytes, rssBytes, usageOf, usageSince } from './process-usage.ts';
 import type { SinkCount } from './sink-process.ts';
 
-interface Run {
+export interface Run {
   emailsPerSecond: number;
   messagesPerSecond: number;
   recipientsPerSecond: number;
@@ -24,7 +24,7 @@ interface Run {
   client: number;
 }
 
-interface Players {
+export interface Players {
   load: Helper;
   sink: Helper;
   rsa: Helper;
@@ -78,7 +78,7 @@ function reportTime(bench: Bench, name: string, runs: Run[]): void {
 
 const RUN_SECONDS = 4;
 
-async function measure(bench: Bench, players: Players, what: Load, amountMax: number): Promise<Run[]> {
+export async function measure(bench: Bench, players: Players, what: Load, amountMax: number): Promise<Run[]> {
   // Warms up and tells how much fits into the time of a run.
   const trial = await runOnce(players, what, Math.ceil(amountMax / 8));
   const wanted = trial.emailsPerSecond * (bench.quick ? 1.5 : RUN_SECONDS);

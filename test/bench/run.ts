@@ -14,6 +14,7 @@ import { benchInbox } from './inbox.ts';
 import { benchListPages } from './list-pages.ts';
 import { benchMetrics } from './metrics.ts';
 import { benchPostfix } from './postfix.ts';
+import { benchPostgres } from './postgres.ts';
 import { benchRedirect } from './redirect.ts';
 import { runBench, type Rows } from './run-bench.ts';
 import { benchScheduled } from './scheduled.ts';
@@ -44,6 +45,7 @@ const rows: Rows = {
   broadcast: benchBroadcast,
   automations: benchAutomations,
   inbox: benchInbox,
+  postgres: benchPostgres,
   postfix: benchPostfix,
 };
 

@@ -13,7 +13,7 @@ import {
 } from '../../src/platform/db/index.ts';
 import { openScratchDb, type ScratchDb } from './scratch-db.ts';
 
-const HOSTILE = [
+export const HOSTILE = [
   "'; drop table things; --",
   '"',
   '\\',

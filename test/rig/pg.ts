@@ -13,7 +13,8 @@ import { scratchFolder } from './scratch.ts';
 
 export type Postgres = { url: string; version: string; stop: () => Promise<void> };
 
-export async function startPostgres(): Promise<Postgres> {
+/** `wishes` win over the settings of a test's server, such as `fsync=on` for one that is measured. */
+export async function startPostgres(wishes: readonly string[] = []): Promise<Postgres> {
   const user = unprivilegedUser();
   const folder = makeFolder(user);
   try {
@@ -25,7 +26,7 @@ export async function startPostgres(): Promise<Postgres> {
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const port = await freePort();
       try {
-        const stop = await launch(bin, folder, user, port);
+        const stop = await launch(bin, folder, user, { port, wishes });
         return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, version: bin.version, stop };
       } catch (error) {
         failure = error;
@@ -155,11 +156,16 @@ const settings = [
   'listen_addresses=127.0.0.1',
 ];
 
-async function launch(bin: Binaries, folder: string, user: User, port: number): Promise<() => Promise<void>> {
+async function launch(
+  bin: Binaries,
+  folder: string,
+  user: User,
+  { port, wishes }: { port: number; wishes: readonly string[] },
+): Promise<() => Promise<void>> {
   const data = path.join(folder, 'data');
   // The path of a socket has 107 bytes at most.
   const sockets = `unix_socket_directories=${data.length < 80 ? data : ''}`;
-  const options = [...settings, sockets, `port=${port}`].flatMap((setting) => ['-c', setting]);
+  const options = [...settings, ...wishes, sockets, `port=${port}`].flatMap((setting) => ['-c', setting]);
   const child = spawn('/bin/sh', ['-c', keeper, 'keeper', bin.folder, folder, ...options], {
     ...user,
     cwd: folder,

@@ -1,8 +1,14 @@
+import { createPgStatements } from '../../src/platform/db/pg-statements.ts';
 import type { Db, Value } from '../../src/platform/db/index.ts';
+
+interface Asked {
+  sql: string;
+  values: readonly Value[];
+}
 
 /** How the database reads for what `work` asks of it: the plans of those statements that hold each of `words`. */
 export async function plansOf(db: Db, work: () => Promise<unknown>, ...words: readonly string[]): Promise<string[]> {
-  const asked: { sql: string; values: readonly Value[] }[] = [];
+  const asked: Asked[] = [];
   const { all, get, run, runEach } = db;
   db.all = ((sql: string, values: readonly Value[] = []) => (
     asked.push({ sql, values }),
@@ -21,12 +27,43 @@ export async function plansOf(db: Db, work: () => Promise<unknown>, ...words: re
   }
   const explain = db.dialect === 'pg' ? 'explain (analyze, costs off, timing off, summary off)' : 'explain query plan';
   const plans: string[] = [];
-  for (const { sql, values } of asked.filter((one) => words.every((word) => one.sql.includes(word)))) {
-    const lines = await db.all(`${explain} ${sql}`, values);
-    plans.push(lines.map((line) => Object.values(line).join(' ')).join('\n'));
+  const chosen = asked.filter((one) => words.every((word) => one.sql.includes(word)));
+  for (const { sql, values } of chosen) {
+    plans.push(textOf(await db.all(`${explain} ${sql}`, values)));
+  }
+  return db.dialect === 'pg' ? [...plans, ...(await plansForAnyValues(db, chosen))] : plans;
+}
+
+/** A prepared statement may be run by a plan that was made without its values; one that is planned each time never is. */
+async function plansForAnyValues(db: Db, asked: readonly Asked[]): Promise<string[]> {
+  const statements = createPgStatements();
+  const plans: string[] = [];
+  for (const { sql, values } of asked) {
+    statements.of(sql, values);
+    const { name, text } = statements.of(sql, values);
+    if (name === undefined) continue;
+    const plan = await db.tx(async (tx) => {
+      await tx.run('set local plan_cache_mode = force_generic_plan');
+      await tx.run(`prepare looked_at as ${text}`);
+      try {
+        const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
+        return textOf(await tx.all(`explain (analyze, costs off, timing off, summary off) execute looked_at${given}`));
+      } finally {
+        await tx.run('deallocate looked_at');
+      }
+    });
+    plans.push(plan);
   }
   return plans;
 }
+
+const literal = (value: Value): string => {
+  if (value === null) return 'null';
+  if (Buffer.isBuffer(value)) return `'\\x${value.toString('hex')}'`;
+  return `'${String(value).replaceAll("'", "''")}'`;
+};
+
+const textOf = (lines: readonly object[]): string => lines.map((line) => Object.values(line).join(' ')).join('\n');
 
 /** The most rows that a step of a plan read; PostgreSQL alone says so. */
 export const rowsRead = (plan: string): number =>

@@ -20,8 +20,16 @@ export function isDatabaseGone(error: unknown): boolean {
   if (hasCode(error, ['ENOENT', 'EACCES']) && (error as { syscall?: unknown }).syscall === 'connect') return true;
   // knex and pg name these by their text alone.
   const { name, message } = error instanceof Error ? error : { name: '', message: '' };
-  return name === 'KnexTimeoutError' || message.startsWith('Connection terminated') || message === 'Query read timeout';
+  return name === 'KnexTimeoutError' || GONE_MESSAGES.some((start) => message.startsWith(start));
 }
+
+const GONE_MESSAGES = [
+  'Connection terminated',
+  'Query read timeout',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error',
+  'Client was closed',
+];
 
 const SETBACK_CODES = [
   'SQLITE_FULL',

@@ -4,5 +4,6 @@ import type { Db, OpenDbOptions } from './types.ts';
 export async function openDb(options: OpenDbOptions): Promise<Db> {
   if (options.driver === 'better-sqlite3')
     return (await import('./better-sqlite-db.ts')).openBetterSqlite(options.file);
-  return (await import('./knex-db.ts')).openKnexDb(options);
+  if (options.driver === 'pg') return (await import('./pg-db.ts')).openPgDb(options);
+  return (await import('./knex-db.ts')).openKnexDb(options.file);
 }

@@ -297,9 +297,11 @@ describe('what a look costs', () => {
         ['domains', 'domains_losing'],
       ] as const) {
         const plans = await plansOf(db, () => look(), 'failing_since', `from ${table}`);
-        expect(plans).toHaveLength(1);
-        expect(plans[0]).toContain(index);
-        expect(rowsRead(plans[0] ?? '')).toBeLessThanOrEqual(2);
+        expect(plans).not.toEqual([]);
+        for (const plan of plans) {
+          expect(plan).toContain(index);
+          expect(rowsRead(plan)).toBeLessThanOrEqual(2);
+        }
       }
       const [due = '', ...more] = await plansOf(db, () => look(), 'lane_0');
       expect(more).toEqual([]);
