@@ -115,8 +115,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const wakeQueue = (): void => mail?.queue.wake();
     // Here and below: the order in which parts are made is the order of their lanes in the shared commit. None relies on it.
     const accept = createAccept(world, wakeQueue);
-    const { networkClock, trustedCa } = options;
-    if (roles.has('delivery')) mail = await startDelivery(world, { runDir, marks, accept, networkClock, trustedCa });
+    if (roles.has('delivery')) mail = await startDelivery(world, { ...options, runDir, marks, accept });
     const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
     // They close behind the deliveries, which may take long: nobody is turned away meanwhile, nor is mail to ourselves.
     const ports: Stop[] = [];
