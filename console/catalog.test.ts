@@ -96,6 +96,7 @@ it('an action keeps the key that people know: whoever changes this list moves a 
     members list: u update, n unlink, d remove
     oauth-clients list: d disable, e enable
     oauth-grants list: m limit, e revoke
+    findings: e examine
     team list: c create, s switch
     webhooks parked: e replay
     queue list: o hold, e retry, d drop
@@ -137,7 +138,15 @@ it('an operator has the queue, the apps, the certificates, the audit log and the
     'family' in section ? actionsOf(section.family, itemKeys(section.family), false).map(({ label }) => label) : [],
   );
   expect(offered).toEqual([
-    ...[['hold', 'retry', 'drop'], ['hold', 'retry', 'drop'], ['release'], ['renew'], ['disable', 'enable'], [], []],
+    ...[
+      ['hold', 'retry', 'drop'],
+      ['hold', 'retry', 'drop'],
+      ['release'],
+      ['renew'],
+      ['disable', 'enable'],
+      [],
+      ['examine'],
+    ],
   ]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
 });

@@ -109,7 +109,7 @@ export const operatorFindings = {
   actions: [
     actionOf('examineInstallation', {
       verb: 'examine',
-      key: 'x',
+      key: 'e',
       summary: 'look outside now: port 25, reverse DNS, lists, clock, disk and more',
       description:
         'Has the machine of the server examined, as the clock has it once a day: whether port 25 leads out, reverse DNS, the name in EHLO, lists of blocked addresses, the resolver, the clock, disk, open files, certificates, CAA and backups. `doctor` does the same and shows each check.',

@@ -60,8 +60,7 @@ export async function installProgram(
   let child: ChildProcess | undefined;
   let up = Promise.withResolvers<string>();
 
-  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
-    const ending = child;
+  const end = async (signal: 'SIGKILL' | 'SIGTERM', ending = child): Promise<void> => {
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
     up = Promise.withResolvers<string>();
     const gone = new Promise((done) => ending.once('exit', done));

@@ -52,6 +52,20 @@ describe.runIf(driver === 'pg')('PostgreSQL', () => {
     expect(counts).toEqual([1, 1, { at: 2 }, 1]);
   });
 
+  it('prepares anew what a migration of another process has changed', async () => {
+    const { db } = scratch;
+    const all = () => db.all('select * from words where id = ?', [7]);
+    await db.insertMany('words', ['id'], [[7]]);
+    for (let n = 0; n < 3; n++) await all();
+    const within = () => db.tx((tx) => tx.all('select * from words where id = ?', [7]));
+    await within();
+    await db.run('alter table words add column more bigint');
+    expect(await all()).toEqual([{ id: 7, word: null, at: null, more: null }]);
+    await within().catch(() => undefined);
+    expect(await within()).toEqual([{ id: 7, word: null, at: null, more: null }]);
+    await db.run('delete from words where id = ?', [7]);
+  });
+
   it('goes on after a connection is lost in the middle of a transaction', async () => {
     const { db } = scratch;
     const lost = db.tx(async (tx) => {

@@ -7,8 +7,12 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** A full disk, a lost connection, a lock held too long: the world's fault, worth another try later. */
 export function isDatabaseSetback(error: unknown): boolean {
-  return isDatabaseGone(error) || hasCode(error, SETBACK_CODES);
+  return isDatabaseGone(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
 }
+
+/** PostgreSQL's answer to a prepared `select *` whose columns a migration has changed since: the next try prepares it anew. */
+export const isPlanOfOldSchema = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'cached plan must not change result type';
 
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Knex } from 'knex';
 import { createCommitListeners } from './commit-listeners.ts';
 import { tableWrittenBy } from './memo.ts';
+import { isPlanOfOldSchema } from './faults.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
 import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
@@ -113,7 +114,15 @@ function executorOn(on: Runner, { statements, insert }: Shared, onWrite: (table:
   async function query(sql: string, values: readonly Value[]): Promise<pg.QueryResult> {
     const table = tableWrittenBy(sql);
     if (table !== undefined) onWrite(table);
-    return on.query(statements.of(sql, values));
+    try {
+      return await on.query(statements.of(sql, values));
+    } catch (error) {
+      if (!isPlanOfOldSchema(error)) throw error;
+      statements.forget();
+      // A transaction is over by it, and is made again as after any other setback.
+      if (on instanceof pg.Pool) return on.query(statements.of(sql, values));
+      throw error;
+    }
   }
   const run = async (sql: string, values: readonly Value[] = []): Promise<number> =>
     (await query(sql, values)).rowCount ?? 0;

@@ -4,6 +4,8 @@ import type { Value } from './types.ts';
 export interface PgStatements {
   /** A statement with `?` for its values, as `pg` runs it. */
   of(sql: string, values: readonly Value[]): QueryConfig;
+  /** After another process has changed the schema: what was prepared is prepared anew, under other names. */
+  forget(): void;
 }
 
 /** Each connection keeps a plan for each name. The program has fewer statements than this that it runs all day. */
@@ -22,6 +24,7 @@ export function createPgStatements(): PgStatements {
   const known = new Map<string, { text: string; name?: string }>();
   const met = new Map<string, string>();
   let names = 0;
+  let made = 0;
 
   function meet(sql: string): { text: string; name?: string } {
     const before = met.get(sql);
@@ -32,7 +35,8 @@ export function createPgStatements(): PgStatements {
       return { text };
     }
     if (names >= NAMES_MAX || isPlannedEachTime(sql)) return { text: before };
-    const statement = { text: before, name: `rasket_${++names}` };
+    const statement = { text: before, name: `rasket_${++made}` };
+    names++;
     met.delete(sql);
     known.set(sql, statement);
     return statement;
@@ -40,6 +44,10 @@ export function createPgStatements(): PgStatements {
 
   return {
     of: (sql, values) => ({ ...(known.get(sql) ?? meet(sql)), values: values as Value[] }),
+    forget() {
+      known.clear();
+      names = 0;
+    },
   };
 }
 
