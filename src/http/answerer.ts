@@ -57,7 +57,7 @@ export function runnerOf(
   validators: Validators,
   services: HttpServices,
 ): (checked: CheckedRequest, page?: PageCall) => Promise<unknown> {
-  const run = approvedRunnerOf(operation, validators, services);
+  const run = unheldRunnerOf(operation, validators, services);
   const ctxOf = contexts(validators, services)[callerKindOf(accessOf(operation.operation))];
   return async (checked, page) => {
     const held = await heldBack(operation, checked, () => ctxOf(checked));
@@ -66,7 +66,7 @@ export function runnerOf(
 }
 
 /** The same for what a person has approved: no limit of an app is asked. */
-function approvedRunnerOf(
+function unheldRunnerOf(
   operation: OperationValidators,
   validators: Validators,
   services: HttpServices,
@@ -134,7 +134,7 @@ const makerFor = (
   async make(actor, { operationId, path, query, header, body: value }) {
     const parameters = { path: { ...path }, query: { ...query }, header: { ...header } };
     const checked = { request, reply, caller: { teamId, actor }, body: { value, hasEscapes: true }, parameters };
-    const answer = await approvedRunnerOf(knownOperation(validators, operationId), validators, services)(checked);
+    const answer = await unheldRunnerOf(knownOperation(validators, operationId), validators, services)(checked);
     return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
   },
 });

@@ -100,7 +100,7 @@ describe('an automation with runs', () => {
     for (let tries = 0; tries < 6 && !/^› .*failed/m.test(await seat.frame()); tries++) await seat.press('j');
     await seat.press('Enter');
     // Its steps are a side once it is loaded.
-    await seat.sees(/^ *Ended /m, '[details] steps');
+    await seat.sees(/^(?:.*│)? *Ended /m, '[details] steps');
     await seat.press('l');
     await keepFrame(seat, 'automation-run', 'met: true');
   });

@@ -5,6 +5,8 @@ const same = (found: string): string => found.replaceAll(/[0-9a-f]/gi, ZERO);
 export function normalise(frame: string): string {
   const lines = frame
     .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, same)
+    // Of an id that a table cuts.
+    .replaceAll(/(?<![\w-])[0-9a-f]{8}-[0-9a-f-]*(?=…)/g, same)
     // The ends of ids that tables show.
     .replaceAll(/(?<![\w.-])[0-9a-f]{8}(?![\w.-])/g, '00000000')
     .replaceAll(/\b(?:sup|wh|msg|att|atmpt)_[0-9a-f]{32}\b/g, (id) => id.replace(/(?<=_).*/, same))
@@ -16,7 +18,7 @@ export function normalise(frame: string): string {
     .replaceAll(/(?<![\d-])\d\d-\d\d \d\d:\d\d\b/g, '01-01 10:00')
     .replaceAll(/(?<=(?<![\d-])01-01 10:00):\d\d/g, ':00')
     .replaceAll(/\brk_[\w-]{7}/g, 'rk_*******')
-    .replaceAll(/\brk[0-9a-f]{8}(?=\._domainkey)/g, 'rk00000000')
+    .replaceAll(/\brk[0-9a-f]{8}(?=\._d)/g, 'rk00000000')
     .replaceAll(/(?!0+(?![A-Za-z0-9+/]))(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))
     .replaceAll(/(?<=<b-)[\w-]+/g, (path) => 'b'.repeat(path.length))
     // What of a return path, and of a key, stands on a line of its own where it is wrapped.

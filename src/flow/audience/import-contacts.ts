@@ -1,4 +1,4 @@
-import { invalidFields, refuse } from '../../platform/refusal/index.ts';
+import { invalidFields, Refusal, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import {
   checkImport,
@@ -30,6 +30,7 @@ export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> 
   const id = ctx.store.ids.uuid();
   const form: ImportForm = {};
   let file: ReceivedFile | undefined;
+  let mayBeQueued = false;
   try {
     for await (const part of parts) {
       if ('text' in part) readField(form, part);
@@ -38,10 +39,11 @@ export async function importContacts(ctx: Ctx, parts: AsyncIterable<ImportPart> 
       else file = await receiveFile(ctx, id, part.content);
     }
     if (!file) throw refuse('missing_required_field', { say: 'Missing required field: file.' });
+    mayBeQueued = true;
     return await queueImport(ctx, id, file, form);
   } catch (error) {
-    // All blobs of this owner.
-    await ctx.store.blobs.remove(id);
+    // After a commit whose answer was lost the import needs its file; the sweep of orphans removes what nothing needs. All blobs of this owner.
+    if (!mayBeQueued || error instanceof Refusal) await ctx.store.blobs.remove(id);
     throw error;
   }
 }

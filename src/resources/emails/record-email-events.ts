@@ -29,7 +29,7 @@ export type EmailEvent = {
 /**
  * Moves emails forward to the states of these events, and records the events. An email moves to a state at most once, so the
  * events of that move are the first of their type: several where deliveries of one email settle together. They are counted
- * once (`additionsOf`). What a machine opened or clicked moves nothing, and no more does a reader who leaves. Those of a broadcast are added to its report. States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
+ * once (`additionsOf` of `events/metric-counts.ts`). What a machine opened or clicked moves nothing, and no more does a reader who leaves. Those of a broadcast are added to its report. States come before counts, in the order of `LAST_EVENTS`: transactions that write the same rows never
  * deadlock.
  */
 export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly EmailEvent[]): Promise<void> {

@@ -56,6 +56,7 @@ export const unaudited: Record<string, string> = {
   removeContactFromSegment: 'as createContact',
   updateContactTopics: 'as createContact, with a consent record of its own',
   previewSegment: 'changes nothing',
+  examineInstallation: 'looks at the machine; what it finds is told by GET /operator/findings',
   sendEvent: 'by applications at any rate; what it starts is GET /automations/{automation_id}/runs',
   replayWebhookEvent: 'the same event once more: GET /webhooks/{id}/events',
   triggerWebhook: 'an event that never happened, marked as such in the outbox',

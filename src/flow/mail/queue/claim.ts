@@ -195,11 +195,11 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
   }
   const moved = await advanceLastEvent(tx, [...rowOf.keys()], 'sent');
   for (const emailId of moved) overtaken.delete(emailId);
-  // Another destination of the email may have ended before, and moved its state on without anything being sent.
+  // Another destination of the email may have ended before, as one whose recipients are all suppressed: its state has moved on without an `email.sent`.
   const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
   const sent = [...moved, ...late].flatMap((emailId): EmailEvent[] => {
     const row = rowOf.get(emailId);
-    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind`).
+    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind` of `events/metric-counts.store.ts`).
     return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
   });
   await recordEmailEvents(tx, world.ids, sent);
