@@ -29,8 +29,8 @@ export interface DnsRig {
   /** What a resolver answers instead, because it remembers it; whoever asks for the zone itself is not told. */
   remember(name: string, type: DnsType | 'ANY', answer: DnsRecords | DnsFault, ttlSeconds?: number): void;
   queries: DnsQuery[];
-  /** Answers are held back until the returned function is called. */
-  hold(): () => void;
+  /** Answers, of one type where it is named, are held back until the returned function is called. */
+  hold(type?: DnsType): () => void;
   close(): Promise<void>;
 }
 
@@ -57,6 +57,7 @@ export async function startDns(
   const queries: DnsQuery[] = [];
   const sockets = new Set<Socket>();
   let gate: Promise<void> | undefined;
+  let gatedType: DnsType | undefined;
 
   const put = (into: Table, name: string, type: string, answer: DnsRecords | DnsFault): void => {
     const key = name.toLowerCase();
@@ -74,7 +75,7 @@ export async function startDns(
     if (!question) return undefined;
     const { name, type, recursion } = question;
     queries.push({ name, type, over, recursion });
-    if (gate) await gate;
+    if (gate && (gatedType === undefined || gatedType === question.type)) await gate;
     const reply = recursion ? resolved(query, question) : held(query, question);
     if (!reply) return undefined;
     return over === 'udp' && reply.length > UDP_BYTES_MAX ? truncated(query, question) : reply;
@@ -135,7 +136,8 @@ export async function startDns(
       memoryTtls.set(name.toLowerCase(), ttl);
     },
     queries,
-    hold() {
+    hold(type) {
+      gatedType = type;
       let open = (): void => {};
       gate = new Promise((done) => (open = done));
       return () => {

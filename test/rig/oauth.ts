@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ApiAnswer, ApiCall } from './api.ts';
-import { PageVisitor, type PageSeen } from './page-visitor.ts';
+import { PageVisitor, type PageForm, type PageSeen } from './page-visitor.ts';
 import type { Person } from './people.ts';
 import type { Scene } from './scene.ts';
 
@@ -73,6 +73,9 @@ export function oauthOf(scene: Scene) {
     limits: Record<string, string> = {},
   ) {
     const { visitor, page } = await asked(person, app, verifier, more);
+    const form = page.forms.find(({ submit }) => submit === 'Allow');
+    // What an earlier grant of the same app is kept to is filled in already: the person takes it out.
+    if (form) takeLimitsOut(form);
     return answerIn(await visitor.send(page, 'Allow', limits)).get('code') ?? '';
   }
 
@@ -101,6 +104,20 @@ export function oauthOf(scene: Scene) {
   }
 
   return { form, register, queryOf, visitorOf, asked, codeFor, exchange, refresh, letIn };
+}
+
+function takeLimitsOut(form: PageForm): void {
+  for (const name of ['read_only', 'own_domains']) {
+    if (!(name in form.fields)) continue;
+    form.boxes.push(name);
+    delete form.fields[name];
+  }
+  for (const [name, value] of [
+    ['approval', 'none'],
+    ['emails_per_day', ''],
+    ['ends', 'never'],
+  ] as const)
+    if (name in form.fields) form.fields[name] = value;
 }
 
 /** What an app is told by the address that the browser is led to. */

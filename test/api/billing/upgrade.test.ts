@@ -19,7 +19,7 @@ async function takeBack({ app: { world } }: Scene): Promise<string[]> {
 }
 
 it('teams that were there before billing keep their plans, and pay for no day before it', async () => {
-  await using scene = await billingScene();
+  await using scene = await billingScene({}, { config: { upgrade: { backup_age_hours: 0 } } });
   const [paying, free] = [await scene.team('Old Ltd'), await scene.team()];
   await givePlan(scene, paying, 'pro');
   await send(scene, paying, 1500);

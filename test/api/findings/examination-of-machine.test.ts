@@ -38,13 +38,9 @@ describe('the resolver', () => {
   it('one that is slow is found', async () => {
     await using slow = await startMachine({ doctor: { resolver_ms: 20, seconds: 30 } });
     const { dns } = slow.scene;
-    const first = dns.hold();
+    // Those of the look-ups that are timed.
+    const release = dns.hold('MX');
     const looking = look('resolver', slow);
-    await expect.poll(() => dns.queries.some(({ name, type }) => name === HOST && type === 'A')).toBe(true);
-    await expect.poll(() => dns.queries.some(({ name, type }) => name === HOST && type === 'AAAA')).toBe(true);
-    const release = dns.hold();
-    first();
-    // Our own addresses are asked for before.
     await expect.poll(() => dns.queries.filter(({ type }) => type === 'MX').length).toBeGreaterThan(1);
     const held = performance.now();
     await expect.poll(() => performance.now() - held).toBeGreaterThan(200);
