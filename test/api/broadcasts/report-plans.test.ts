@@ -15,7 +15,7 @@ describe('the report of a broadcast', () => {
     await db.run('analyze');
     const outcome = { emailId: ids.uuid(), type: 'email.delivered' };
     const plans = await plansOf(db, () => countOutcomes(db, ids, [outcome]), 'update broadcast_recipients');
-    expect(plans).toHaveLength(1);
-    if (db.dialect === 'sqlite') expect(plans[0]).not.toMatch(/SCAN/);
+    expect(plans).not.toEqual([]);
+    if (db.dialect === 'sqlite') for (const plan of plans) expect(plan).not.toMatch(/SCAN/);
   });
 });
