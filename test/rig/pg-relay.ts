@@ -12,6 +12,9 @@ export interface PgRelay {
   close(): Promise<void>;
 }
 
+/** A message that gives a statement a name; later ones name it alone. */
+const PREPARED = /(rasket_\d+)\0([^\0]+)\0/g;
+
 interface Plan {
   statement: string;
   isLost: boolean;
@@ -23,6 +26,11 @@ export async function startPgRelay(url: string): Promise<PgRelay> {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
   let plan: Plan | undefined;
+  /** Texts by their names, which are the same on every connection. */
+  const prepared = new Map<string, string>();
+  const isIn = (sent: string, statement: string): boolean =>
+    sent.includes(statement) ||
+    [...prepared].some(([name, text]) => text.includes(statement) && sent.includes(`\0${name}\0`));
   const relay = createServer((client) => {
     const server = connect(Number(port), hostname);
     let sawStatement = false;
@@ -36,8 +44,10 @@ export async function startPgRelay(url: string): Promise<PgRelay> {
     server.on('end', () => client.end());
     client.on('data', (bytes) => {
       if (isCut) return;
-      if (plan && bytes.includes(plan.statement)) sawStatement = true;
-      if (!plan || plan.isLost || !sawStatement || !bytes.includes('COMMIT')) return void server.write(bytes);
+      const sent = bytes.toString('latin1');
+      for (const [, name = '', text = ''] of sent.matchAll(PREPARED)) prepared.set(name, text);
+      if (plan && isIn(sent, plan.statement)) sawStatement = true;
+      if (!plan || plan.isLost || !sawStatement || !sent.includes('commit\0')) return void server.write(bytes);
       isCut = true;
       plan.lose({ server, commit: bytes });
       client.destroy();
