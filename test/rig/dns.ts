@@ -56,8 +56,7 @@ export async function startDns(
   const memoryTtls = new Map<string, number>();
   const queries: DnsQuery[] = [];
   const sockets = new Set<Socket>();
-  let gate: Promise<void> | undefined;
-  let gatedType: DnsType | undefined;
+  let gate: { type: DnsType | undefined; opened: Promise<void> } | undefined;
 
   const put = (into: Table, name: string, type: string, answer: DnsRecords | DnsFault): void => {
     const key = name.toLowerCase();
@@ -75,7 +74,7 @@ export async function startDns(
     if (!question) return undefined;
     const { name, type, recursion } = question;
     queries.push({ name, type, over, recursion });
-    if (gate && (gatedType === undefined || gatedType === question.type)) await gate;
+    if (gate && (gate.type ?? type) === type) await gate.opened;
     const reply = recursion ? resolved(query, question) : held(query, question);
     if (!reply) return undefined;
     return over === 'udp' && reply.length > UDP_BYTES_MAX ? truncated(query, question) : reply;
@@ -137,9 +136,8 @@ export async function startDns(
     },
     queries,
     hold(type) {
-      gatedType = type;
       let open = (): void => {};
-      gate = new Promise((done) => (open = done));
+      gate = { type, opened: new Promise((done) => (open = done)) };
       return () => {
         gate = undefined;
         open();

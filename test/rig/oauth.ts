@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ApiAnswer, ApiCall } from './api.ts';
-import { PageVisitor, type PageForm, type PageSeen } from './page-visitor.ts';
+import { PageVisitor, type PageSeen } from './page-visitor.ts';
 import type { Person } from './people.ts';
 import type { Scene } from './scene.ts';
 
@@ -73,10 +73,7 @@ export function oauthOf(scene: Scene) {
     limits: Record<string, string> = {},
   ) {
     const { visitor, page } = await asked(person, app, verifier, more);
-    const form = page.forms.find(({ submit }) => submit === 'Allow');
-    // What an earlier grant of the same app is kept to is filled in already: the person takes it out.
-    if (form) takeLimitsOut(form);
-    return answerIn(await visitor.send(page, 'Allow', limits)).get('code') ?? '';
+    return answerIn(await visitor.send(withoutLimits(page), 'Allow', limits)).get('code') ?? '';
   }
 
   const exchange = (app: OauthApp, code: string, verifier: string, more: Record<string, string> = {}) =>
@@ -106,7 +103,10 @@ export function oauthOf(scene: Scene) {
   return { form, register, queryOf, visitorOf, asked, codeFor, exchange, refresh, letIn };
 }
 
-function takeLimitsOut(form: PageForm): void {
+/** What an earlier grant of the same app is kept to is filled in already: the person takes it out. */
+function withoutLimits(page: PageSeen): PageSeen {
+  const form = page.forms.find(({ submit }) => submit === 'Allow');
+  if (!form) return page;
   for (const name of ['read_only', 'own_domains']) {
     if (!(name in form.fields)) continue;
     form.boxes.push(name);
@@ -118,6 +118,7 @@ function takeLimitsOut(form: PageForm): void {
     ['ends', 'never'],
   ] as const)
     if (name in form.fields) form.fields[name] = value;
+  return page;
 }
 
 /** What an app is told by the address that the browser is led to. */
