@@ -76,7 +76,7 @@ export function createDoctor(world: World, { self, look }: Parts): Doctor {
   };
 }
 
-/** A line in the log for each change, and a notice for whoever the settings name, which goes out within a minute. */
+/** A line in the log for each change, and a notice to the command or URL of the settings, which goes out within a minute. */
 async function noteInLog(world: World, findings: readonly Finding[]): Promise<void> {
   const { appeared, mended } = await noteChanges(world, findings);
   for (const { code, summary, subjects, node, advice } of appeared) {

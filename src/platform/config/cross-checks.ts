@@ -43,7 +43,7 @@ function checkDatabase({ database: { driver, url } }: Config): Conflict[] {
   return [];
 }
 
-// Whoever asks for backups and gets none believes that there are some.
+// A schedule that is ignored would leave the operator believing that there are backups.
 function checkBackups({ backup, database }: Config): Conflict[] {
   if (backup.schedule === '' || database.driver !== 'pg') return [];
   const keys = ['backup.schedule', 'database.driver'];

@@ -94,7 +94,7 @@ function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
     // The pool waits for what it answers, whatever its type says.
     onConnect: waitForDisk as (client: pg.ClientBase) => void,
   });
-  // A connection that is lost fails the statements on it, which say so; nobody else has to hear of it.
+  // A connection that is lost fails the statements on it, which reject; no other caller is concerned.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
   return pool;

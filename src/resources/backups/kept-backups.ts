@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Config } from '../../platform/config/index.ts';
 import { readFacts, readVerification, type BackupFacts, type Verification } from './backup-folder.ts';
 
-/** The names that are given by time; a folder with another name is nobody's to remove. */
+/** The names that are given by time; a folder with another name is never removed. */
 const NAME = /^rasket-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/;
 
 export interface KeptBackup {
@@ -19,7 +19,7 @@ export const backupsFolder = ({ config, dataDir }: { config: Pick<Config, 'backu
 export const backupName = (madeAt: number): string =>
   `rasket-${new Date(madeAt).toISOString().slice(0, 19).replaceAll(':', '-')}Z`;
 
-/** All backups in a folder, whoever made them, the newest first. */
+/** All backups in a folder, by schedule, upgrade or command, the newest first. */
 export function listBackups(directory: string): KeptBackup[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory, { withFileTypes: true })

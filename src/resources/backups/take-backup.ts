@@ -42,7 +42,7 @@ export class BackupFault extends Error {
 }
 
 /**
- * Makes a backup in the folder of the settings and reads it again, both in a thread of its own: copying a database blocks whoever does it.
+ * Makes a backup in the folder of the settings and reads it again, both in a thread of its own: copying a database blocks the thread that does it.
  * Older ones go only when this one was found whole. What became of it is noted for findings, and for the next upgrade.
  */
 export async function takeBackup(store: Store, { reason, sealed, stopping }: TakeOptions): Promise<Taken> {
@@ -63,7 +63,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
     return { folder, facts, removed };
   } catch (error) {
     rmSync(`${folder}.part`, { recursive: true, force: true });
-    // Whoever else asked for it is told.
+    // A command and an upgrade say it themselves; of a schedule it is noted.
     if (stopping?.aborted || reason !== 'schedule') throw error;
     const because = error instanceof Error ? error.message : String(error);
     await noteBackupFailure(db, { reason: because, at: clock.now() });

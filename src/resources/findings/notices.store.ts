@@ -38,7 +38,7 @@ export async function insertNotices(tx: Executor, notices: readonly Omit<NoticeR
 
 const NOTICE = 'id, channel, body, attempts, created_at';
 
-/** Of each channel the oldest first, so that nobody hears of what was mended before what was wrong. */
+/** Of each channel the oldest first, so that what was wrong is told before that it was mended. */
 export const dueNotice = (db: Executor, now: number): Promise<NoticeRow | undefined> =>
   db.get<NoticeRow>(
     `select ${NOTICE} from finding_notices n where state = 'waiting' and next_try_at <= ? and not exists

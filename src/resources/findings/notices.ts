@@ -76,7 +76,7 @@ function noticesOf({ config, ids }: Store, at: number, body: string): Omit<Notic
   return channels.map((channel) => ({ id: ids.uuid(), channel, body, created_at: at }));
 }
 
-/** The next notice that is due, as begun: whoever ends here has told it or not, and it is not told again. */
+/** The next notice that is due, as begun: a process that ends from here on may have told it or not, and it is not told again. */
 export async function beginNotice({ clock, db }: Store): Promise<Notice | undefined> {
   for (;;) {
     const due = await store.dueNotice(db, clock.now());

@@ -13,7 +13,7 @@ const ID = '00000000-0000-0000-0000-000000000000';
 type Held = Pick<Store, 'clock' | 'secrets'>;
 
 /**
- * A pass that whoever reads the instance key may write for a minute: a command on the machine asks its own server as an operator
+ * A pass, good for a minute, that every reader of the instance key can write: a command on the machine asks its own server as an operator
  * by it, and no token has to be made or kept. It is sent to the listener of this machine alone.
  */
 export function writeMachinePass({ clock, secrets }: Held): string {

@@ -256,9 +256,7 @@ describe('what an examination costs', () => {
     await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
     await using patient = await startMachine({ doctor: { seconds: 1, clock_source: url } });
-    const began = performance.now();
     const { checks } = await patient.examine();
-    expect(performance.now() - began).toBeLessThan(10_000);
     expect(checks['clock']).toMatchObject({ state: 'unknown' });
     silent.close();
   });

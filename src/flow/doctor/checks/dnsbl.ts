@@ -12,7 +12,7 @@ interface Listed {
 
 /**
  * Asks each list whether it works before what it says is believed: many answer no public resolver, some ended and list the
- * whole world, and a resolver may invent answers. An address on a list is found by whoever can know.
+ * whole world, and a resolver may invent answers. One list that works and has the address is enough for a finding.
  */
 export const checkDnsbl: Check = async (examination) => {
   const why = whyNotSending(examination.world);

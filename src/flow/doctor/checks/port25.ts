@@ -18,7 +18,7 @@ interface Tried {
 
 /**
  * Greets the mail servers of large domains. That none can be reached proves a block only where other connections lead out:
- * a network that is down is nobody's decision.
+ * a network that is down blocks everything alike.
  */
 export const checkPort25: Check = async (examination) => {
   const { world } = examination;
@@ -110,7 +110,7 @@ async function leadsOut(examination: Examination): Promise<boolean> {
     const addresses = isAddress ? [host] : await addressesOf(examination, host);
     const number = port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
     const made = addresses.map((address) => mayConnect({ address, port: number }, examination.signal));
-    // One that leads out is enough: whoever is silent is not waited for.
+    // One that leads out is enough: servers that stay silent are not waited for.
     if (!(await anyOf(made))) throw new Error('none leads out');
   });
   return Promise.any(tries).then(
