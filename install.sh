@@ -17,9 +17,22 @@ prefix=/opt/rasket
 destdir=
 uninstall=no
 
+synopsis='usage: sh install.sh [--prefix DIR] [--destdir DIR] [--uninstall]'
 usage() {
-  echo 'usage: sh install.sh [--prefix DIR] [--destdir DIR] [--uninstall]' >&2
+  printf '%s\n' "$synopsis" >&2
   exit 64
+}
+help() {
+  cat <<HELP
+$synopsis
+
+Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program. As root.
+
+  --prefix DIR    folder of the program (default /opt/rasket)
+  --destdir DIR   lay out the files under DIR and touch nothing else: to see what it lays out, and for packages
+  --uninstall     remove the program and the service; mail, keys and settings stay
+HELP
+  exit 0
 }
 fail() {
   printf 'install.sh: %s\n' "$1" >&2
@@ -42,6 +55,7 @@ while [ $# -gt 0 ]; do
       ;;
     --destdir=*) destdir=${1#*=} ;;
     --uninstall) uninstall=yes ;;
+    -h | --help) help ;;
     *) usage ;;
   esac
   shift

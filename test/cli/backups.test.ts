@@ -175,6 +175,21 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     expect(await codes()).toEqual(await withoutBackups(codes));
   });
 
+  it('counts none of a clock that was ahead, and removes neither those nor what was made since', async () => {
+    await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
+    const kept = path.join(scene.dataDir, 'kept');
+    const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });
+    const first = await run();
+    // As one that was made while the clock was years ahead.
+    const ahead = path.join(kept, 'rasket-2099-01-01T00-00-00Z');
+    fs.cpSync(first?.folder ?? '', ahead, { recursive: true });
+    rewrite(path.join(ahead, 'backup.json'), { made_at: '2099-01-01T00:00:00.000Z' });
+    scene.clock.advance(DAY);
+    const second = await run();
+    expect(second).toMatchObject({ removed: 1 });
+    expect(fs.readdirSync(kept).sort()).toEqual([path.basename(second?.folder ?? ''), path.basename(ahead)]);
+  });
+
   it('one that is not whole removes none before it', async () => {
     await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
     const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });

@@ -34,15 +34,19 @@ export function listBackups(directory: string): KeptBackup[] {
 
 /**
  * Removes what is older than the newest `keep` that were found whole, of this installation and with a name of ours. What was never verified,
- * or found damaged, counts for nothing and goes by its age. Answers the folders.
+ * or found damaged, counts for nothing and goes by its age. What is dated behind the one that was just made is of a clock that was ahead:
+ * it would count as the newest for ever, and stays for the operator to judge. Answers the folders.
  */
 export function removeOlder(
   directory: string,
-  { keep, installation }: { keep: number; installation: string | null },
+  { keep, installation, madeAt }: { keep: number; installation: string | null; madeAt: number },
 ): string[] {
   if (installation === null) return [];
   const own = listBackups(directory).filter(
-    ({ folder, facts }) => NAME.test(path.basename(folder)) && facts.installation === installation,
+    ({ folder, facts }) =>
+      NAME.test(path.basename(folder)) &&
+      facts.installation === installation &&
+      Date.parse(facts.made_at) <= madeAt,
   );
   const whole = own.filter(({ verification }) => verification?.faults.length === 0);
   const last = whole[keep - 1];

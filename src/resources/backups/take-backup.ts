@@ -58,7 +58,11 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
     const [fault] = verification.faults;
     if (fault !== undefined) throw new BackupFault(`${folder} was made and is not whole: ${fault}`);
     await noteBackup(db, { madeAt, folder, at: clock.now() });
-    const removed = removeOlder(directory, { keep: config.backup.keep, installation: facts.installation });
+    const removed = removeOlder(directory, {
+      keep: config.backup.keep,
+      installation: facts.installation,
+      madeAt,
+    });
     log.info({ folder, bytes: facts.bytes, files: facts.files, removed }, 'backup made and verified');
     return { folder, facts, removed };
   } catch (error) {
