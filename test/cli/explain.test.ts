@@ -176,7 +176,14 @@ it('shows the dialogue when asked, and is JSON for a program', async () => {
   expect((await speak(['explain', ID, '--transcript'], answer)).stdout).toContain('C: EHLO us');
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('C: EHLO us');
   const { stdout } = await speak(['explain', ID, '--json'], answer);
-  expect(Object.keys(JSON.parse(stdout) as object)).toEqual(['email', 'events', 'attempts', 'pending', 'suppressed']);
+  expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
+    'email',
+    'events',
+    'attempts',
+    'pending',
+    'suppressed',
+    'request_id',
+  ]);
 });
 
 it.each([
