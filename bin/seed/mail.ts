@@ -153,6 +153,7 @@ export function emailOf(
         broadcast_id: broadcastId,
         run_depth: null,
         is_account_mail: 0,
+        request_id: null,
         asked: null,
       },
       created_at: store.clock.now(),

@@ -14,6 +14,8 @@ export interface EmailHistory {
   pending: AnswerOf<'listEmailAttempts'>['pending'];
   /** Its recipients that are suppressed now. */
   suppressed: AnswerOf<'listEmailAttempts'>['suppressed'];
+  /** The request that it was accepted in, as the answer and the log of the server name it. */
+  requestId: string | null;
   /** Of mail that an inbound rule forwarded. */
   forwarded: Forwarded | undefined;
 }
@@ -44,8 +46,19 @@ export async function readHistory(client: Client, id: string, signal?: AbortSign
   }
   const tries = await client.call('listEmailAttempts', { path, query: { limit: PAGE } }, signal);
   const { data, pending, suppressed } = tries;
+  // A server of before does not say it.
+  const requestId = tries.request_id ?? null;
   const forwarded = await forwardedBy(client, email, signal);
-  return { email, events: events.reverse(), isCut, attempts: data.toReversed(), pending, suppressed, forwarded };
+  return {
+    email,
+    events: events.reverse(),
+    isCut,
+    attempts: data.toReversed(),
+    pending,
+    suppressed,
+    requestId,
+    forwarded,
+  };
 }
 
 /** The tags that a forward has, and nothing that is sent may have. */

@@ -106,6 +106,7 @@ const explained = detailOf('getQueuedEmail', {
     ...asked<AnswerOf<'getQueuedEmail'>>(
       { name: 'subject_hash', label: 'Subject hash' },
       { name: 'team_id', label: 'Team id', kind: 'id' },
+      { name: 'request_id', label: 'Request id' },
       { name: 'events', label: 'Events' },
       { name: 'attempts', label: 'Tries' },
       { name: 'pending', label: 'Next' },

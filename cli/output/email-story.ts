@@ -31,7 +31,7 @@ export function tellHistory(
   { withTranscript = false, say = sayOnLine() }: Telling = {},
 ): string[] {
   const cleaned = withoutSteering(history);
-  const { email, events, attempts, pending, isCut, forwarded } = cleaned;
+  const { email, events, attempts, pending, isCut, forwarded, requestId } = cleaned;
   const story = [
     ...events
       .filter((event) => !isTold(event, attempts))
@@ -42,7 +42,7 @@ export function tellHistory(
     })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   return [
-    heading(terminal, email),
+    heading(terminal, email, requestId),
     ...(forwarded ? [tellForward(forwarded, say)] : []),
     ...(isCut ? saidOf(say, seeEarlier(email.id)) : []),
     ...story.map(({ at, lines }) => [formatTime(terminal, at, 'second'), ...indent(lines)].join('\n')),
@@ -120,12 +120,13 @@ const BY_TRIES: Readonly<Record<string, Attempt['recipients'][number]['outcome']
 
 const recipientsOf = (data: Event['data']): unknown[] => (Array.isArray(data?.['to']) ? data['to'] : []);
 
-function heading(terminal: Terminal, email: Email): string {
+function heading(terminal: Terminal, email: Email, requestId: string | null): string {
   const state = terminal.paint(styleOf(toneOfEmail(email.last_event)), email.last_event);
   const whom = (['to', 'cc', 'bcc'] as const)
     .filter((field) => email[field].length > 0)
     .map((field) => ` ${field} ${email[field].join(', ')}`);
-  return `${terminal.paint('bold', email.subject || '(no subject)')}\nfrom ${email.from}${whom.join(',')}: ${state}\n`;
+  const request = requestId === null ? '' : `request ${requestId}\n`;
+  return `${terminal.paint('bold', email.subject || '(no subject)')}\nfrom ${email.from}${whom.join(',')}: ${state}\n${request}`;
 }
 
 const EVENTS: Readonly<Record<string, string>> = {

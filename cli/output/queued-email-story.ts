@@ -10,9 +10,9 @@ export function tellQueuedEmail(
   email: AnswerOf<'getQueuedEmail'>,
   withTranscript: boolean,
 ): string[] {
-  const { events, attempts, pending, is_cut: isCut, team, size } = email;
+  const { events, attempts, pending, is_cut: isCut, team, size, request_id: requestId } = email;
   const subject = email.subject === null ? `(subject ${subjectOf(email) || 'not shown'})` : email.subject;
-  const story = { events: events.toReversed(), attempts: attempts.toReversed(), pending, isCut };
+  const story = { events: events.toReversed(), attempts: attempts.toReversed(), pending, isCut, requestId };
   const history = { email: { ...email, subject }, ...story, suppressed: undefined, forwarded: undefined };
   const [heading = '', ...told] = tellHistory(terminal, history, { withTranscript, say: () => undefined });
   return [

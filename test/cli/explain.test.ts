@@ -72,6 +72,14 @@ Next: example.org is tried again at ${at(9)}, for the 2nd time.
 `);
 });
 
+it('names the request that accepted it, for people and as JSON', async () => {
+  const answer = telling(email({}), [], { data: [], pending, request_id: '019a9c1e-7d50-7b21-8d1f-5c1f0e2a9b44' });
+  const { stdout } = await speak(['explain', ID], answer);
+  expect(stdout.split('\n')[2]).toBe('request 019a9c1e-7d50-7b21-8d1f-5c1f0e2a9b44');
+  const asJson = await speak(['explain', ID, '--json'], answer);
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ request_id: '019a9c1e-7d50-7b21-8d1f-5c1f0e2a9b44' });
+});
+
 it.each([
   [{ last_event: 'delivered' }, [], 'Nothing more will be done.'],
   [{ last_event: 'scheduled', scheduled_at: at(8) }, [], `Next: it is sent at ${at(8)}.`],
@@ -168,7 +176,14 @@ it('shows the dialogue when asked, and is JSON for a program', async () => {
   expect((await speak(['explain', ID, '--transcript'], answer)).stdout).toContain('C: EHLO us');
   expect((await speak(['explain', ID], answer)).stdout).not.toContain('C: EHLO us');
   const { stdout } = await speak(['explain', ID, '--json'], answer);
-  expect(Object.keys(JSON.parse(stdout) as object)).toEqual(['email', 'events', 'attempts', 'pending', 'suppressed']);
+  expect(Object.keys(JSON.parse(stdout) as object)).toEqual([
+    'email',
+    'events',
+    'attempts',
+    'pending',
+    'suppressed',
+    'request_id',
+  ]);
 });
 
 it.each([

@@ -66,6 +66,7 @@ export async function writeSent(
       broadcast_id: null,
       run_depth: null,
       is_account_mail: 0,
+      request_id: null,
     };
   }
   function bodyOf(id: string) {

@@ -7,8 +7,8 @@ import { findId } from '../../input/find-id.ts';
 export async function explainEmail(session: Session, id: string, options: { transcript?: boolean }): Promise<void> {
   const { client, terminal, isJson } = session;
   const history = await readHistory(client, await findId(client, 'email_id', id, { isRead: true }));
-  const { email, events, attempts, pending, suppressed } = history;
-  if (isJson) return terminal.printJson({ email, events, attempts, pending, suppressed });
+  const { email, events, attempts, pending, suppressed, requestId } = history;
+  if (isJson) return terminal.printJson({ email, events, attempts, pending, suppressed, request_id: requestId });
   const told = tellHistory(terminal, history, { withTranscript: options.transcript ?? false, say: session.say });
   for (const text of told) terminal.tell(text);
   if (options.transcript && attempts.length === 0) terminal.tell('There is no dialogue: no delivery was tried.');

@@ -3,4 +3,4 @@
  * what an operator greps for stays stable and message content cannot slip in.
  */
 export { createLog, type Log } from './log.ts';
-export { createMailLog, type MailLog } from './mail-log.ts';
+export { createMailLog, ofEmail, type MailLog, type OfEmail } from './mail-log.ts';

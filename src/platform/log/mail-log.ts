@@ -2,19 +2,29 @@ import type { Meter } from '../meter/index.ts';
 import type { Tracer } from '../trace/index.ts';
 import type { Log } from './log.ts';
 
+/** What every line about an email names. `requestId` is left out of mail that was accepted before it was stored. */
+export interface OfEmail {
+  emailId: string;
+  requestId?: string;
+}
+
+/** The same, from the row of an email or of a delivery. */
+export const ofEmail = (emailId: string, requestId: string | null): OfEmail =>
+  requestId === null ? { emailId } : { emailId, requestId };
+
 /** Every line about mail that an operator can meet. */
 export interface MailLog {
   /** Of the request, with the id that its answer bears as `x-request-id`; of a session of SMTP, its id. */
   accepted(mail: { emailId: string; teamId: string; recipients: number; requestId: string }): void;
-  delivered(mail: { emailId: string; to: string[]; mx: string; reply: string; tls: string | null }): void;
-  deferred(mail: { emailId: string; to: string[]; reason: string; detail: string; nextAttemptAt: string }): void;
-  bounced(mail: { emailId: string; to: string[]; reason: string; detail: string }): void;
+  delivered(mail: OfEmail & { to: string[]; mx: string; reply: string; tls: string | null }): void;
+  deferred(mail: OfEmail & { to: string[]; reason: string; detail: string; nextAttemptAt: string }): void;
+  bounced(mail: OfEmail & { to: string[]; reason: string; detail: string }): void;
   /** Its server passed it on to the members of a list, and tells of each of them if of anybody. */
-  expanded(mail: { emailId: string; to: string[] }): void;
-  gaveUp(mail: { emailId: string; to: string[]; detail: string; attempts: number }): void;
-  suppressed(mail: { emailId: string; to: string[] }): void;
-  ambiguous(mail: { emailId: string; to: string[]; detail: string }): void;
-  failed(mail: { emailId: string; to: string[]; reason: string }): void;
+  expanded(mail: OfEmail & { to: string[] }): void;
+  gaveUp(mail: OfEmail & { to: string[]; detail: string; attempts: number }): void;
+  suppressed(mail: OfEmail & { to: string[] }): void;
+  ambiguous(mail: OfEmail & { to: string[]; detail: string }): void;
+  failed(mail: OfEmail & { to: string[]; reason: string }): void;
   /** It came in and a rule would have passed it on. */
   notForwarded(mail: { teamId: string; address: string; because: string }): void;
   loginRefused(login: { address: string; reason: string }): void;

@@ -47,6 +47,8 @@ export interface EmailRow {
   run_depth: number | null;
   /** It holds a token of a person: the team whose domain it is sent from does not read it. */
   is_account_mail: number;
+  /** The request or session of SMTP that it was accepted in; null where it was accepted before that was stored. */
+  request_id: string | null;
 }
 
 export interface BodyRow {
@@ -110,6 +112,7 @@ const EMAIL_COLUMNS = [
   'broadcast_id',
   'run_depth',
   'is_account_mail',
+  'request_id',
 ] as const;
 const BODY_COLUMNS = [
   'email_id',

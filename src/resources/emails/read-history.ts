@@ -25,7 +25,13 @@ export async function listEmailAttempts(ctx: Ctx, emailId: string, page: Page) {
   const email = await mustBeReadable(ctx, emailId);
   const { rows, hasMore } = await attemptPage(ctx.store.db, emailId, page);
   const suppressed = await suppressedNow(ctx, recipientsOf(email));
-  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentAttempt), suppressed };
+  return {
+    object: 'list' as const,
+    has_more: hasMore,
+    data: rows.map(presentAttempt),
+    suppressed,
+    request_id: email.request_id,
+  };
 }
 
 async function mustBeReadable(ctx: Ctx, emailId: string): Promise<EmailRow> {

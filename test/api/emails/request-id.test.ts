@@ -1,25 +1,55 @@
-// POST /emails --> the log: from the id of the request to how its email was delivered
-import { expect, it } from 'vitest';
-import { mailIn } from '../../flow/mail.ts';
-import { startScene } from '../../rig/scene.ts';
+// an email accepted by HTTP or SMTP --> the log and the story of the email: from the id of the request to how it was delivered
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { advanceToNextAttempt, mailIn, type Mail } from '../../flow/mail.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
 
-it('the line of an accepted email has the id of its answer, and every later line the id of the email', async () => {
-  await using scene = await startScene();
-  const mail = await mailIn(scene);
-  const body = {
-    from: `Sender <sender@${mail.domain.name}>`,
-    to: ['reader@one.example'],
-    subject: 'Hello',
-    text: 'Hello',
-  };
+let scene: Scene;
+let mail: Mail;
+beforeAll(async () => {
+  scene = await startScene();
+  mail = await mailIn(scene);
+});
+afterAll(() => scene.close());
+
+const linesOf = (id: string) =>
+  scene.log
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ emailId, level }) => emailId === id && level !== 'debug')
+    .map(({ msg, requestId }) => [msg, requestId]);
+
+async function sendTo(...to: string[]): Promise<{ id: string; requestId: string | null }> {
+  const body = { from: `Sender <sender@${mail.domain.name}>`, to, subject: 'Hello', text: 'Hello' };
   const answer = await scene.api('POST', '/emails', { key: mail.team.key, body });
   expect(answer.status).toBe(200);
   await scene.settled();
-  const lines = scene.log.map((line) => JSON.parse(line) as Record<string, unknown>);
-  const accepted = lines.find(({ requestId }) => requestId === answer.headers.get('x-request-id'));
-  expect(accepted).toMatchObject({ msg: 'email accepted', emailId: answer.body.id, recipients: 1 });
-  expect(lines.filter(({ emailId }) => emailId === answer.body.id).map(({ msg }) => msg)).toEqual([
-    'email accepted',
-    'email delivered',
+  return { id: answer.body.id, requestId: answer.headers.get('x-request-id') };
+}
+
+it('every line about an email has the id of the answer that accepted it, and so has its story', async () => {
+  const { id, requestId } = await sendTo('reader@one.example');
+  expect(linesOf(id)).toEqual([
+    ['email accepted', requestId],
+    ['email delivered', requestId],
   ]);
+  expect((await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.request_id).toBe(requestId);
+  const asOperator = { key: await scene.operator() };
+  expect((await scene.api('GET', `/operator/queue/emails/${id}`, asOperator)).body.request_id).toBe(requestId);
+});
+
+it('a delivery that is deferred names it in each try, and so does a bounce', async () => {
+  const { id, requestId } = await sendTo('tempfail@later.example', 'permfail@gone.example');
+  await advanceToNextAttempt(scene, id);
+  const lines = linesOf(id);
+  expect(lines).toEqual(lines.map(([msg]) => [msg, requestId]));
+  expect(lines.map(([msg]) => msg)).toContain('email bounced');
+  expect(lines.filter(([msg]) => msg === 'delivery deferred').length).toBeGreaterThan(1);
+});
+
+it('mail of before the id was stored is told without one', async () => {
+  const { id } = await sendTo('tempfail@old.example');
+  await scene.app.world.db.run('update emails set request_id = null where id = ?', [id]);
+  await scene.app.world.db.run('update deliveries set request_id = null where email_id = ?', [id]);
+  await advanceToNextAttempt(scene, id);
+  expect(linesOf(id).at(-1)).toEqual(['delivery deferred', undefined]);
+  expect((await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.request_id).toBeNull();
 });

@@ -45,6 +45,7 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
     broadcast_id: null,
     run_depth: null,
     is_account_mail: 0,
+    request_id: null,
   };
   const emails = Array.from({ length: count }, () => {
     const id = ids.uuid();

@@ -137,7 +137,6 @@ export async function acceptWithin(
   return emails;
 }
 
-/** The one line that has the request as well: from here on a line about mail has the id of the email. */
 export function logAccepted(world: World, { requestId }: Ctx, emails: readonly AcceptedRows[]): void {
   for (const { email, recipients } of emails) {
     world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients, requestId });

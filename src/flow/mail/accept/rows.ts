@@ -114,6 +114,7 @@ function rowsOf(
     broadcast_id: as.broadcastId ?? null,
     run_depth: as.run?.depth ?? null,
     is_account_mail: as.isAccountMail ? 1 : 0,
+    request_id: ctx.requestId,
   } satisfies AcceptedRows['email'];
   const links = linksOf(id, draft, sentAlong);
   const isFileAlready = message?.spooled.blobOwner !== undefined || links.length > 0;
@@ -168,6 +169,7 @@ function deliveriesOf(
     lane: laneNumber(as.kind === 'marketing' ? 'marketing' : 'transactional'),
     broadcast_id: email.broadcast_id,
     contact_id: as.run?.contact_id ?? null,
+    request_id: email.request_id,
   }));
 }
 

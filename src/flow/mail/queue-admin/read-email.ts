@@ -18,6 +18,7 @@ export async function readQueuedEmail(store: Store, emailOrDelivery: string) {
     id: email.id,
     team_id: email.team_id,
     team: slugs.get(email.team_id) ?? '',
+    request_id: email.request_id,
     ...presentEnvelope(email),
     ...shownSubject(store, email.subject),
     size: sizes.get(email.id) ?? 0,

@@ -29,6 +29,8 @@ export interface DeliveryRow {
   broadcast_id: string | null;
   /** The contact that a run of an automation writes to; null for all other mail. */
   contact_id: string | null;
+  /** Of its email, for the lines of the log. */
+  request_id: string | null;
 }
 
 /** The email of a delivery, as its events name it. */
@@ -58,6 +60,7 @@ const COLUMNS = [
   'lane',
   'broadcast_id',
   'contact_id',
+  'request_id',
 ] as const;
 
 /** The deliveries of an email that are still to be made, or in doubt. */

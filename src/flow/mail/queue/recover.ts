@@ -1,5 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { ProcessMarks } from '../../../platform/process-mark/index.ts';
+import { ofEmail } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
 import { leftHandOffLogs, type LeftLog } from './hand-off-log.ts';
@@ -89,6 +90,6 @@ async function takeBack(
   });
   if (isUnsent) return 'released';
   const detail = 'the process ended between the final dot and the reply';
-  world.mailLog.ambiguous({ emailId: row.email_id, to: recipients, detail });
+  world.mailLog.ambiguous({ ...ofEmail(row.email_id, row.request_id), to: recipients, detail });
   return 'inDoubt';
 }

@@ -1,4 +1,5 @@
 import { isoTime } from '../../../platform/clock/index.ts';
+import { ofEmail } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { bounceOfReport } from '../../../protocol/mail-report/index.ts';
 import type { EmailRow } from '../../../resources/emails/index.ts';
@@ -37,7 +38,9 @@ export function concludeReport(world: World, email: EmailRow, outcomes: readonly
         const message = 'The recipient’s mail server took the message and could not deliver it; it said so by mail.';
         const bounce = { ...bounceOfReport({ status, diagnostic: said }), message, diagnosticCode: [diagnostic] };
         done.events.push({ type: 'email.bounced', data: { to, bounce } });
-        done.logLines.push((log) => log.bounced({ emailId: email.id, to, reason: 'returned', detail: diagnostic }));
+        done.logLines.push((log) =>
+          log.bounced({ ...ofEmail(email.id, email.request_id), to, reason: 'returned', detail: diagnostic }),
+        );
         if (maySuppress && bounce.type === 'Permanent') suppress(done, to, 'bounce');
         break;
       }

@@ -1,6 +1,6 @@
 import type { EventData, Happening } from '../../../events/index.ts';
 import { isoTime } from '../../../platform/clock/index.ts';
-import type { MailLog } from '../../../platform/log/index.ts';
+import { ofEmail, type MailLog } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { nextAttempt } from '../../../protocol/retry-schedule/index.ts';
 import { bounceOf, replyText, type Bounce } from '../../../protocol/smtp-reply/index.ts';
@@ -42,6 +42,8 @@ export const nothingFollows = (): Conclusion => ({
 
 const HOUR_MS = 3_600_000;
 
+const loggedAs = ({ email_id: emailId, request_id: requestId }: DeliveryRow) => ofEmail(emailId, requestId);
+
 /** Turns the outcomes of one delivery into events, suppressions and a retry. Pure except for the clock and random numbers. */
 export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
   const now = world.clock.now();
@@ -69,14 +71,14 @@ export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outc
           type: 'email.failed',
           data: { to, failed: { reason: first.reason, ...('detail' in first ? { message: first.detail } : {}) } },
         });
-        done.logLines.push((log) => log.failed({ emailId: row.email_id, to, reason: first.reason }));
+        done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: first.reason }));
         break;
       case 'ambiguous': {
         // The doubt begins now, not at the dot. `recover.ts` knows a hand-off by these two being `ambiguous_hours` apart.
         const handedOffAt = now;
         const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
         done.doubt = { recipients: to, handedOffAt, dueAt };
-        done.logLines.push((log) => log.ambiguous({ emailId: row.email_id, to, detail: first.detail }));
+        done.logLines.push((log) => log.ambiguous({ ...loggedAs(row), to, detail: first.detail }));
         break;
       }
       default:
@@ -111,7 +113,7 @@ function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'
   if (first) {
     const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
     done.logLines.push((log) =>
-      log.delivered({ emailId: row.email_id, to, mx: first.mx, reply: replyText(first.reply), tls }),
+      log.delivered({ ...loggedAs(row), to, mx: first.mx, reply: replyText(first.reply), tls }),
     );
   }
   const at = isoTime(world.clock.now());
@@ -166,7 +168,7 @@ function deferred(
   if ('giveUp' in next && first.reason === 'domain_unverified') {
     // It failed without a refusal: no mail server was asked.
     done.events.push({ type: 'email.failed', data: { to, failed: { reason: first.reason } } });
-    done.logLines.push((log) => log.failed({ emailId: row.email_id, to, reason: 'domain_unverified' }));
+    done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: 'domain_unverified' }));
     return;
   }
   if ('giveUp' in next) {
@@ -176,7 +178,7 @@ function deferred(
       type: 'email.bounced',
       data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
     });
-    done.logLines.push((log) => log.gaveUp({ emailId: row.email_id, to, detail: first.detail, attempts: row.attempt }));
+    done.logLines.push((log) => log.gaveUp({ ...loggedAs(row), to, detail: first.detail, attempts: row.attempt }));
     return;
   }
   const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
@@ -184,9 +186,7 @@ function deferred(
   const isFailing = group.some(({ reason, reply }) => OF_THE_DESTINATION.has(reason) || reply?.code === 421);
   done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
   const { reason, detail } = first;
-  done.logLines.push((log) =>
-    log.deferred({ emailId: row.email_id, to, reason, detail, nextAttemptAt: isoTime(dueAt) }),
-  );
+  done.logLines.push((log) => log.deferred({ ...loggedAs(row), to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
   // Later deferrals of the same recipients record no event.
   if (row.attempt === 1)
     done.events.push({
@@ -235,7 +235,7 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
     data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
   });
   done.logLines.push((log) =>
-    log.bounced({ emailId: row.email_id, to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
+    log.bounced({ ...loggedAs(row), to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
   );
   // Addresses of the simulator are not suppressed, or each could be used only once.
   if (bounce.type !== 'Permanent' || row.destination === simulatorDomain(world)) return;
@@ -286,7 +286,7 @@ function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[
     type: 'email.suppressed',
     data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
   });
-  done.logLines.push((log) => log.suppressed({ emailId: row.email_id, to }));
+  done.logLines.push((log) => log.suppressed({ ...loggedAs(row), to }));
 }
 
 function suppressedBecause(origin: Of<'suppressed'>['origin']): string {

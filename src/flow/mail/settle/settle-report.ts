@@ -1,4 +1,5 @@
 import { eventsOf, type EventType, type RecordedEvent } from '../../../events/index.ts';
+import { ofEmail } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress, returnPathPrefix } from '../../../protocol/address/index.ts';
 import type { MailReport, ReportedRecipient } from '../../../protocol/mail-report/index.ts';
@@ -38,11 +39,11 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
     const notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
     await settleOutcomes(world, tx, [{ email, conclusion, notices }]);
     await endDoubt(tx, emailId, new Set(outcomes.flatMap(({ to }) => to)));
-    return { conclusion, notices, expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report) };
+    return { email, conclusion, notices, expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report) };
   });
   if (!settled) return false;
-  const { conclusion, notices, expanded } = settled;
-  if (expanded.length > 0) world.mailLog.expanded({ emailId, to: expanded });
+  const { email, conclusion, notices, expanded } = settled;
+  if (expanded.length > 0) world.mailLog.expanded({ ...ofEmail(emailId, email.request_id), to: expanded });
   for (const write of conclusion.logLines) write(world.mailLog);
   return notices.length > 0;
 }
