@@ -6,6 +6,7 @@ export { openDb } from './open-db.ts';
 export { hasTable, migrate, schemaState, SchemaTooNew } from './migrate.ts';
 export { createGroupCommit, type GroupCommit, type Lane } from './group-commit.ts';
 export { eachAlone } from './each-alone.ts';
+export { inCompany } from './in-company.ts';
 export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts';
 export { overlaid } from './overlaid.ts';
 export { ping } from './ping.ts';

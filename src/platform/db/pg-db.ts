@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { createCommitListeners } from './commit-listeners.ts';
 import { tableWrittenBy } from './memo.ts';
 import { isPlanOfOldSchema } from './faults.ts';
+import { createPgMemo } from './pg-changes.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
 import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
@@ -41,7 +42,7 @@ export function openPgDb(options: OpenDbOptions): Db {
       return (await alone.all<{ name: string }>(sql)).map(({ name }) => name);
     },
     cutUnusedPages: async () => 0,
-    memo: (_tables, load) => load,
+    memo: createPgMemo(alone),
     onCommit: listeners.add,
     all: alone.all,
     get: alone.get,

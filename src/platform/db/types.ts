@@ -37,8 +37,9 @@ export interface Db extends Executor {
   /** The same, but waiting for no disk: a power cut may take it back. A crash of the process alone does not. */
   txUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /**
-   * `load`, remembered per key until anybody writes to one of `tables`. On PostgreSQL other nodes write unseen, so
-   * nothing is remembered there.
+   * `load`, remembered per key until anybody writes to one of `tables`: what any process has committed before the call is seen.
+   * On PostgreSQL that takes a statement, which callers share (`createPgMemo` of pg-changes.ts); tables without the triggers of
+   * migration 0111 are read each time.
    */
   memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;
   /**
