@@ -17,4 +17,4 @@ export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export { pageInBatches } from './page-in-batches.ts';
 export { prefixPage } from './prefix-page.ts';
-export type { Db, Executor, OpenDbOptions, Row, Dialect, Value } from './types.ts';
+export type { Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';
