@@ -30,7 +30,7 @@ export function findConflicts(config: Config): Conflict[] {
 }
 
 // A url beside an embedded driver is refused, not ignored: whoever set it believes that the mail is in PostgreSQL.
-function checkDatabase({ database: { driver, url } }: Config): Conflict[] {
+function checkDatabase({ database: { driver, url, listen_url: listenUrl } }: Config): Conflict[] {
   const keys = ['database.driver', 'database.url'];
   if (driver === 'pg' && url === '') {
     const right = 'postgres://user:password@db.example.com:5432/rasket';
@@ -39,6 +39,10 @@ function checkDatabase({ database: { driver, url } }: Config): Conflict[] {
   if (driver !== 'pg' && url !== '') {
     const text = `database.url is set but database.driver is "${driver}"; set database.driver to "pg", or database.url to ""`;
     return [{ keys, text }];
+  }
+  if (driver !== 'pg' && listenUrl !== '') {
+    const text = `database.listen_url is set but database.driver is "${driver}"; set database.driver to "pg", or database.listen_url to ""`;
+    return [{ keys: ['database.driver', 'database.listen_url'], text }];
   }
   return [];
 }

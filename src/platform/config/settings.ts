@@ -78,6 +78,7 @@ export const sections = {
   database: {
     driver: oneOf(['better-sqlite3', 'sqlite3', 'pg']),
     url: network.postgresUrlOrEmpty,
+    listen_url: network.postgresUrlOrEmpty,
     path: text('the path of a file, not empty', (value) => value !== '' && !value.includes('\0')),
     pool_max: integer({ min: 1, max: 1000, unit: 'connections' }),
   },

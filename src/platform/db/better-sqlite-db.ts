@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { Db, Executor, Row, Value } from './types.ts';
-import { createCommitListeners } from './commit-listeners.ts';
+import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
 import { createLockWait } from './lock-wait.ts';
 import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
@@ -45,6 +45,7 @@ export function openBetterSqlite(file: string): Db {
         return versions.of(tables);
       }, load),
     onCommit: listeners.add,
+    ...WITHOUT_OTHERS,
     cutUnusedPages: (pagesMax) =>
       inTurn(async () => {
         // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.

@@ -14,6 +14,9 @@ export function isDatabaseSetback(error: unknown): boolean {
 export const isPlanOfOldSchema = (error: unknown): boolean =>
   error instanceof Error && error.message === 'cached plan must not change result type';
 
+/** PostgreSQL's answer where no migration has made a table yet. */
+export const isUndefinedTable = (error: unknown): boolean => codeOf(error) === '42P01';
+
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);
 

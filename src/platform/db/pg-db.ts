@@ -3,9 +3,11 @@ import type { Knex } from 'knex';
 import { createCommitListeners } from './commit-listeners.ts';
 import { tableWrittenBy } from './memo.ts';
 import { isPlanOfOldSchema } from './faults.ts';
+import { createPgMemo } from './pg-changes.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
+import { openPgListener, type PgListener } from './pg-listener.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
-import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
+import type { Db, Executor, Hearing, HearingOptions, OpenDbOptions, Value } from './types.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
 const INT8 = 20;
@@ -31,7 +33,8 @@ interface Shared {
 export function openPgDb(options: OpenDbOptions): Db {
   const pool = openPool(options);
   const shared: Shared = { statements: createPgStatements(), insert: createPgInsert() };
-  const listeners = createCommitListeners();
+  let listener: PgListener | undefined;
+  const listeners = createCommitListeners(() => listener?.wantsElse());
   const alone = executorOn(pool, shared, ignore);
   return {
     dialect: 'pg',
@@ -41,14 +44,17 @@ export function openPgDb(options: OpenDbOptions): Db {
       return (await alone.all<{ name: string }>(sql)).map(({ name }) => name);
     },
     cutUnusedPages: async () => 0,
-    memo: (_tables, load) => load,
+    memo: createPgMemo(alone),
     onCommit: listeners.add,
+    onAnnounced: listeners.add,
+    announce: (name) => listener?.tell([name]),
+    hear,
     all: alone.all,
     get: alone.get,
     async run(...statement) {
       const changes = await alone.run(...statement);
       const table = tableWrittenBy(statement[0]);
-      if (table !== undefined) listeners.tell([table]);
+      if (table !== undefined) committed([table]);
       return changes;
     },
     runEach: (...statement) => transact((tx) => tx.runEach(...statement)),
@@ -59,7 +65,10 @@ export function openPgDb(options: OpenDbOptions): Db {
         await tx.run('set local synchronous_commit = off');
         return work(tx);
       }),
-    close: () => pool.end(),
+    async close() {
+      await listener?.close();
+      await pool.end();
+    },
   };
 
   async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
@@ -80,8 +89,23 @@ export function openPgDb(options: OpenDbOptions): Db {
       throw error;
     }
     client.release();
-    listeners.tell(touched);
+    committed(touched);
     return value;
+  }
+
+  function committed(tables: Iterable<string>): void {
+    listeners.tell(tables);
+    listener?.tell(tables);
+  }
+
+  function hear({ url, onFault, random }: HearingOptions): Hearing {
+    listener = openPgListener({
+      ...{ url: url || options.url, onFault, random },
+      wanted: listeners.tables,
+      heard: listeners.tell,
+      heardAnew: listeners.tellAll,
+    });
+    return listener;
   }
 }
 

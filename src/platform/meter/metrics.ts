@@ -33,6 +33,10 @@ export const GAUGES = {
   rasket_smtp_connections: { help: 'Open connections of the SMTP ports, by kind of port.', labels: ['kind'] },
   rasket_findings: { help: 'What is wrong at this moment, as in rasket doctor.', labels: ['code', 'severity'] },
   rasket_nodes: { help: 'Processes of this installation that report.', labels: [] },
+  rasket_nodes_heard: {
+    help: '0 while this process does not hear what other nodes commit, and finds it by polling.',
+    labels: [],
+  },
   rasket_disk_free_bytes: { help: 'Free for us on the disk of the data folder.', labels: [] },
   rasket_disk_size_bytes: { help: 'Size of the disk of the data folder.', labels: [] },
   rasket_certificate_expiry_seconds: { help: 'When the certificate of the SMTP ports ends, as Unix time.', labels: [] },
