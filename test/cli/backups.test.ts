@@ -122,10 +122,15 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
         });
         rewrite(path.join(kept, 'rasket-2020-01-01T00-00-00Z/backup.json'), { installation: 'another' });
         fs.cpSync(path.join(kept, folders[0] ?? ''), path.join(kept, 'by-hand'), { recursive: true });
-        fs.mkdirSync(path.join(kept, 'rasket-2020-01-02T00-00-00Z.part'));
+        const own = fs.readFileSync(path.join(scene.dataDir, 'installation.id'), 'utf8').trim();
+        fs.mkdirSync(path.join(kept, `rasket-2020-01-02T00-00-00Z.${own}.part`));
+        fs.mkdirSync(path.join(kept, 'rasket-2020-01-02T00-00-00Z.another.part'));
       }
     }
-    expect(fs.readdirSync(kept).sort()).toEqual(['by-hand', 'rasket-2020-01-01T00-00-00Z', ...folders.slice(-2)]);
+    expect(fs.readdirSync(kept).sort()).toEqual([
+      ...['by-hand', 'rasket-2020-01-01T00-00-00Z', 'rasket-2020-01-02T00-00-00Z.another.part'],
+      ...folders.slice(-2),
+    ]);
     const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);
     const rows = JSON.parse(listed.stdout) as {
       folder: string;

@@ -18,6 +18,8 @@ export interface Secrets {
   mac(purpose: string, data: Uint8Array): Buffer;
   /** The same by each other key of the file: for reading what was signed before the key was replaced, never for signing. */
   otherMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
+  /** By the key in force and the next one, as the file has them now: never by one that was replaced. */
+  standingMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
 }
 
 /** A column that holds sealed texts, each bound to the id of its row. */
@@ -55,6 +57,7 @@ interface Key {
 function createSecrets(load: () => InstanceKeys): Secrets {
   /** The one in force first. */
   let keys: Key[] = [];
+  let formerIds = new Set<string>();
   let nextId: string | undefined;
   /** The next key that something was met of: it is in force, whatever this node's file says. */
   let promotedId: string | undefined;
@@ -69,6 +72,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     const { current, next, former } = load();
     keys = [current, ...(next ? [next] : []), ...former].map(keyFrom);
     nextId = next && keyIdOf(next);
+    formerIds = new Set(former.map(keyIdOf));
     if (promotedId !== undefined) promote(promotedId);
   };
   const promote = (id: string): void => {
@@ -119,6 +123,10 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     currentKeyId: () => current().id,
     mac: (purpose, data) => current().mac(purpose, data),
     otherMacs: (purpose) => keys.slice(1).map((key) => (data) => key.mac(purpose, data)),
+    standingMacs(purpose) {
+      reload();
+      return keys.filter(({ id }) => !formerIds.has(id)).map((key) => (data) => key.mac(purpose, data));
+    },
   };
 }
 

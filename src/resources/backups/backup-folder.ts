@@ -24,6 +24,10 @@ export interface BackupFacts {
   rows: Record<string, number>;
 }
 
+export class BackupFault extends Error {
+  override readonly name = 'BackupFault';
+}
+
 /** How it was found when it was verified last, in `verification.json`. */
 export interface Verification {
   at: string;

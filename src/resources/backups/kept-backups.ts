@@ -44,9 +44,7 @@ export function removeOlder(
   if (installation === null) return [];
   const own = listBackups(directory).filter(
     ({ folder, facts }) =>
-      NAME.test(path.basename(folder)) &&
-      facts.installation === installation &&
-      Date.parse(facts.made_at) <= madeAt,
+      NAME.test(path.basename(folder)) && facts.installation === installation && Date.parse(facts.made_at) <= madeAt,
   );
   const whole = own.filter(({ verification }) => verification?.faults.length === 0);
   const last = whole[keep - 1];
@@ -57,10 +55,14 @@ export function removeOlder(
   return gone;
 }
 
-/** What a process left that was killed in the middle of one. */
-export function removeHalfMade(directory: string): void {
+/** Where one grows: other installations may keep theirs in the same folder, and be at it in the same second. */
+export const halfMade = (folder: string, installation: string): string => `${folder}.${installation}.part`;
+
+/** What a process of this installation left that was killed in the middle of one. */
+export function removeHalfMade(directory: string, installation: string): void {
   if (!existsSync(directory)) return;
+  const end = halfMade('', installation);
   for (const name of readdirSync(directory))
-    if (name.endsWith('.part') && NAME.test(name.slice(0, -'.part'.length)))
+    if (name.endsWith(end) && NAME.test(name.slice(0, -end.length)))
       rmSync(path.join(directory, name), { recursive: true, force: true });
 }

@@ -6,7 +6,15 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { Config } from '../../platform/config/index.ts';
 import { openSnapshot, writeSnapshot, type Db } from '../../platform/db/index.ts';
 import { COPY_FILES, readMark, writeCopyMark } from '../../platform/installation-mark/index.ts';
-import { checkedFiles, sha256Of, syncFile, writeWhole, type BackupFacts, type BackupReason } from './backup-folder.ts';
+import {
+  BackupFault,
+  checkedFiles,
+  sha256Of,
+  syncFile,
+  writeWhole,
+  type BackupFacts,
+  type BackupReason,
+} from './backup-folder.ts';
 
 export interface BackupSource {
   config: Pick<Config, 'database'>;
@@ -16,18 +24,24 @@ export interface BackupSource {
 
 export interface BackupOrder {
   folder: string;
+  /** Where it grows, beside the folder: `partOf` unless something else is said. */
+  part?: string;
   madeAt: number;
   reason: BackupReason;
 }
+
+const partOf = (folder: string): string => `${folder}.part`;
 
 /** A folder that is not there, or has nothing in it. */
 export const isVacant = (folder: string): boolean => !existsSync(folder) || readdirSync(folder).length === 0;
 
 /** A data folder as it stood at one moment, made while the server runs. It counts only under its own name: whole or not there. */
-export async function makeBackup(source: BackupSource, { folder, madeAt, reason }: BackupOrder): Promise<BackupFacts> {
+export async function makeBackup(
+  source: BackupSource,
+  { folder, part = partOf(folder), madeAt, reason }: BackupOrder,
+): Promise<BackupFacts> {
   const { config, dataDir, db } = source;
-  const part = `${folder}.part`;
-  rmSync(part, { recursive: true, force: true });
+  await takePart(part);
   try {
     const name = databaseName(config);
     await mkdir(path.dirname(path.join(part, name)), { recursive: true, mode: 0o700 });
@@ -44,6 +58,19 @@ export async function makeBackup(source: BackupSource, { folder, madeAt, reason 
   } catch (error) {
     rmSync(part, { recursive: true, force: true });
     throw error;
+  }
+}
+
+/** What has that name may be somebody's, or a backup that is being made: it is never taken over. */
+async function takePart(part: string): Promise<void> {
+  await mkdir(path.dirname(part), { recursive: true, mode: 0o700 });
+  try {
+    await mkdir(part, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new BackupFault(
+      `${part} is there: another backup is being made, or was broken off; remove it once you know that nothing writes there`,
+    );
   }
 }
 
