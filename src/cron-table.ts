@@ -96,8 +96,15 @@ function backupJobs(world: World): CronJob[] {
 
 /** Each machine is examined by a process of its own: the name of a job says whose it is. */
 function ofMachine({ config }: World, doctor: Doctor): CronJob[] {
-  const [machine, { hours }] = [os.hostname(), config.doctor];
-  const sample: CronJob = { name: `sample-disk ${machine}`, schedule: '47 * * * *', run: () => doctor.sampleDisk() };
-  if (hours.length === 0) return [sample];
-  return [sample, { name: `examine ${machine}`, schedule: `17 ${hours.join(',')} * * *`, run: () => doctor.examine() }];
+  const [machine, { hours, minutes }] = [os.hostname(), config.doctor];
+  const jobs: CronJob[] = [{ name: `sample-disk ${machine}`, schedule: '47 * * * *', run: () => doctor.sampleDisk() }];
+  if (minutes > 0) {
+    const run: CronJob['run'] = (stopping) => doctor.glance(stopping);
+    jobs.push({ name: `glance ${machine}`, schedule: `*/${minutes} * * * *`, run });
+  }
+  if (hours.length === 0) return jobs;
+  return [
+    ...jobs,
+    { name: `examine ${machine}`, schedule: `17 ${hours.join(',')} * * *`, run: () => doctor.examine() },
+  ];
 }

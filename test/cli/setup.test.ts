@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDns, type DnsRig } from '../rig/dns.ts';
+import { startUpdateServer } from '../rig/update-server.ts';
 import { Desk, type Ended } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -312,5 +313,56 @@ describe('rasket setup at a terminal', () => {
       expect(settings()).toBe(OPERATORS);
       expect(fs.existsSync(desk.at('data'))).toBe(false);
     }
+  });
+});
+
+describe('rasket setup --publish-with', () => {
+  const provider = (port: number, secret = Buffer.alloc(32, 9)): string =>
+    `${OPERATORS}
+[dns_providers.office]
+kind = "rfc2136"
+zones = ["example.com"]
+teams = ["*"]
+server = "127.0.0.1"
+port = ${port}
+key_name = "rasket-key"
+key_secret = "${secret.toString('base64')}"
+`;
+
+  it('shows the change and makes it in the zone, once', async () => {
+    await using server = await startUpdateServer('example.com');
+    desk.write(FILE, provider(server.port));
+    const before = server.lines();
+    const { code, stdout, stderr } = await setUp({ ...ANSWERS, '--publish-with': 'office' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const shown = [...stdout.matchAll(/^ {2}create (\S+) (\S+) /gm)].map(([, name, type]) => `${name} ${type}`);
+    expect(shown).toContain('send.example.com MX');
+    expect(shown).toContain('_dmarc.example.com TXT');
+    expect(stdout).toContain(`${shown.length} changes were made in example.com.`);
+    const made = server.lines().filter((line) => !before.includes(line));
+    expect(made).toHaveLength(shown.length);
+    expect(stdout).not.toContain('Publish these records');
+
+    const again = await setUp({ ...ANSWERS, '--publish-with': 'office' }, '--yes');
+    expect(again, again.stderr).toMatchObject({ code: 0 });
+    expect(again.stdout).toContain('0 changes were made in example.com.');
+    expect(server.lines().filter((line) => !before.includes(line))).toEqual(made);
+  });
+
+  it('a provider that refuses the key says why, and the zone stays as it was', async () => {
+    await using server = await startUpdateServer('example.com');
+    desk.write(FILE, provider(server.port, Buffer.alloc(32, 8)));
+    const before = server.lines();
+    const ended = await setUp({ ...ANSWERS, '--publish-with': 'office' });
+    expect(`${ended.stdout}${ended.stderr}`).toContain('The answer of the DNS provider office cannot be trusted.');
+    expect(ended.code).not.toBe(0);
+    expect(server.lines()).toEqual(before);
+  });
+
+  it('a provider that the settings do not have is refused by its name', async () => {
+    desk.write(FILE, OPERATORS);
+    const ended = await setUp({ ...ANSWERS, '--publish-with': 'nobody' });
+    expect(`${ended.stdout}${ended.stderr}`).toMatch(/no DNS provider "nobody"/i);
+    expect(ended.code).not.toBe(0);
   });
 });

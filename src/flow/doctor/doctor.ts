@@ -25,6 +25,7 @@ import { checkPort25 } from './checks/port25.ts';
 import { checkResolver } from './checks/resolver.ts';
 import { checkReverseDns } from './checks/reverse-dns.ts';
 import { findOwnAddresses } from './own-addresses.ts';
+import { tellNotices } from './tell-notices.ts';
 
 const CHECKS: Record<CheckName, Check> = {
   port25: checkPort25,
@@ -41,10 +42,14 @@ const CHECKS: Record<CheckName, Check> = {
 };
 
 const NAMES = Object.keys(CHECKS) as CheckName[];
+/** Those that ask nobody else and cost next to nothing. */
+const OF_ITSELF: readonly CheckName[] = ['disk', 'files', 'certificates', 'backups'];
 
 export interface Doctor {
   /** Examines this machine, keeps what was seen, and has told what has changed. Callers that come together share one. */
   examine(): Promise<{ failed: number; unknown: number }>;
+  /** Looks at what can be seen without asking anybody else, keeps it, and has told what has changed; what is grave at once. */
+  glance(stopping?: AbortSignal): Promise<void>;
   /** Notes what is free on the disk. */
   sampleDisk(): Promise<void>;
 }
@@ -70,24 +75,41 @@ export function createDoctor(world: World, { self, look }: Parts): Doctor {
     };
   }
 
+  async function glance(stopping?: AbortSignal): Promise<void> {
+    // An examination that is under way sees all of it.
+    if (underWay) return;
+    const results = await examineMachine(world, { ...self, machine }, OF_ITSELF);
+    await recordExamination(world, machine, results, { isWhole: false });
+    const isGrave = await noteInLog(world, (await look()).findings);
+    if (isGrave) await tellNotices(world, stopping);
+  }
+
   return {
+    glance,
     examine: () => (underWay ??= examine().finally(() => (underWay = undefined))),
     sampleDisk: async () => recordFreeBytes(world, machine, (await freeBytes(world.dataDir)).free),
   };
 }
 
-/** A line in the log for each change, and a notice to the command or URL of the settings, which goes out within a minute. */
-async function noteInLog(world: World, findings: readonly Finding[]): Promise<void> {
-  const { appeared, mended } = await noteChanges(world, findings);
+/** A line in the log for each change, and a notice to the command or URL of the settings, which goes out within a minute. Answers whether something grave has appeared. */
+async function noteInLog(world: World, findings: readonly Finding[]): Promise<boolean> {
+  const { appeared, mended, flapping } = await noteChanges(world, findings);
   for (const { code, summary, subjects, node, advice } of appeared) {
     const level = severityOf(code) === 'error' ? 'error' : 'warn';
     world.log[level]({ code, subjects, node, summary, advice }, 'found: something is wrong');
   }
   for (const { code, subject, node } of mended) world.log.info({ code, subject, node }, 'mended: a finding is gone');
+  for (const { code, subject, node } of flapping)
+    world.log.warn({ code, subject, node }, 'a finding comes and goes; its next changes are told later');
+  return appeared.some(({ code }) => severityOf(code) === 'error');
 }
 
 /** All checks at once, for as long as `doctor.seconds`; what has not ended by then is not known. */
-export async function examineMachine(world: World, self: Self): Promise<CheckResult[]> {
+export async function examineMachine(
+  world: World,
+  self: Self,
+  names: readonly CheckName[] = NAMES,
+): Promise<CheckResult[]> {
   const { dns, doctor } = world.config;
   const limitMs = doctor.seconds * 1000;
   const signal = AbortSignal.timeout(limitMs);
@@ -100,7 +122,8 @@ export async function examineMachine(world: World, self: Self): Promise<CheckRes
   });
   try {
     const { resolve: ask } = inspector.inspect(signal);
-    const own = await findOwnAddresses(world, ask);
+    const asksOthers = names.some((name) => !OF_ITSELF.includes(name));
+    const own = asksOthers ? await findOwnAddresses(world, ask) : { addresses: [], unknown: undefined };
     const examination: Examination = {
       world,
       self,
@@ -109,7 +132,7 @@ export async function examineMachine(world: World, self: Self): Promise<CheckRes
       own,
       isResolverSane: once(() => findsNames(world, ask)),
     };
-    return await Promise.all(NAMES.map((name) => runCheck(name, examination)));
+    return await Promise.all(names.map((name) => runCheck(name, examination)));
   } finally {
     inspector.close();
   }

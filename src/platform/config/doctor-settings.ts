@@ -29,6 +29,7 @@ const argument = text('a word of 1 to 4096 characters on one line', (value) => /
 export const doctorSection = {
   checks: list(oneOf(CHECKS), { min: 0, max: CHECKS.length }),
   hours: list(integer({ min: 0, max: 23, unit: 'hour of the day in UTC' }), { min: 0, max: 24 }),
+  minutes: integer({ min: 0, max: 30, unit: 'minutes; 0 looks at nothing between examinations' }),
   seconds: integer({ min: 1, max: 60, ...seconds }),
   mail_servers: list(network.hostName, { min: 0, max: 10 }),
   dnsbl_zones: list(network.hostName, { min: 0, max: 20 }),
@@ -40,6 +41,7 @@ export const doctorSection = {
   notify_command: list(argument, { min: 0, max: 50 }),
   notify_url: textOrEmpty('an https URL without a user, or one with http on this machine', isNotifyUrl),
   notify_secret: secretOrEmpty,
+  changes_per_hour: integer({ min: 1, max: 60, unit: 'changes an hour' }),
   notify_seconds: integer({ min: 1, max: 300, ...seconds }),
 } satisfies Record<string, Kind<unknown>>;
 

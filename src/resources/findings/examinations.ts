@@ -40,18 +40,19 @@ const SUMMARY_CHARS_MAX = 2000;
 const GROWTH_MS = 7 * DAY_MS;
 const SAMPLES_KEPT_MS = 30 * DAY_MS;
 
-/** Puts what a machine was found to be in the place of what was known of it. What cannot be known now stays as it was found. */
+/** Puts what a machine was found to be in the place of what was known of it; of a part, the rest stays. What cannot be known now stays as it was found. */
 export async function recordExamination(
   { clock, db }: Store,
   machine: string,
   results: readonly CheckResult[],
+  { isWhole = true }: { isWhole?: boolean } = {},
 ): Promise<void> {
   const at = clock.now();
   await db.tx(async (tx) => {
     const before = new Map((await rows.checksOf(tx, machine)).map((row) => [row.check_name, read(row)]));
     for (const result of results)
       await rows.putCheck(tx, rowOf(result, { machine, at, last: before.get(result.name) }));
-    await rows.forgetChecks(tx, machine, at, at - BELIEVED_MS);
+    if (isWhole) await rows.forgetChecks(tx, machine, at, at - BELIEVED_MS);
   });
 }
 

@@ -12,6 +12,10 @@ interface Told {
   node: string | null;
   subject: string | null;
   summary: string;
+  /** When it was told to be wrong or mended within the last hour. */
+  changes?: number[];
+  /** It was told to be mended, and is kept for `changes`. */
+  isMended?: boolean;
 }
 
 export interface Changes {
@@ -19,12 +23,15 @@ export interface Changes {
   appeared: readonly Finding[];
   /** What was told before and is not so any more. */
   mended: readonly Told[];
+  /** Changes that are the last to be told for now, because the same has come and gone too often. */
+  flapping: readonly Told[];
 }
 
 export type Notice = store.NoticeRow;
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 /** What fails is tried again after these minutes, and then no more: the next change tells all that is wrong anyway. */
 const RETRY_MINUTES = [1, 5, 30, 120];
 /** Longer than any try may take. */
@@ -36,28 +43,65 @@ const keyOf = ({ code, node, subject }: Told): string => `${code} ${node ?? ''} 
 const toldOf = ({ code, node, subjects, summary }: Finding): Told[] =>
   (subjects.length === 0 ? [null] : subjects).map((subject) => ({ code, node, subject, summary }));
 
-/** Compares with what was told last, and has the difference told, once, in the same transaction. */
+/**
+ * Compares with what was told last, and has the difference told, once, in the same transaction. What has come and gone too
+ * often within the hour stays as it was told, until a later comparison may tell how it stands.
+ */
 export async function noteChanges(ctx: Store, findings: readonly Finding[]): Promise<Changes> {
-  const { clock, db } = ctx;
+  const { clock, config, db } = ctx;
   const at = clock.now();
-  const now = findings.flatMap(toldOf);
-  const nothing: Changes = { appeared: [], mended: [] };
   return db.tx(async (tx) => {
     const { version, findings: text } = await store.lastTold(tx);
-    const before = JSON.parse(text) as Told[];
-    const known = new Set(before.map(keyOf));
-    const present = new Set(now.map(keyOf));
-    const appeared = findings.filter((finding) => toldOf(finding).some((one) => !known.has(keyOf(one))));
-    const mended = before.filter((one) => !present.has(keyOf(one)));
-    if (appeared.length + mended.length === 0) return nothing;
-    const isOurs = await store.putTold(tx, { version: version + 1, findings: JSON.stringify(now) }, at);
+    const { changed, told } = compare(JSON.parse(text) as Told[], findings.flatMap(toldOf), {
+      at,
+      changesMax: config.doctor.changes_per_hour,
+    });
+    const keys = new Set(changed.filter(({ isMended }) => !isMended).map(keyOf));
+    const changes: Changes = {
+      appeared: findings.filter((finding) => toldOf(finding).some((one) => keys.has(keyOf(one)))),
+      mended: changed.filter(({ isMended }) => isMended).map(plain),
+      flapping: changed.filter((one) => one.changes?.length === config.doctor.changes_per_hour).map(plain),
+    };
+    const nothing: Changes = { appeared: [], mended: [], flapping: [] };
+    if (changed.length === 0) return nothing;
+    const isOurs = await store.putTold(tx, { version: version + 1, findings: JSON.stringify(told) }, at);
     if (!isOurs) return nothing;
-    await store.insertNotices(tx, noticesOf(ctx, at, bodyOf(ctx, at, { appeared, mended, findings })));
-    return { appeared, mended };
+    await store.insertNotices(tx, noticesOf(ctx, at, bodyOf(ctx, at, { ...changes, findings })));
+    return changes;
   });
 }
 
-function bodyOf({ config }: Store, at: number, said: Changes & { findings: readonly Finding[] }): string {
+const plain = ({ code, node, subject, summary }: Told): Told => ({ code, node, subject, summary });
+
+/** What is to be told, and what will have been told then. */
+function compare(
+  before: readonly Told[],
+  now: readonly Told[],
+  { at, changesMax }: { at: number; changesMax: number },
+): { changed: Told[]; told: Told[] } {
+  const last = new Map(before.map((one) => [keyOf(one), one]));
+  const present = new Map(now.map((one) => [keyOf(one), one]));
+  const changed: Told[] = [];
+  const told: Told[] = [];
+  for (const [key, one] of new Map([...last, ...present])) {
+    const known = last.get(key);
+    const changes = (known?.changes ?? []).filter((time) => time > at - HOUR_MS);
+    const wasMended = known === undefined || known.isMended === true;
+    const isMended = !present.has(key);
+    const isChange = wasMended !== isMended && changes.length < changesMax;
+    const next = { ...plain(one), isMended: isChange ? isMended : wasMended };
+    const entry = { ...next, changes: isChange ? [...changes, at] : changes };
+    if (isChange) changed.push(entry);
+    if (!entry.isMended || entry.changes.length > 0) told.push(entry);
+  }
+  return { changed, told };
+}
+
+function bodyOf(
+  { config }: Store,
+  at: number,
+  said: Pick<Changes, 'appeared' | 'mended'> & { findings: readonly Finding[] },
+): string {
   return JSON.stringify({
     type: 'findings.changed',
     created_at: isoTime(at),
