@@ -27,6 +27,12 @@ const conflicts = [
       'database.url is set but database.driver is "better-sqlite3"; set database.driver to "pg", or database.url to ""',
   },
   {
+    why: 'nobody would listen there',
+    toml: 'database.listen_url = "postgres://me:hidden@db/rasket"',
+    fault:
+      'database.listen_url is set but database.driver is "better-sqlite3"; set database.driver to "pg", or database.listen_url to ""',
+  },
+  {
     why: 'no call could be larger than email',
     toml: 'http.email_body_limit_bytes = 1024',
     fault: 'http.email_body_limit_bytes is 1024; it must be at least http.body_limit_bytes (1048576)',

@@ -49,6 +49,8 @@ async function emptyBy(client: pg.Client, { form, rows }: Migrated): Promise<boo
     'select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   );
   await client.query(EMPTY);
+  // Our triggers would note the rows that are put back.
+  await client.query('set session_replication_role = replica');
   for (const [table, json] of rows) {
     await client.query(`insert into ${table} select * from json_populate_recordset(null::${table}, $1)`, [json]);
   }

@@ -9,7 +9,7 @@ export interface LinkHosts {
   works(mail: TrackedMail, host: string): boolean | Promise<boolean>;
 }
 
-/** What other processes write goes unheard, so that nothing is trusted longer than this. */
+/** What other processes write may go unheard, so that nothing is trusted longer than this. */
 const FRESH_MS = 1000;
 const REMEMBERED_MAX = 10_000;
 const WARNED_MAX = 100;

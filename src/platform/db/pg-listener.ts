@@ -110,6 +110,8 @@ class Listener implements PgListener {
   async #connect(): Promise<void> {
     const client = new pg.Client({
       ...{ connectionString: this.#options.url, application_name: 'rasket listener', keepAlive: true },
+      // What is said twice is not waited for in between.
+      pipeline: true,
       ...{ connectionTimeoutMillis: CONNECT_MS_MAX, query_timeout: ANSWER_MS_MAX },
     });
     this.#client = client;
@@ -145,10 +147,18 @@ class Listener implements PgListener {
       return;
     }
     const known = this.#others.get(message.from);
-    if (message.wants) this.#others.set(message.from, { wants: new Set(message.wants), heardAt: now });
-    else if (known) known.heardAt = now;
+    if (known) known.heardAt = now;
+    if (message.wants) this.#learn(message.from, message.wants);
     if (message.isNew) this.#say({});
     if (message.of && this.#deafSince === undefined) this.#options.heard(message.of);
+  }
+
+  /** What was committed before it was known that somebody waits for it was not told. */
+  #learn(from: string, wants: readonly string[]): void {
+    const before = this.#others.get(from)?.wants;
+    this.#others.set(from, { wants: new Set(wants), heardAt: systemClock.now() });
+    const missed = wants.filter((name) => !before?.has(name));
+    if (missed.length > 0) this.#send({ from: this.#self, of: missed });
   }
 
   /** Says what is wanted here, now and every so often. */
