@@ -250,3 +250,11 @@ function list({ store }: Serving, response: ServerResponse, query: URLSearchPara
     `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isMore}</IsTruncated>${next}${entries.join('')}</ListBucketResult>`,
   );
 }
+
+/** The settings that lead to it. */
+export const blobsIn = <More extends object>(server: ObjectServer, more: More) => ({
+  store: 's3' as const,
+  ...{ endpoint: server.endpoint, bucket: server.bucket, region: server.region },
+  ...{ access_key: server.accessKey, secret_key: server.secretKey },
+  ...more,
+});

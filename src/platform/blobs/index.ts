@@ -12,6 +12,7 @@ import { openObjectBlobs } from './object-blobs.ts';
 
 export type { BlobDigest, BlobLink, Blobs, BlobSpool, ByteRange, NewBlob } from './blobs.ts';
 export { NoSuchBlob } from './blobs.ts';
+export { copyAllBlobs, type CopiedAll } from './copy-all.ts';
 export { copyBlobs } from './copy-blobs.ts';
 export { openFileBlobs } from './file-blobs.ts';
 export type { ScratchFile } from './scratch-file.ts';

@@ -36,6 +36,8 @@ export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
   let scratches = 0;
 
   async function upload(key: string, body: ObjectBody): Promise<void> {
+    // Whoever looks behind a failure is told of it, however lately something was stored.
+    sinceStored.forget();
     await store.put(names.object(key), body);
     sinceStored.now();
   }
@@ -278,5 +280,9 @@ function createMark(store: ObjectStore, key: string): Pick<Blobs, 'readMark' | '
 
 function createSinceStored() {
   let elapsed: (() => number) | undefined;
-  return { now: () => void (elapsed = stopwatch()), ms: () => elapsed?.() ?? Infinity };
+  return {
+    now: () => void (elapsed = stopwatch()),
+    forget: () => void (elapsed = undefined),
+    ms: () => elapsed?.() ?? Infinity,
+  };
 }
