@@ -52,8 +52,13 @@ export interface StoredObject {
 
 const SKEW_MS_MAX = 15 * 60_000;
 
-/** An S3 server with one bucket that is stricter than any: one signature, one hash or one length that is not right is refused. */
-export async function startObjectServer(options: { now?: () => number; port?: number } = {}): Promise<ObjectServer> {
+/**
+ * An S3 server with one bucket that is stricter than any: one signature, one hash or one length that is not right is refused. Two of them with
+ * the same `objects` are two ways to one store.
+ */
+export async function startObjectServer(
+  options: { now?: () => number; objects?: ObjectServer['objects'] } = {},
+): Promise<ObjectServer> {
   const now = options.now ?? (() => Date.now());
   let underWay = 0;
   const counts = new Map<string, number>();
@@ -66,7 +71,7 @@ export async function startObjectServer(options: { now?: () => number; port?: nu
       response.destroy();
     });
   });
-  await new Promise<void>((done) => server.listen(options.port ?? 0, '127.0.0.1', done));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
@@ -74,7 +79,7 @@ export async function startObjectServer(options: { now?: () => number; port?: nu
   const store: ObjectServer = {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ...{ bucket: 'mail', accessKey: 'AKIDEXAMPLE', secretKey: 'a-secret/of+the-stand-in', region: 'eu-north-7' },
-    ...{ objects: new Map(), asked: [], faults: [], wrong: undefined, skewMs: 0, atOnceMax: 0 },
+    ...{ objects: options.objects ?? new Map(), asked: [], faults: [], wrong: undefined, skewMs: 0, atOnceMax: 0 },
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../config/index.ts';
-import type { Asked } from '../object-store/index.ts';
+import { ObjectStoreFault, type Asked } from '../object-store/index.ts';
 import type { Blobs } from './blobs.ts';
 import { openFileBlobs } from './file-blobs.ts';
 import { openObjectBlobs } from './object-blobs.ts';
@@ -46,5 +46,14 @@ export function openBlobs(settings: Config['blobs'], options: BlobsOptions): Blo
 }
 
 function secretOf({ secret_key: secret, secret_key_file: file }: Config['blobs']): string {
-  return secret === '' ? readFileSync(file, 'utf8').trim() : secret;
+  if (secret !== '') return secret;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ObjectStoreFault(`blobs.secret_key_file cannot be read: ${message}`, {
+      isTransient: false,
+      cause: error,
+    });
+  }
 }
