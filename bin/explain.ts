@@ -58,6 +58,7 @@ const EXPECTED = new Set([
   'SchemaTooNew',
   'UpgradeRefused',
   'BackupFault',
+  'ObjectStoreFault',
   'Refusal',
 ]);
 

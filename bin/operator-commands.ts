@@ -129,6 +129,20 @@ function addStorage(program: Command): void {
     .addHelpText('after', '\nExample:\n  rasket rekey --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/rekey.ts')).rekey(options));
 
+  const blobs = program.command('blobs').summary('where content is kept that is too large for a row');
+  blobs
+    .command('move')
+    .summary('take all content to the other store')
+    .description(
+      'Needs all servers stopped, and [blobs] of the settings to name the S3-compatible store. Copies what is not there yet, compares each content, and marks the store as the one of this installation. Killed, it is simply called again.',
+    )
+    .requiredOption('--to <store>', 's3 or files')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket blobs move --to s3 --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/blobs.ts')).moveBlobs(options));
+
   program
     .command('sweep')
     .summary('count or remove stored content that belongs to no email')

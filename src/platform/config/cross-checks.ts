@@ -11,6 +11,7 @@ export function findConflicts(config: Config): Conflict[] {
   return [
     ...checkDatabase(config),
     ...checkBackups(config),
+    ...checkBlobs(config),
     ...checkBodyLimits(config),
     ...checkConnections(config),
     ...checkTlsFiles(config),
@@ -53,6 +54,22 @@ function checkBackups({ backup, database }: Config): Conflict[] {
   const keys = ['backup.schedule', 'database.driver'];
   const text = `backup.schedule is "${backup.schedule}" but database.driver is "pg"; a PostgreSQL database is backed up by pg_dump: set backup.schedule to "", and see docs/postgres.md`;
   return [{ keys, text }];
+}
+
+function checkBlobs({ blobs }: Config): Conflict[] {
+  const { store, endpoint, bucket, access_key: accessKey, secret_key: secret, secret_key_file: file } = blobs;
+  if (store === 'files') return [];
+  const conflicts: Conflict[] = Object.entries({ endpoint, bucket, access_key: accessKey })
+    .filter(([, value]) => value === '')
+    .map(([name]) => ({
+      keys: ['blobs.store', `blobs.${name}`],
+      text: `blobs.store is "${store}" but blobs.${name} is empty`,
+    }));
+  if ((secret === '') === (file === '')) {
+    const text = `blobs.store is "${store}", so that either blobs.secret_key (by RASKET_BLOBS_SECRET_KEY) or blobs.secret_key_file must be set, and not both`;
+    conflicts.push({ keys: ['blobs.store', 'blobs.secret_key', 'blobs.secret_key_file'], text });
+  }
+  return conflicts;
 }
 
 function checkBodyLimits({ http }: Config): Conflict[] {

@@ -5,6 +5,7 @@ import type { Kind } from './kind.ts';
 import { doctorSection } from './doctor-settings.ts';
 import * as network from './network-kinds.ts';
 import { backupSections } from './backup-settings.ts';
+import { blobsSection } from './blobs-settings.ts';
 import { tlsSections } from './tls-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
 
@@ -131,6 +132,7 @@ export const sections = {
     inline_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
     row_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),
   },
+  blobs: blobsSection,
   logs: {
     enabled: flag(),
     body_bytes: integer({ min: 0, max: 1_048_576, ...bytes }),

@@ -5,7 +5,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && error.message.includes('UNIQUE constraint failed');
 }
 
-/** A full disk, a lost connection, a lock held too long: the world's fault, worth another try later. */
+/** A full disk, a lost connection, a blob store that refuses, a lock held too long: the world's fault, worth another try later. */
 export function isDatabaseSetback(error: unknown): boolean {
   return isDatabaseGone(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
 }
@@ -46,6 +46,8 @@ const SETBACK_CODES = [
   'ENOSPC',
   'EDQUOT',
   'EROFS',
+  // The blob store does not answer, or refuses.
+  'OBJECT_STORE',
   // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.
   '53',
   '25006',

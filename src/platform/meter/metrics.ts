@@ -10,6 +10,11 @@ export const COUNTERS = {
   rasket_smtp_logins_refused_total: { help: 'Logins refused at the ports for submission.', labels: [] },
   rasket_submissions_refused_total: { help: 'Messages refused after a login.', labels: [] },
   rasket_webhook_attempts_total: { help: 'Attempts at webhook events.', labels: ['result'] },
+  rasket_blob_requests_total: {
+    help: 'Requests to the S3-compatible store of blobs, each try, by operation and result.',
+    labels: ['operation', 'result'],
+  },
+  rasket_blob_bytes_total: { help: 'Content sent to and received from that store.', labels: ['direction'] },
   rasket_trace_spans_dropped_total: { help: 'Spans that the collector of traces did not get.', labels: [] },
   rasket_http_requests_total: { help: 'Answered requests of the API.', labels: ['operation', 'status'] },
 } as const;

@@ -20,6 +20,8 @@ export interface BackupFacts {
   files: number;
   /** Those of them that are content of mail, in `blobs`. */
   content: number;
+  /** The bucket that has the content instead; null, or absent in a backup of before, where it is in `blobs`. */
+  content_in?: string | null;
   bytes: number;
   rows: Record<string, number>;
 }

@@ -5,6 +5,7 @@ import { blobsFolder, copyBlobs } from '../../platform/blobs/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Config } from '../../platform/config/index.ts';
 import { openSnapshot, writeSnapshot, type Db } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { COPY_FILES, readMark, writeCopyMark } from '../../platform/installation-mark/index.ts';
 import {
   BackupFault,
@@ -20,7 +21,12 @@ export interface BackupSource {
   config: Pick<Config, 'database'>;
   dataDir: string;
   db: Db;
+  /** Another place than the data folder that has the content of mail, and keeps it: only the rest is copied. */
+  contentIn: string | null;
 }
+
+export const contentInOf = ({ config, blobs }: Pick<Store, 'config' | 'blobs'>): string | null =>
+  config.blobs.store === 'files' ? null : blobs.place;
 
 export interface BackupOrder {
   folder: string;
@@ -40,17 +46,17 @@ export async function makeBackup(
   source: BackupSource,
   { folder, part = partOf(folder), madeAt, reason }: BackupOrder,
 ): Promise<BackupFacts> {
-  const { config, dataDir, db } = source;
+  const { config, dataDir, db, contentIn } = source;
   await takePart(part);
   try {
     const name = databaseName(config);
     await mkdir(path.dirname(path.join(part, name)), { recursive: true, mode: 0o700 });
     await writeSnapshot(db, path.join(part, name));
     // After the database: content is stored before its row, so that whatever the snapshot names is there.
-    const content = await copyBlobs(blobsFolder(dataDir), blobsFolder(part));
+    const content = contentIn === null ? await copyBlobs(blobsFolder(dataDir), blobsFolder(part)) : 0;
     await copyFiles(dataDir, part, config);
     writeCopyMark(part, isoTime(madeAt));
-    const facts = await describe(part, { made_at: isoTime(madeAt), reason, database: name, content });
+    const facts = await describe(part, { made_at: isoTime(madeAt), reason, database: name, content, content_in: contentIn });
     await syncFile(part);
     await rename(part, folder);
     await syncFile(path.dirname(folder));
@@ -98,7 +104,7 @@ async function copyFiles(dataDir: string, to: string, config: Pick<Config, 'data
 /** What it consists of, and the checksum of every file of it, the description among them. */
 async function describe(
   folder: string,
-  known: Pick<BackupFacts, 'made_at' | 'reason' | 'database' | 'content'>,
+  known: Pick<BackupFacts, 'made_at' | 'reason' | 'database' | 'content' | 'content_in'>,
 ): Promise<BackupFacts> {
   const files = checkedFiles(folder);
   const snapshot = openSnapshot(path.join(folder, known.database));

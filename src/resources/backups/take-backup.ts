@@ -8,12 +8,14 @@ import type { SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { backupsTooOldSince, noteBackup, noteBackupFailure, readBackupNotes } from '../instance/index.ts';
 import { BackupFault, type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
+import { contentInOf } from './make-backup.ts';
 import { backupName, backupsFolder, halfMade, removeHalfMade, removeOlder } from './kept-backups.ts';
 
 /** What the thread is told, and what it answers. */
 export interface ThreadOrder {
   database: Config['database'];
   dataDir: string;
+  contentIn: string | null;
   folder: string;
   part: string;
   madeAt: number;
@@ -53,7 +55,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     removeHalfMade(directory, mark);
-    const order = { database: config.database, dataDir, folder, part, madeAt, reason, sealed };
+    const order = { database: config.database, dataDir, contentIn: contentInOf(store), folder, part, madeAt, reason, sealed };
     const { facts, verification } = await inThread(order, stopping);
     const [fault] = verification.faults;
     if (fault !== undefined) throw new BackupFault(`${folder} was made and is not whole: ${fault}`);
