@@ -1,8 +1,7 @@
-import { readdirSync } from 'node:fs';
 import type { Knex } from 'knex';
+import { namesIn } from '../../program-files/index.ts';
 import type { Db } from './types.ts';
 
-const FOLDER = new URL('../../../migrations/', import.meta.url);
 const TABLE = 'schema_migrations';
 
 export class SchemaTooNew extends Error {
@@ -16,7 +15,7 @@ export interface SchemaState {
 
 class MigrationFolder implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
-    return readdirSync(FOLDER)
+    return namesIn('migrations')
       .filter((name) => /^\d{4}_.*\.ts$/.test(name))
       .map((name) => name.replace(/\.ts$/, ''))
       .sort();

@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '../../program-files/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Config } from '../../platform/config/index.ts';
 import { readMark } from '../../platform/installation-mark/index.ts';
@@ -79,7 +79,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
 }
 
 async function inThread(order: ThreadOrder, stopping?: AbortSignal): Promise<ThreadAnswer> {
-  const thread = new Worker(new URL('./backup-thread.ts', import.meta.url), { workerData: order });
+  const thread = startThread('src/resources/backups/backup-thread.ts', { workerData: order });
   const end = (): void => void thread.terminate();
   stopping?.addEventListener('abort', end);
   try {
