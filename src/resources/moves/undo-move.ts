@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { lockDataFolder, openDb } from '../../platform/db/index.ts';
-import { forgetMove, noteMove, readMove } from '../../resources/instance/index.ts';
+import { forgetMove, noteMove, readMove } from '../instance/index.ts';
 import { MoveRefused, mustBeAlone, named, type MoveEnd } from './ends.ts';
 import type { MoveOrder } from './move-database.ts';
 

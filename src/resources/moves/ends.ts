@@ -10,7 +10,7 @@ import {
   type Executor,
   type OpenDbOptions,
 } from '../../platform/db/index.ts';
-import { readMove } from '../../resources/instance/index.ts';
+import { readMove } from '../instance/index.ts';
 import { APART } from './apart.ts';
 
 /** Nothing was changed, and somebody has to do something first. */

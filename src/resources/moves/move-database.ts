@@ -21,16 +21,9 @@ import {
 import { nodeIdOf } from '../../platform/process-mark/index.ts';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { indexEmails } from '../../resources/emails/index.ts';
-import { indexInboxes } from '../../resources/inbox-threads/index.ts';
-import {
-  forgetMove,
-  installationHash,
-  mustBelongTogether,
-  noteMove,
-  readMove,
-  settleHere,
-} from '../../resources/instance/index.ts';
+import { indexEmails } from '../emails/index.ts';
+import { indexInboxes } from '../inbox-threads/index.ts';
+import { forgetMove, installationHash, mustBelongTogether, noteMove, readMove, settleHere } from '../instance/index.ts';
 import { APART } from './apart.ts';
 import { checkContents, type ContentsCheck } from './check-contents.ts';
 import { MoveRefused, mustBeAlone, mustHaveRoom, mustTakeEverything, named, targetState } from './ends.ts';
