@@ -21,7 +21,7 @@ export function addMoves(program: Command): void {
   declare(
     'migrate-to-postgres',
     'move the installation from SQLite to PostgreSQL',
-    ['--to <url>', 'an empty database: postgres://user:password@host/database (RASKET_DATABASE_URL)'],
+    ['--to <url>', 'an empty database: postgres://user:password@host/database (or PGPASSWORD)'],
     "--to 'postgres://rasket@/rasket?host=/run/postgresql' --data /var/lib/rasket",
   ).action(async (options) => (await import('./commands/move.ts')).moveTo('pg', options));
   declare(

@@ -37,7 +37,7 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
   if (!options.undo && isFromPg === (target === 'pg')) throw isThere(target);
   const ends = endsOf(target, { config, dataDir, to: options.to });
   const edits = editsOf(target, { config, to: ends.to, dataDir });
-  const change = options.writeConfig ? settingsChange(options, { file, dataDir, config, edits }) : undefined;
+  const change = options.writeConfig ? settingsChange(options, { file, dataDir, edits }) : undefined;
   const order = { ...ends, dataDir, clock: systemClock };
   if (options.undo) {
     await asOwnerOf(dataDir, () => undoMove(order));
@@ -75,7 +75,7 @@ function endsOf(
   if (!read)
     throw new OperatorFault(
       target === 'pg'
-        ? `--to takes postgres://user:password@host/database, or postgres://user@/database?host=/run/postgresql; RASKET_DATABASE_URL is taken without it`
+        ? `--to takes postgres://user:password@host/database, or postgres://user@/database?host=/run/postgresql; a password may stand in PGPASSWORD`
         : 'database.url of the settings leads to no PostgreSQL (RASKET_DATABASE_URL)',
     );
   const sqlite = path.resolve(dataDir, (target === 'sqlite' ? to : undefined) ?? file);
@@ -121,6 +121,12 @@ const noteMoved = (store: Store, target: Target, { from, to }: Ends): Promise<vo
     details: { from: from.says, to: to.says },
   });
 
+/** An address beside the driver of SQLite is refused at the start. */
+const ON_SQLITE: readonly Edit[] = [
+  { key: 'database.driver', value: 'better-sqlite3' },
+  { key: 'database.url', value: '' },
+];
+
 /** The settings that lead to the target. */
 function editsOf(target: Target, { config, to, dataDir }: { config: Config; to: MoveEnd; dataDir: string }): Edit[] {
   const { options } = to;
@@ -129,7 +135,7 @@ function editsOf(target: Target, { config, to, dataDir }: { config: Config; to: 
       { key: 'database.driver', value: 'pg' },
       { key: 'database.url', value: options.url },
     ];
-  const edits: Edit[] = [{ key: 'database.driver', value: 'better-sqlite3' }];
+  const edits = [...ON_SQLITE];
   const isInside = options.file.startsWith(`${dataDir}${path.sep}`);
   const file = isInside ? path.relative(dataDir, options.file) : options.file;
   if (path.resolve(dataDir, config.database.path) !== options.file) edits.push({ key: 'database.path', value: file });
@@ -139,22 +145,15 @@ function editsOf(target: Target, { config, to, dataDir }: { config: Config; to: 
 /** Refuses before anything is copied; answers what writes it. */
 function settingsChange(
   options: MoveOptions,
-  {
-    file,
-    dataDir,
-    config,
-    edits,
-  }: { file: string | undefined; dataDir: string; config: Config; edits: readonly Edit[] },
+  { file, dataDir, edits }: { file: string | undefined; dataDir: string; edits: readonly Edit[] },
 ): () => void {
   if (file === undefined)
     throw new OperatorFault(
       'there is no settings file to change; name one with --config, or go without --write-config',
     );
   const { env } = settingsOf(dataDir);
-  // Undone, it leads back to where it was.
-  const wanted: readonly Edit[] = options.undo
-    ? [{ key: 'database.driver', value: config.database.driver === 'pg' ? 'better-sqlite3' : 'pg' }]
-    : edits;
+  // The settings lead to PostgreSQL already where a move away from it is undone.
+  const wanted = !options.undo ? edits : edits.some(({ value }) => value === 'pg') ? ON_SQLITE : [];
   for (const { key, value } of wanted) {
     const name = `RASKET_${key.toUpperCase().replaceAll('.', '_')}`;
     if (env[name] !== undefined && env[name] !== value)
@@ -164,7 +163,7 @@ function settingsChange(
   }
   accessSync(file, constants.W_OK);
   const hasPassword = wanted.some(
-    ({ key, value }) => key === 'database.url' && readPostgresUrl(String(value))?.masked !== value,
+    ({ key, value }) => key === 'database.url' && value !== '' && readPostgresUrl(String(value))?.masked !== value,
   );
   if (hasPassword && (statSync(file).mode & 0o004) !== 0)
     throw new OperatorFault(
@@ -224,14 +223,14 @@ function sayNext(
     for (const edit of edits)
       console.log(
         edit.key === 'database.url'
-          ? `  RASKET_DATABASE_URL, or database.url: what --to said (${to.says})`
+          ? `  RASKET_DATABASE_URL, or database.url: ${edit.value === '' ? 'empty, neither of them set' : `what --to said (${to.says})`}`
           : `  ${edit.key.slice(0, edit.key.lastIndexOf('.'))}: ${settingLine(edit)}`,
       );
   }
   const command = target === 'pg' ? 'migrate-to-postgres' : 'migrate-to-sqlite';
-  const back = target === 'pg' ? 'migrate-to-sqlite --to ANOTHER-FILE' : 'migrate-to-postgres --to ANOTHER-DATABASE';
+  const later = target === 'pg' ? 'migrate-to-sqlite --to ANOTHER-FILE' : 'migrate-to-postgres --to ANOTHER-DATABASE';
   console.log(
-    `${from.says} is kept as it was, and the service refuses to start on it. Before the service has started on the new one, go back with: rasket ${command} --undo, with the same --to. Later: rasket ${back}`,
+    `${from.says} is kept as it was, and the service refuses to start on it. Before the service has started on the new one, go back with: rasket ${command} --undo, with the same --to${target === 'pg' ? '' : ' and the settings of PostgreSQL again'}. Later: rasket ${later}`,
   );
 }
 
