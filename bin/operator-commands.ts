@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { Role } from '../src/app.ts';
 import { addBackups } from './backup-commands.ts';
+import { addMoves } from './move-commands.ts';
 import { CONFIG, DATA, JSON_OUTPUT, NO_BACKUP, WIDE } from './shared-options.ts';
 import { addSetup } from './setup-command.ts';
 
@@ -116,6 +117,7 @@ function addStorage(program: Command): void {
     .action(async (options) => (await import('./commands/vacuum.ts')).vacuum(options));
 
   addBackups(program);
+  addMoves(program);
 
   program
     .command('rekey')

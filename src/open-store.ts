@@ -21,7 +21,13 @@ import {
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
-import { bindInstallation, mustBelongTogether, mustHaveDatabase } from './resources/instance/index.ts';
+import {
+  bindInstallation,
+  mustBelongTogether,
+  mustHaveDatabase,
+  mustNotBeMoved,
+  noteUse,
+} from './resources/instance/index.ts';
 
 export interface StoreOptions {
   config: Config;
@@ -58,6 +64,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const store = await connectStore({ ...options, log }, { blobs, file, meter });
   try {
+    await mustNotBeMoved(store.db);
     await mustBelongTogether(store, { sealed: sealedColumns, mayFound });
   } catch (error) {
     await closeStore(store);
@@ -79,7 +86,16 @@ export async function migrateStore(store: Store, wishes: UpgradeWishes = {}): Pr
   }
   const done = await migrate(store.db);
   await bindInstallation(store, sealedColumns);
+  await noteUse(store.db);
   return done;
+}
+
+/** The target of a move: nothing is asked of it, and it is not written to. */
+export function connectAsFound(options: StoreOptions): Promise<Store> {
+  const log = options.log ?? createLog(options.config.log);
+  const meter = openMeter(options, log);
+  const file = path.resolve(options.dataDir, options.config.database.path);
+  return connectStore({ ...options, log }, { blobs: openOwnBlobs(options, meter), file, meter });
 }
 
 function openMeter({ config, clock = systemClock }: StoreOptions, log: Log): Meter {

@@ -139,6 +139,10 @@ export interface CommandAudit extends Pick<AuditNote, 'action'> {
   always?: true;
 }
 
+/** The entry of a command that is no change of one store. */
+export const noteCommand = (store: Store, audit: Omit<CommandAudit, 'always'>): Promise<void> =>
+  workAudited(store, async () => undefined, { ...audit, always: true });
+
 /** The entry is written in the transaction of the change, as for a change that comes over the API. */
 async function workAudited<T>(
   store: Store,

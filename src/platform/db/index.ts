@@ -17,4 +17,16 @@ export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export { pageInBatches } from './page-in-batches.ts';
 export { prefixPage } from './prefix-page.ts';
+export { openReadOnly, type ReadOnlyDb } from './read-only.ts';
+export { planCopy, tableShapes, UnknownTable, type CopiedTable, type TableShape } from './table-shapes.ts';
+export {
+  copyTable,
+  countRows,
+  emptyTables,
+  RowFault,
+  verifyTable,
+  type CopyWatch,
+  type TableCheck,
+} from './copy-tables.ts';
+export { databaseBytes, gatherStatistics, otherConnections, serverFacts, type ServerFacts } from './database-facts.ts';
 export type { Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';

@@ -29,7 +29,7 @@ class MigrationFolder implements Knex.MigrationSource<string> {
 }
 
 /** For what has to be read before it is known how far a database was migrated. */
-export async function hasTable(db: Db, table: string): Promise<boolean> {
+export async function hasTable(db: Pick<Db, 'dialect' | 'get'>, table: string): Promise<boolean> {
   const sql =
     db.dialect === 'pg'
       ? 'select 1 as found where to_regclass(?) is not null'
@@ -37,7 +37,7 @@ export async function hasTable(db: Db, table: string): Promise<boolean> {
   return (await db.get(sql, [table])) !== undefined;
 }
 
-export async function schemaState(db: Db): Promise<SchemaState> {
+export async function schemaState(db: Pick<Db, 'dialect' | 'get' | 'all'>): Promise<SchemaState> {
   const rows = (await hasTable(db, TABLE))
     ? await db.all<{ name: string }>(`select name from ${TABLE} order by id`)
     : [];

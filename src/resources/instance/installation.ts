@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { readPostgresUrl, type Config } from '../../platform/config/index.ts';
-import { hasTable, schemaState } from '../../platform/db/index.ts';
+import { hasTable, schemaState, type Executor } from '../../platform/db/index.ts';
 import { MARK_FILE, readMark, writeMark } from '../../platform/installation-mark/index.ts';
 import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
@@ -21,7 +21,7 @@ const PURPOSE = 'installation id';
 const SAMPLES = 20;
 
 type Place = Pick<Store, 'config' | 'dataDir' | 'blobs'>;
-type Opened = Pick<Store, 'config' | 'dataDir' | 'blobs' | 'db' | 'secrets'>;
+type Opened = Place & Pick<Store, 'secrets'> & { db: Executor };
 
 export interface BelongingOptions {
   /** Where this version keeps sealed texts: what shows whether the key fits a database that has no id yet. */
