@@ -3,7 +3,7 @@ import path from 'node:path';
 import { connectAsFound } from '../../src/open-store.ts';
 import { megabytes, moveDatabase, planMove, undoMove } from '../../src/resources/moves/index.ts';
 import type { Moved, MoveEnd, MoveOrder, MovePlan } from '../../src/resources/moves/index.ts';
-import { blobsFolder, openBlobs } from '../../src/platform/blobs/index.ts';
+import { openBlobs } from '../../src/platform/blobs/index.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import { readPostgresUrl, type Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
@@ -93,7 +93,11 @@ async function work(
   const progress = createProgress(process.stderr, systemClock.now);
   const whole: MoveOrder = {
     ...order,
-    ...{ blobs: openBlobs(blobsFolder(dataDir)), secrets: openSecrets(dataDir), watch: progress.watch },
+    ...{
+      blobs: openBlobs(config.blobs, { dataDir, now: systemClock.now, random: Math.random }),
+      secrets: openSecrets(dataDir),
+      watch: progress.watch,
+    },
     sealed: async () => (await import('../../src/sealed-columns.ts')).SEALED_COLUMNS,
     openTarget: (end) => openTarget(config, dataDir, end),
     conclude: (store) => noteMoved(store, target, { from, to }),
@@ -110,7 +114,7 @@ async function work(
 
 function openTarget(config: Config, dataDir: string, { options }: MoveEnd): Promise<Store> {
   const { driver, url, file, poolMax } = options;
-  const database = { driver, url, path: file, pool_max: poolMax };
+  const database = { ...config.database, driver, url, path: file, pool_max: poolMax };
   const log = createLog({ level: 'error', format: 'pretty' });
   return connectAsFound({ config: { ...config, database }, dataDir, log });
 }

@@ -4,7 +4,10 @@ import { createFindTarget } from './find-operation.ts';
 
 const operation = (method: 'get' | 'post' | 'delete', path: string): OperationValidators => ({
   ...{ operationId: `${method} ${path}`, method, path, parameters: [] },
-  operation: { operationId: `${method} ${path}`, responses: {} },
+  operation: {
+    ...{ operationId: `${method} ${path}`, tags: [], summary: '', description: '', responses: {} },
+    'x-service-permission': 'none',
+  },
   checkParameters: () => undefined,
 });
 

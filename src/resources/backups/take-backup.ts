@@ -55,7 +55,16 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     removeHalfMade(directory, mark);
-    const order = { database: config.database, dataDir, contentIn: contentInOf(store), folder, part, madeAt, reason, sealed };
+    const order = {
+      database: config.database,
+      dataDir,
+      contentIn: contentInOf(store),
+      folder,
+      part,
+      madeAt,
+      reason,
+      sealed,
+    };
     const { facts, verification } = await inThread(order, stopping);
     const [fault] = verification.faults;
     if (fault !== undefined) throw new BackupFault(`${folder} was made and is not whole: ${fault}`);
