@@ -103,11 +103,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     seal(plain, purpose, row) {
       // Seldom done, and never with a key that was replaced meanwhile.
       reload();
-      const { id, sealing } = current();
-      const nonce = randomBytes(12);
-      const cipher = createCipheriv(CIPHER, sealing, nonce, TAG).setAAD(boundTo(id, purpose, row));
-      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
+      return sealWith(current(), plain, { purpose, row });
     },
     open(sealed, purpose, row) {
       const [format, ...parts] = sealed.split('.');
@@ -142,6 +138,13 @@ function deriveKey(id: string, key: Buffer): Key {
       return createHmac('sha256', macKey).update(data).digest();
     },
   };
+}
+
+function sealWith({ id, sealing }: Key, plain: string, { purpose, row }: { purpose: string; row: string }): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv(CIPHER, sealing, nonce, TAG).setAAD(boundTo(id, purpose, row));
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
 }
 
 /** Written as JSON, so that no two places are bound as one text. */
