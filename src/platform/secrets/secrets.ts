@@ -82,11 +82,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     keys = [...keys.filter((key) => key.id === id), ...keys.filter((key) => key.id !== id)];
   };
   reload();
-  const current = (): Key => {
-    const [key] = keys;
-    if (!key) throw new Error('there is always a key in force');
-    return key;
-  };
+  const current = (): Key => inForce(keys);
   const find = (id: string): Key | undefined => keys.find((key) => key.id === id);
 
   /** Whoever meets something that the next key has sealed knows that it is in force. */
@@ -124,6 +120,11 @@ function createSecrets(load: () => InstanceKeys): Secrets {
       return keys.filter(({ id }) => !formerIds.has(id)).map((key) => (data) => key.mac(purpose, data));
     },
   };
+}
+
+function inForce([key]: readonly Key[]): Key {
+  if (!key) throw new Error('there is always a key in force');
+  return key;
 }
 
 function deriveKey(id: string, key: Buffer): Key {
