@@ -82,11 +82,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     keys = [...keys.filter((key) => key.id === id), ...keys.filter((key) => key.id !== id)];
   };
   reload();
-  const current = (): Key => {
-    const [key] = keys;
-    if (!key) throw new Error('there is always a key in force');
-    return key;
-  };
+  const current = (): Key => inForce(keys);
   const find = (id: string): Key | undefined => keys.find((key) => key.id === id);
 
   /** Whoever meets something that the next key has sealed knows that it is in force. */
@@ -103,11 +99,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     seal(plain, purpose, row) {
       // Seldom done, and never with a key that was replaced meanwhile.
       reload();
-      const { id, sealing } = current();
-      const nonce = randomBytes(12);
-      const cipher = createCipheriv(CIPHER, sealing, nonce, TAG).setAAD(boundTo(id, purpose, row));
-      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
+      return sealWith(current(), plain, { purpose, row });
     },
     open(sealed, purpose, row) {
       const [format, ...parts] = sealed.split('.');
@@ -130,6 +122,11 @@ function createSecrets(load: () => InstanceKeys): Secrets {
   };
 }
 
+function inForce([key]: readonly Key[]): Key {
+  if (!key) throw new Error('there is always a key in force');
+  return key;
+}
+
 function deriveKey(id: string, key: Buffer): Key {
   const derive = (use: string): Buffer => Buffer.from(hkdfSync('sha256', key, '', `rasket ${use}`, DERIVED_BYTES));
   const macKeys = new Map<string, KeyObject>();
@@ -142,6 +139,13 @@ function deriveKey(id: string, key: Buffer): Key {
       return createHmac('sha256', macKey).update(data).digest();
     },
   };
+}
+
+function sealWith({ id, sealing }: Key, plain: string, { purpose, row }: { purpose: string; row: string }): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv(CIPHER, sealing, nonce, TAG).setAAD(boundTo(id, purpose, row));
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
 }
 
 /** Written as JSON, so that no two places are bound as one text. */
