@@ -26,8 +26,8 @@ export interface MoveOptions extends DataOptions {
 
 type Target = 'pg' | 'sqlite';
 
-/** Rows a second, copied and compared, of a machine with two cores and PostgreSQL beside it. */
-const ROWS_A_SECOND = 5000;
+/** Rows a second, copied and compared, of two cores that others use as well, with PostgreSQL on them. */
+const ROWS_A_SECOND = 2000;
 
 export async function moveTo(target: Target, options: MoveOptions): Promise<void> {
   const dataDir = dataFolder(options);
