@@ -35,10 +35,8 @@ export async function backup(target: string, options: DataOptions): Promise<void
   console.log('A server that is started on it sends nothing until you confirm it with: rasket sending on');
 }
 
-const noted = (
-  { db, clock }: Store,
-  { madeAt, folder }: { madeAt: number; folder: string | null },
-): Promise<boolean> => noteBackup(db, { madeAt, folder, at: clock.now() });
+const noted = ({ db, clock }: Store, { madeAt, folder }: { madeAt: number; folder: string | null }): Promise<boolean> =>
+  noteBackup(db, { madeAt, folder, at: clock.now() });
 
 const withoutContent = (place: string): string =>
   `Content stays in ${place}, and was not looked at: let the bucket keep former versions for as long as you keep backups.`;

@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await scene.close();
   await server.close();
-  desk.clear();
+  await desk.clear();
   expect(server.faults).toEqual([]);
 });
 
@@ -47,7 +47,9 @@ it('content goes to the store and back, byte for byte; a move that failed is mad
 
   const [, , , , , fifth] = contents;
   server.wrong = ({ key }) => (fifth && key.includes(fifth.key) ? 'forbid' : undefined);
-  expect(await move('s3')).toMatchObject({ stderr: expect.stringMatching(/^rasket: s3:.* refuses (HEAD|PUT): 403.*\n$/) });
+  expect(await move('s3')).toMatchObject({
+    stderr: expect.stringMatching(/^rasket: s3:.* refuses (HEAD|PUT): 403.*\n$/),
+  });
   server.wrong = undefined;
   expect(server.objects.has('installation.id')).toBe(false);
   const before = server.objects.size;

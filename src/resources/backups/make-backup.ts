@@ -42,7 +42,13 @@ export async function makeBackup(source: BackupSource, { folder, madeAt, reason 
     const content = contentIn === null ? await copyBlobs(blobsFolder(dataDir), blobsFolder(part)) : 0;
     await copyFiles(dataDir, part, config);
     writeCopyMark(part, isoTime(madeAt));
-    const facts = await describe(part, { made_at: isoTime(madeAt), reason, database: name, content, content_in: contentIn });
+    const facts = await describe(part, {
+      made_at: isoTime(madeAt),
+      reason,
+      database: name,
+      content,
+      content_in: contentIn,
+    });
     await syncFile(part);
     await rename(part, folder);
     await syncFile(path.dirname(folder));
