@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await scene.close();
   await server.close();
-  desk.clear();
+  await desk.clear();
   expect(server.faults).toEqual([]);
 });
 

@@ -24,15 +24,7 @@ it(
   { timeout: 300_000 },
   async () => {
     const arrivals = new Map<string, number>();
-    const sink = await startSink({
-      keep: false,
-      onMessage({ data }) {
-        const text = data.toString('latin1');
-        const id = /^message-id: *<([^@]+)@/im.exec(text)?.[1] ?? 'no Message-ID';
-        if (text.length < TEXT.length) throw new Error(`${id} arrived without its text`);
-        arrivals.set(id, (arrivals.get(id) ?? 0) + 1);
-      },
-    });
+    const sink = await startSink({ keep: false, onMessage: ({ data }) => note(arrivals, data.toString('latin1')) });
     onTestFinished(() => sink.close());
     const ways = [await startObjectServer()];
     ways.push(await startObjectServer({ objects: ways[0]?.objects ?? new Map() }));
@@ -108,6 +100,12 @@ function settingsOf({ endpoint, bucket, region, accessKey, secretKey }: ObjectSe
     // No content stands in a row.
     ...{ RASKET_STORAGE_INLINE_BYTES: '0', RASKET_STORAGE_ROW_BYTES: '0' },
   };
+}
+
+function note(arrivals: Map<string, number>, text: string): void {
+  const id = /^message-id: *<([^@]+)@/im.exec(text)?.[1] ?? 'no Message-ID';
+  if (text.length < TEXT.length) throw new Error(`${id} arrived without its text`);
+  arrivals.set(id, (arrivals.get(id) ?? 0) + 1);
 }
 
 interface Sending {

@@ -25,15 +25,47 @@ const SHOWN_MS = 20_000;
 
 /** Blobs as objects under `<prefix>blobs/<two characters>/<owner>/<name>`, with a cache on this machine's disk. Only sweeps and removals list. */
 export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
+  const { prefix, cacheFolder, cacheBytes } = options;
   const store = openObjectStore(options);
   // Whoever asks whether the store works waits for an answer.
   const probe = openObjectStore({ ...options, requestsMax: 2, timeoutMs: PROBE_MS, giveUpMs: PROBE_MS });
-  const cache = openBlobCache(options.cacheFolder, { bytesMax: options.cacheBytes, now: systemClock.now });
-  const names = namesUnder(options.prefix);
-  const read = createReader(store, cache, names);
-  const sinceStored = createSinceStored();
-  let checking: Promise<void> | undefined;
+  const cache = openBlobCache(cacheFolder, { bytesMax: cacheBytes, now: systemClock.now });
+  const names = namesUnder(prefix);
+  const parts: Parts = { store, probe, cache, names, sinceStored: createSinceStored() };
   let scratches = 0;
+  return {
+    place: `${store.name}${prefix === '' ? '' : `, under ${prefix}`}`,
+    ...createWriter(parts),
+    ...createReader(store, cache, names),
+    ...createRemover(parts),
+    scratch: () => openScratchFile(cache.folder, `scratch-${process.pid}-${++scratches}`),
+    owners: (beforeMs) => ownersIn(store, names, beforeMs),
+    async *keys() {
+      for await (const { key } of store.list(names.all)) {
+        const found = names.read(key);
+        if (found) yield `${found.owner}/${found.name}`;
+      }
+    },
+    async isEmpty() {
+      for await (const _ of probe.list(names.all, { pageMax: 1 })) return false;
+      return true;
+    },
+    ...createMark(probe, `${prefix}${MARK_FILE}`),
+    check: createCheck(parts, `${prefix}check`),
+    close: async () => void (await Promise.all([store.close(), probe.close()])),
+  };
+}
+
+interface Parts {
+  store: ObjectStore;
+  probe: ObjectStore;
+  cache: BlobCache;
+  names: Names;
+  sinceStored: ReturnType<typeof createSinceStored>;
+}
+
+function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' | 'spool' | 'linkAll'> {
+  const { store, cache, names, sinceStored } = parts;
 
   async function upload(key: string, body: ObjectBody): Promise<void> {
     // Whoever looks behind a failure is told of it, however lately something was stored.
@@ -44,29 +76,18 @@ export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
 
   async function put({ key, content }: NewBlob): Promise<void> {
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
-    const hashes = createHashes();
-    hashes.update(bytes);
-    await upload(key, { ...hashes.end(), open: () => bytes });
+    await upload(key, bodyOf(bytes));
     const temporary = await cache.temporary();
     // Without it the content is read from the store.
-    await writeFile(temporary, bytes, { mode: 0o600 }).catch(() => undefined);
-    await cache.adopt(temporary, key);
-  }
-
-  async function check(): Promise<void> {
-    await openScratchFile(cache.folder, `check-${process.pid}-${++scratches}`).then((file) => file.close());
-    if (sinceStored.ms() < SHOWN_MS) return;
-    const content = Buffer.from('rasket asks whether it may write here\n');
-    const hashes = createHashes();
-    hashes.update(content);
-    await probe.put(`${options.prefix}check`, { ...hashes.end(), open: () => content });
-    void cache.trim();
+    await writeFile(temporary, bytes, { mode: 0o600 }).then(
+      () => cache.adopt(temporary, key),
+      () => rm(temporary, { force: true }),
+    );
   }
 
   return {
-    place: `${store.name}${options.prefix === '' ? '' : `, under ${options.prefix}`}`,
     put: (key, content) => put({ key, content }),
-    putAll: (blobs) => {
+    putAll(blobs) {
       for (const { key } of blobs) partsOfKey(key);
       return eachAtOnce(blobs, AT_ONCE_MAX, put);
     },
@@ -81,39 +102,47 @@ export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
       }
     },
     spool: () => openSpool(cache, upload),
-    scratch: () => openScratchFile(cache.folder, `scratch-${process.pid}-${++scratches}`),
     linkAll: (links) =>
       eachAtOnce(links, AT_ONCE_MAX, async ({ from, to }) => {
         if (!(await store.copy(names.object(from), names.object(to)))) throw new NoSuchBlob(from);
         await cache.link(from, to);
       }),
-    ...read,
-    async remove(owner) {
-      const found: string[] = [];
-      for await (const { key } of store.list(names.owner(owner))) found.push(key);
-      await eachAtOnce(found, AT_ONCE_MAX, (object) => store.remove(object));
-      await cache.remove(owner);
-    },
-    removeKeys: (keys) =>
-      eachAtOnce(keys, AT_ONCE_MAX, async (key) => {
-        await store.remove(names.object(key));
-        await cache.removeKey(key);
-      }),
-    owners: (beforeMs) => ownersIn(store, names, beforeMs),
-    async *keys() {
-      for await (const { key } of store.list(names.all)) {
-        const found = names.read(key);
-        if (found) yield `${found.owner}/${found.name}`;
-      }
-    },
-    async isEmpty() {
-      for await (const _ of probe.list(names.all, { pageMax: 1 })) return false;
-      return true;
-    },
-    ...createMark(probe, `${options.prefix}${MARK_FILE}`),
-    check: () => (checking ??= check().finally(() => (checking = undefined))),
-    close: async () => void (await Promise.all([store.close(), probe.close()])),
   };
+}
+
+const createRemover = ({ store, cache, names }: Parts): Pick<Blobs, 'remove' | 'removeKeys'> => ({
+  async remove(owner) {
+    const found: string[] = [];
+    for await (const { key } of store.list(names.owner(owner))) found.push(key);
+    await eachAtOnce(found, AT_ONCE_MAX, (object) => store.remove(object));
+    await cache.remove(owner);
+  },
+  removeKeys: (keys) =>
+    eachAtOnce(keys, AT_ONCE_MAX, async (key) => {
+      await store.remove(names.object(key));
+      await cache.removeKey(key);
+    }),
+});
+
+/** Callers that come together share one look. */
+function createCheck({ probe, cache, sinceStored }: Parts, object: string): () => Promise<void> {
+  let checking: Promise<void> | undefined;
+  let checks = 0;
+
+  async function check(): Promise<void> {
+    const file = await openScratchFile(cache.folder, `check-${process.pid}-${++checks}`);
+    await file.close();
+    if (sinceStored.ms() < SHOWN_MS) return;
+    await probe.put(object, bodyOf(Buffer.from('rasket asks whether it may write here\n')));
+    void cache.trim();
+  }
+  return () => (checking ??= check().finally(() => (checking = undefined)));
+}
+
+function bodyOf(content: Buffer): ObjectBody {
+  const hashes = createHashes();
+  hashes.update(content);
+  return { ...hashes.end(), open: () => content };
 }
 
 type Names = ReturnType<typeof namesUnder>;
@@ -268,10 +297,7 @@ function createMark(store: ObjectStore, key: string): Pick<Blobs, 'readMark' | '
     async writeMark(id) {
       const found = await readMark();
       if (found !== undefined) return found;
-      const content = Buffer.from(`${id}\n`);
-      const hashes = createHashes();
-      hashes.update(content);
-      await store.put(key, { ...hashes.end(), open: () => content });
+      await store.put(key, bodyOf(Buffer.from(`${id}\n`)));
       return readMark();
     },
     removeMark: () => store.remove(key),

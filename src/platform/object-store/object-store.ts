@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { encodedPath } from '../../protocol/aws-signature/index.ts';
 import { elementOf, ObjectStoreFault } from './fault.ts';
-import { openRequests, readText, type Answer, type ObjectStoreOptions } from './requests.ts';
+import { openRequests, readText, type Answer, type ObjectStoreOptions, type Requests } from './requests.ts';
 
 export interface ObjectBody {
   size: number;
@@ -46,101 +47,102 @@ const LIST_BYTES_MAX = 8 * 1024 * 1024;
 const PAGE = 1000;
 
 export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
-  const { name, bucket, carry, ask, close } = openRequests(options);
-  const wrong = (says: string): ObjectStoreFault => new ObjectStoreFault(`${name} ${says}`, { isTransient: true });
-
-  const headOnce = (key: string) =>
-    ask({ operation: 'head', method: 'HEAD', key }, async ({ status, headers, body }) => {
-      body.resume();
-      return status === 404 ? undefined : { ...headOf(headers), etag: plainEtag(headers) };
-    });
-
-  /** Throws for a 404 about anything but the key, such as the bucket. */
-  async function mustBeOfKey({ body }: Answer, method: string): Promise<void> {
-    const code = elementOf(await readText(body, LIST_BYTES_MAX), 'Code');
-    if (code === 'NoSuchKey') return;
-    throw new ObjectStoreFault(`${name} refuses ${method}: 404 ${code ?? 'without a code'}`, { isTransient: false });
-  }
-
-  async function putOnce(key: string, body: ObjectBody): Promise<void> {
-    const headers = { 'content-md5': Buffer.from(body.md5, 'hex').toString('base64'), [HASH_HEADER]: body.sha256 };
-    const etag = await ask({ operation: 'put', method: 'PUT', key, headers, body }, async (answer) => {
-      if (answer.status === 404) await mustBeOfKey(answer, 'PUT');
-      answer.body.resume();
-      return plainEtag(answer.headers);
-    });
-    if (etag !== undefined && etag !== body.md5) throw wrong(`took another content for ${key} than was sent`);
-    const found = await headOnce(key);
-    if (!found) throw wrong(`acknowledged ${key} and does not have it`);
-    if (found.size !== body.size || found.sha256 !== body.sha256) {
-      throw wrong(`acknowledged ${key} with ${body.size} bytes and holds another content of ${found.size}`);
-    }
-  }
-
-  async function copyOnce(from: string, to: string): Promise<boolean> {
-    const headers = { 'x-amz-copy-source': `/${bucket}/${from}` };
-    const text = await ask({ operation: 'copy', method: 'PUT', key: to, headers, body: NOTHING }, async (answer) => {
-      if (answer.status !== 404) return readText(answer.body, LIST_BYTES_MAX);
-      await mustBeOfKey(answer, 'PUT');
-      return undefined;
-    });
-    if (text === undefined) return false;
-    // A copy that fails midway has had its 200 already.
-    if (text.includes('<Error>')) throw wrong(`could not copy ${from}: ${elementOf(text, 'Code')}`);
-    const [source, found] = [await headOnce(from), await headOnce(to)];
-    if (!source) return false;
-    if (!found) throw wrong(`acknowledged a copy to ${to} and does not have it`);
-    if (found.size !== source.size || found.sha256 !== source.sha256)
-      throw wrong(`made another content of ${from} at ${to}`);
-    return true;
-  }
-
+  const requests = openRequests(options);
+  const { name, carry, ask, close } = requests;
   return {
     ...{ name, close },
-    put: (key, body) => carry(() => putOnce(key, body)),
-    copy: (from, to) => carry(() => copyOnce(from, to)),
-    async head(key) {
-      const found = await carry(() => headOnce(key));
-      return found && { size: found.size, sha256: found.sha256 };
-    },
+    put: (key, body) => carry(() => putOnce(requests, key, body)),
+    copy: (from, to) => carry(() => copyOnce(requests, from, to)),
+    head: (key) => carry(() => headOnce(requests, key)),
     get: (key, take) =>
       carry(() =>
         ask({ operation: 'get', method: 'GET', key }, async (answer) => {
-          if (answer.status === 404) return mustBeOfKey(answer, 'GET').then(() => false);
+          if (answer.status === 404) return mustBeOfKey(requests, answer, 'GET').then(() => false);
           const head = headOf(answer.headers);
-          await take(checked(answer.body, head, wrong), head);
+          await take(
+            checked(answer.body, head, (says) => wrong(requests, says)),
+            head,
+          );
           return true;
         }),
       ),
     remove: (key) =>
       carry(() =>
         ask({ operation: 'delete', method: 'DELETE', key }, async (answer) => {
-          if (answer.status === 404) await mustBeOfKey(answer, 'DELETE');
+          if (answer.status === 404) await mustBeOfKey(requests, answer, 'DELETE');
           else answer.body.resume();
         }),
       ),
-    async *list(prefix, { pageMax = PAGE } = {}) {
-      const read = async (answer: Answer): Promise<string> => {
-        if (answer.status === 404) await mustBeOfKey(answer, 'GET');
-        return readText(answer.body, LIST_BYTES_MAX);
-      };
-      let token: string | undefined;
-      do {
-        const query = {
-          'list-type': '2',
-          'max-keys': String(pageMax),
-          prefix,
-          ...(token !== undefined && { 'continuation-token': token }),
-        };
-        const text = await carry(() => ask({ operation: 'list', method: 'GET', query }, read));
-        if (!text.includes('<ListBucketResult')) throw wrong('answers a list with something else');
-        yield* storedIn(text);
-        const next = elementOf(text, 'IsTruncated') === 'true' ? elementOf(text, 'NextContinuationToken') : undefined;
-        if (next !== undefined && next === token) throw wrong('answers each page of a list with the same');
-        token = next;
-      } while (token !== undefined);
-    },
+    list: (prefix, { pageMax = PAGE } = {}) => listAll(requests, prefix, pageMax),
   };
+}
+
+const wrong = ({ name }: Requests, says: string): ObjectStoreFault =>
+  new ObjectStoreFault(`${name} ${says}`, { isTransient: true });
+
+const headOnce = ({ ask }: Requests, key: string): Promise<ObjectHead | undefined> =>
+  ask({ operation: 'head', method: 'HEAD', key }, async ({ status, headers, body }) => {
+    body.resume();
+    return status === 404 ? undefined : headOf(headers);
+  });
+
+/** Throws for a 404 about anything but the key, such as the bucket. */
+async function mustBeOfKey({ name }: Requests, { body }: Answer, method: string): Promise<void> {
+  const code = elementOf(await readText(body, LIST_BYTES_MAX), 'Code');
+  if (code === 'NoSuchKey') return;
+  throw new ObjectStoreFault(`${name} refuses ${method}: 404 ${code ?? 'without a code'}`, { isTransient: false });
+}
+
+async function putOnce(requests: Requests, key: string, body: ObjectBody): Promise<void> {
+  const headers = { 'content-md5': Buffer.from(body.md5, 'hex').toString('base64'), [HASH_HEADER]: body.sha256 };
+  const etag = await requests.ask({ operation: 'put', method: 'PUT', key, headers, body }, async (answer) => {
+    if (answer.status === 404) await mustBeOfKey(requests, answer, 'PUT');
+    answer.body.resume();
+    return plainEtag(answer.headers);
+  });
+  if (etag !== undefined && etag !== body.md5) throw wrong(requests, `took another content for ${key} than was sent`);
+  const found = await headOnce(requests, key);
+  if (!found) throw wrong(requests, `acknowledged ${key} and does not have it`);
+  if (isSame(found, body)) return;
+  throw wrong(requests, `acknowledged ${key} with ${body.size} bytes and holds another content of ${found.size}`);
+}
+
+async function copyOnce(requests: Requests, from: string, to: string): Promise<boolean> {
+  const headers = { 'x-amz-copy-source': encodedPath(`/${requests.bucket}/${from}`) };
+  const wanted = { operation: 'copy', method: 'PUT', key: to, headers, body: NOTHING } as const;
+  const text = await requests.ask(wanted, async (answer) => {
+    if (answer.status !== 404) return readText(answer.body, LIST_BYTES_MAX);
+    await mustBeOfKey(requests, answer, 'PUT');
+    return undefined;
+  });
+  if (text === undefined) return false;
+  // A copy that fails midway has had its 200 already.
+  if (text.includes('<Error>')) throw wrong(requests, `could not copy ${from}: ${elementOf(text, 'Code')}`);
+  const [source, found] = [await headOnce(requests, from), await headOnce(requests, to)];
+  if (!source) return false;
+  if (!found) throw wrong(requests, `acknowledged a copy to ${to} and does not have it`);
+  if (!isSame(found, source)) throw wrong(requests, `made another content of ${from} at ${to}`);
+  return true;
+}
+
+const isSame = (one: ObjectHead, other: ObjectHead): boolean => one.size === other.size && one.sha256 === other.sha256;
+
+async function* listAll(requests: Requests, prefix: string, pageMax: number): AsyncGenerator<Stored> {
+  const read = async (answer: Answer): Promise<string> => {
+    if (answer.status === 404) await mustBeOfKey(requests, answer, 'GET');
+    return readText(answer.body, LIST_BYTES_MAX);
+  };
+  let token: string | undefined;
+  do {
+    const more = token !== undefined && { 'continuation-token': token };
+    const query = { 'list-type': '2', 'max-keys': String(pageMax), prefix, ...more };
+    const text = await requests.carry(() => requests.ask({ operation: 'list', method: 'GET', query }, read));
+    if (!text.includes('<ListBucketResult')) throw wrong(requests, 'answers a list with something else');
+    yield* storedIn(text);
+    const next = elementOf(text, 'IsTruncated') === 'true' ? elementOf(text, 'NextContinuationToken') : undefined;
+    if (next !== undefined && next === token) throw wrong(requests, 'answers each page of a list with the same');
+    token = next;
+  } while (token !== undefined);
 }
 
 const NOTHING = { size: 0, sha256: createHash('sha256').digest('hex'), open: () => Buffer.alloc(0) };

@@ -74,8 +74,7 @@ const PAUSE_MS_MAX = 3000;
 const BYTES_PER_MS_MIN = 32;
 
 export function openRequests(options: ObjectStoreOptions): Requests {
-  const { bucket, timeoutMs, giveUpMs, requestsMax, observe } = options;
-  const target = targetOf(options);
+  const { bucket, timeoutMs, giveUpMs, requestsMax } = options;
   const name = `s3://${bucket} at ${options.endpoint}`;
   const inSlot = createSlots(requestsMax, giveUpMs);
   let agent: Promise<Agent> | undefined;
@@ -89,85 +88,94 @@ export function openRequests(options: ObjectStoreOptions): Requests {
           bodyTimeout: timeoutMs,
         }),
     ));
-
-  async function carry<T>(attempt: () => Promise<T>): Promise<T> {
-    const elapsedMs = stopwatch();
-    for (let tries = 1; ; tries++) {
-      try {
-        return await inSlot(attempt);
-      } catch (error) {
-        if (!(error instanceof ObjectStoreFault) || !error.isTransient || tries >= TRIES_MAX) throw error;
-        const pauseMs = Math.min(PAUSE_MS_MIN * 2 ** (tries - 1), PAUSE_MS_MAX) * (0.5 + options.random());
-        if (elapsedMs() + pauseMs >= giveUpMs) throw error;
-        await new Promise<void>((done) => systemClock.timer(pauseMs, done));
-      }
-    }
-  }
-
-  async function ask<T>(wanted: Ask, read: (answer: Answer) => Promise<T>): Promise<T> {
-    const { operation, method, body } = wanted;
-    const over = new AbortController();
-    let [receivedBytes, result]: [number, Asked['result']] = [0, 'error'];
-    const lastMs = timeoutMs * 2 + Math.ceil((body?.size ?? 0) / BYTES_PER_MS_MIN);
-    const cancel = systemClock.timer(lastMs, () => over.abort(new Error(`no end after ${lastMs} ms`)));
-    let content: Readable | undefined;
-    try {
-      const answer = await (await connected()).request({ ...signed(wanted), method, signal: over.signal });
-      content = answer.body;
-      const { statusCode: status } = answer;
-      const headers = plain(answer.headers);
-      if (method === 'GET') receivedBytes = Number(headers['content-length'] ?? 0);
-      // A large body may take long: from here on only its pauses are bounded, by `bodyTimeout`.
-      if (method === 'GET' && status < 300) cancel();
-      if (status >= 300 && status !== 404) {
-        const [date, region] = [headers['date'], headers['x-amz-bucket-region']];
-        throw refusedBy(name, { method, status, body: await shortText(answer.body), date, region }, options.now());
-      }
-      const done = await read({ status, headers, body: answer.body });
-      result = status === 404 ? 'missing' : 'ok';
-      return done;
-    } catch (error) {
-      // What `read` does with the content may fail by itself, such as on a full disk.
-      const isOwn = error instanceof ObjectStoreFault || (content && !content.errored);
-      throw isOwn ? error : unanswered(error, method);
-    } finally {
-      cancel();
-      content?.on('error', () => undefined).destroy();
-      observe?.({ operation, result, sentBytes: body?.size ?? 0, receivedBytes });
-    }
-  }
-
-  function signed({ method, key, query = {}, headers = {}, body }: Ask) {
-    const path = target.pathOf(key ?? '');
-    const toSign = {
-      method,
-      path,
-      query,
-      headers: { ...headers, host: target.host },
-      bodyHash: body?.sha256 ?? EMPTY_BODY_HASH,
-    };
-    const search = encodedQuery(query);
-    const { host: _, ...rest } = signRequest(toSign, options, options.now());
-    return {
-      origin: target.origin,
-      path: `${encodedPath(path)}${search === '' ? '' : `?${search}`}`,
-      headers: { host: target.host, ...rest, ...(body && { 'content-length': String(body.size) }) },
-      ...(body && { body: body.open() }),
-    };
-  }
-
-  function unanswered(error: unknown, method: string): ObjectStoreFault {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return new ObjectStoreFault(`${name} does not answer ${method}: ${[code, message].filter(Boolean).join(' ')}`, {
-      isTransient: true,
-      cause: error,
-    });
-  }
-
+  const peer: Peer = { name, options, target: targetOf(options), connected };
   return {
-    ...{ name, bucket, carry, ask },
+    ...{ name, bucket },
+    carry: (attempt) => carry(options, () => inSlot(attempt)),
+    ask: (wanted, read) => ask(peer, wanted, read),
     close: async () => (await agent)?.destroy(),
   };
+}
+
+interface Peer {
+  name: string;
+  options: ObjectStoreOptions;
+  target: ReturnType<typeof targetOf>;
+  connected(): Promise<Agent>;
+}
+
+async function carry<T>({ random, giveUpMs }: ObjectStoreOptions, attempt: () => Promise<T>): Promise<T> {
+  const elapsedMs = stopwatch();
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ObjectStoreFault) || !error.isTransient || tries >= TRIES_MAX) throw error;
+      const pauseMs = Math.min(PAUSE_MS_MIN * 2 ** (tries - 1), PAUSE_MS_MAX) * (0.5 + random());
+      if (elapsedMs() + pauseMs >= giveUpMs) throw error;
+      await new Promise<void>((done) => systemClock.timer(pauseMs, done));
+    }
+  }
+}
+
+async function ask<T>(peer: Peer, wanted: Ask, read: (answer: Answer) => Promise<T>): Promise<T> {
+  const { operation, method, body } = wanted;
+  const { timeoutMs, observe } = peer.options;
+  const over = new AbortController();
+  let [receivedBytes, result]: [number, Asked['result']] = [0, 'error'];
+  const lastMs = timeoutMs * 2 + Math.ceil((body?.size ?? 0) / BYTES_PER_MS_MIN);
+  const cancel = systemClock.timer(lastMs, () => over.abort(new Error(`no end after ${lastMs} ms`)));
+  let content: Readable | undefined;
+  try {
+    const answer = await (await peer.connected()).request({ ...signed(peer, wanted), method, signal: over.signal });
+    content = answer.body;
+    const { statusCode: status } = answer;
+    const headers = plain(answer.headers);
+    if (method === 'GET') receivedBytes = Number(headers['content-length'] ?? 0);
+    // A large body may take long: from here on only its pauses are bounded, by `bodyTimeout`.
+    if (method === 'GET' && status < 300) cancel();
+    if (status >= 300 && status !== 404) throw await refusal(peer, method, { status, headers, body: content });
+    const done = await read({ status, headers, body: content });
+    result = status === 404 ? 'missing' : 'ok';
+    return done;
+  } catch (error) {
+    // What `read` does with the content may fail by itself, such as on a full disk.
+    const isOwn = error instanceof ObjectStoreFault || (content && !content.errored);
+    throw isOwn ? error : unanswered(peer, method, error);
+  } finally {
+    cancel();
+    content?.on('error', () => undefined).destroy();
+    observe?.({ operation, result, sentBytes: body?.size ?? 0, receivedBytes });
+  }
+}
+
+function signed({ target, options }: Peer, { method, key, query = {}, headers = {}, body }: Ask) {
+  const path = target.pathOf(key ?? '');
+  const toSign = {
+    ...{ method, path, query },
+    headers: { ...headers, host: target.host },
+    bodyHash: body?.sha256 ?? EMPTY_BODY_HASH,
+  };
+  const search = encodedQuery(query);
+  const { host: _, ...rest } = signRequest(toSign, options, options.now());
+  return {
+    origin: target.origin,
+    path: `${encodedPath(path)}${search === '' ? '' : `?${search}`}`,
+    headers: { host: target.host, ...rest, ...(body && { 'content-length': String(body.size) }) },
+    ...(body && { body: body.open() }),
+  };
+}
+
+async function refusal({ name, options }: Peer, method: string, answer: Answer): Promise<ObjectStoreFault> {
+  const { status, headers } = answer;
+  const [date, region] = [headers['date'], headers['x-amz-bucket-region']];
+  return refusedBy(name, { method, status, body: await shortText(answer.body), date, region }, options.now());
+}
+
+function unanswered({ name }: Peer, method: string, cause: unknown): ObjectStoreFault {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const why = [code, message].filter(Boolean).join(' ');
+  return new ObjectStoreFault(`${name} does not answer ${method}: ${why}`, { isTransient: true, cause });
 }
 
 function targetOf({ endpoint, bucket, pathStyle }: ObjectStoreOptions) {
