@@ -31,28 +31,6 @@ const now = () => new Date(scene.clock.now()).toISOString();
 const missing = { status: 404, body: { name: 'not_found', message: 'Automation not found.' } };
 
 describe('/automations', () => {
-  it('is not enabled while an event or a domain that its graph names is gone; made again, the event starts it', async () => {
-    const mail = step('mail', 'send_email', { template: { id: has.template, variables: { PRODUCT: 'x' } } });
-    const id = await make(line(start, mail));
-    await call('DELETE', `/events/${has.event}`);
-    const enabled = { status: 'enabled' };
-    const gone = await call('PATCH', `/automations/${id}`, enabled);
-    expect(gone).toMatchObject({ status: 422, body: { name: 'validation_error', errors: [{ path: 'steps.start' }] } });
-    expect(gone.body.message).toContain('names the event order, which does not exist');
-    expect(await get(id)).toMatchObject({ status: 'disabled' });
-    expect((await call('PATCH', `/automations/${id}`, { name: 'Another' })).status).toBe(200);
-    await call('POST', '/events', { name: 'order' });
-    expect((await call('PATCH', `/automations/${id}`, enabled)).status).toBe(200);
-    await send();
-    expect(await runs(id)).toHaveLength(1);
-    await call('PATCH', `/automations/${id}`, { status: 'disabled' });
-    const { data } = (await call('GET', '/domains')).body as { data: { id: string }[] };
-    for (const domain of data) await call('DELETE', `/domains/${domain.id}`);
-    const unsent = await call('PATCH', `/automations/${id}`, enabled);
-    expect(unsent).toMatchObject({ status: 422, body: { errors: [{ path: 'steps.mail' }] } });
-    expect(unsent.body.message).toContain(`sends from the domain ${has.domain}`);
-  });
-
   it('creates disabled, reads with the graph, and lists without', async () => {
     const id = await make();
     const item = { id, name: 'Welcome', status: 'disabled', reentry: 'always', created_at: now(), updated_at: now() };
