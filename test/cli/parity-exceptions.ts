@@ -66,6 +66,7 @@ export const exceptions: Record<string, Exception> = {
     without: { topic_id: 'the contract reserves it for later' },
     beside: { '--wait': 'asks getEmail', '--wait-seconds': 'asks getEmail' },
   },
+  listSegments: { given: { include: { words: ['--include', 'counts'], sent: 'counts' } } },
   createBroadcast: {
     without: {
       audience_id: 'segment_id says it',
