@@ -54,7 +54,7 @@ function readCache(): OpenApiDocument | undefined {
 }
 
 function mergeSources(): OpenApiDocument {
-  // Only here, so that whoever finds the cache fresh does not pay for a YAML parser.
+  // Only here, so that a process that finds the cache fresh loads no YAML parser.
   const { readContractSources } = createRequire(import.meta.url)(
     './read-sources.ts',
   ) as typeof import('./read-sources.ts');

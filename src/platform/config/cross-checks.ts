@@ -30,7 +30,7 @@ export function findConflicts(config: Config): Conflict[] {
   ];
 }
 
-// A url beside an embedded driver is refused, not ignored: whoever set it believes that the mail is in PostgreSQL.
+// A url beside an embedded driver is refused, not ignored: the operator who set it believes that the mail is in PostgreSQL.
 function checkDatabase({ database: { driver, url, listen_url: listenUrl } }: Config): Conflict[] {
   const keys = ['database.driver', 'database.url'];
   if (driver === 'pg' && url === '') {
@@ -143,7 +143,7 @@ function checkSmtpPorts({ submission, receiving }: Config): Conflict[] {
   return [{ keys: ['submission.tls_ports', other], text }];
 }
 
-// Whoever reads the line would have the key.
+// A reader of the line would have the key.
 function checkInsecureLogin({ submission, smtp }: Config): Conflict[] {
   if (!submission.insecure_login || LOOPBACK.test(smtp.host)) return [];
   const keys = ['submission.insecure_login', 'smtp.host'];
