@@ -1,5 +1,12 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest, FastifyServerOptions, HTTPMethods } from 'fastify';
-import { accessOf, methods, type OperationValidators, type RequestParameters } from '../contract/index.ts';
+import type { IncomingMessage } from 'node:http';
+import {
+  accessOf,
+  methods,
+  type OperationValidators,
+  type RequestParameters,
+  type Validators,
+} from '../contract/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
 import { mustReach } from '../resources/access/index.ts';
@@ -16,10 +23,11 @@ import {
   type ParsedBody,
 } from './check-request.ts';
 import { beginAnswer } from './costly-work.ts';
-import { createFindTarget, EVERY_PATH, findFor, targetOf } from './find-operation.ts';
+import { createFindTarget, EVERY_PATH, findFor, targetOf, type FindTarget } from './find-operation.ts';
 import { readForms } from './import-upload.ts';
 import { serveMcp, type McpParts } from './mcp/index.ts';
 import { challengeForScope, readOauthFields } from './oauth/index.ts';
+import type { HttpServices } from './page.ts';
 import { addressBucket, type RateState } from './rate-limit.ts';
 import type { Caller } from './request-log.ts';
 
@@ -52,14 +60,8 @@ export function serveOperations(parts: OperationParts): Served {
   const operations = [...validators.operations.values()];
   const find = createFindTarget(operations);
   const noteKeyUse = createKeyUse(world);
-  const answerers = new Map<string, Answerer>();
+  const answererFor = createAnswerers(validators, services);
   const callerOf = new WeakMap<FastifyRequest, Caller>();
-
-  function answererFor(operation: OperationValidators): Answerer {
-    const made = answerers.get(operation.operationId) ?? answererOf(operation, validators, services);
-    answerers.set(operation.operationId, made);
-    return made;
-  }
 
   function addRoute(router: FastifyInstance, kind: Kind): void {
     router.route({
@@ -104,17 +106,7 @@ export function serveOperations(parts: OperationParts): Served {
   }
 
   return {
-    constraints: {
-      kind: {
-        name: 'kind',
-        storage: createStorage,
-        validate: () => undefined,
-        deriveConstraint(request) {
-          const { operation } = findFor(request, find) ?? {};
-          return operation && !isMcp(operation) ? kindOf(operation) : 'none';
-        },
-      },
-    },
+    constraints: { kind: constraintOf(find) },
     async addRoutes(server) {
       for (const operation of operations) if (isMcp(operation)) serveMcp(server, operation, parts);
       for (const kind of KINDS) if (kind !== 'form') addRoute(server, kind);
@@ -124,6 +116,27 @@ export function serveOperations(parts: OperationParts): Served {
         addRoute(forms, 'form');
       });
     },
+  };
+}
+
+/** Leads a request to the route for the kind of its operation; what has none goes to the routes of pages, or nowhere. */
+const constraintOf = (find: FindTarget) => ({
+  name: 'kind',
+  storage: createStorage,
+  validate: () => undefined,
+  deriveConstraint(request: IncomingMessage): Kind | 'none' {
+    const { operation } = findFor(request, find) ?? {};
+    return operation && !isMcp(operation) ? kindOf(operation) : 'none';
+  },
+});
+
+/** Makes each when it is first asked for. */
+function createAnswerers(validators: Validators, services: HttpServices): (operation: OperationValidators) => Answerer {
+  const made = new Map<string, Answerer>();
+  return (operation) => {
+    const answerer = made.get(operation.operationId) ?? answererOf(operation, validators, services);
+    made.set(operation.operationId, answerer);
+    return answerer;
   };
 }
 
