@@ -6,6 +6,7 @@ import { doctorSection } from './doctor-settings.ts';
 import * as network from './network-kinds.ts';
 import { backupSections } from './backup-settings.ts';
 import { blobsSection } from './blobs-settings.ts';
+import { hasOnlyHostPlaceholder, isHostTemplate } from './host-template.ts';
 import { smtpSections } from './smtp-settings.ts';
 import { tlsSections } from './tls-settings.ts';
 import { findTimeZone } from '../../protocol/time-zone/index.ts';
@@ -13,7 +14,6 @@ import { findTimeZone } from '../../protocol/time-zone/index.ts';
 const cidrs = list(network.cidr, { min: 0, max: 100 });
 const seconds = { unit: 'seconds' };
 const bytes = { unit: 'bytes' };
-const smtpPorts = list(integer({ min: 0, max: 65_535, unit: 'TCP port; 0 takes any free one' }), { min: 0, max: 20 });
 const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.includes('\0'));
 
 /** Sections whose settings are fixed. Defaults and reasons stand in config/default.toml, only kinds stand here. */
@@ -337,20 +337,6 @@ function isDmarc(value: string): boolean {
   return /^v=DMARC1; ?p=(none|quarantine|reject)(;[\x20-\x7e]*)?$/.test(value) && value.length <= 255;
 }
 
-function isHostTemplate(value: string): boolean {
-  return hasOnlyHostPlaceholder(value) && 'value' in network.hostName.read(value.replaceAll('{host}', 'localhost'));
-}
-
-function isAddressTemplate(value: string): boolean {
-  return (
-    hasOnlyHostPlaceholder(value) && /^[a-z0-9._+-]{1,64}@[^@\s]{1,253}$/i.test(value.replaceAll('{host}', 'localhost'))
-  );
-}
-
-/** SPF macros such as %{i} are no placeholders of ours (RFC 7208 §7.2). */
-function hasOnlyHostPlaceholder(value: string): boolean {
-  return !/[{}]/.test(value.replaceAll(/%\{[^{}]*\}/g, '').replaceAll('{host}', ''));
-}
 
 /** node-cron would take a sixth field for seconds, which reads like five fields shifted by one. */
 function isFiveFieldCron(value: string): boolean {

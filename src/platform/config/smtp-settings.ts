@@ -1,7 +1,9 @@
-import { flag, integer, list, text, textOrEmpty, oneOf } from './kind.ts';
+import { flag, integer, list, oneOf, text } from './kind.ts';
+import { isAddressTemplate } from './host-template.ts';
 import * as network from './network-kinds.ts';
 
 const cidrs = list(network.cidr, { min: 0, max: 100 });
+const bytes = { unit: 'bytes' };
 const seconds = { unit: 'seconds' };
 const smtpPorts = list(integer({ min: 0, max: 65_535, unit: 'TCP port; 0 takes any free one' }), { min: 0, max: 20 });
 
