@@ -44,8 +44,7 @@ export function openBetterSqlite(file: string): Db {
         reads.extend();
         return versions.of(tables);
       }, load),
-    onCommit: listeners.add,
-    ...WITHOUT_OTHERS,
+    ...{ onCommit: listeners.add, ...WITHOUT_OTHERS },
     cutUnusedPages: (pagesMax) =>
       inTurn(async () => {
         // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.

@@ -1,13 +1,12 @@
 import pg from 'pg';
 import type { Knex } from 'knex';
-import { createCommitListeners } from './commit-listeners.ts';
 import { tableWrittenBy } from './memo.ts';
 import { isPlanOfOldSchema } from './faults.ts';
 import { createPgMemo } from './pg-changes.ts';
+import { createPgHearing } from './pg-hearing.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
-import { openPgListener, type PgListener } from './pg-listener.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
-import type { Db, Executor, Hearing, HearingOptions, OpenDbOptions, Value } from './types.ts';
+import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
 const INT8 = 20;
@@ -33,8 +32,7 @@ interface Shared {
 export function openPgDb(options: OpenDbOptions): Db {
   const pool = openPool(options);
   const shared: Shared = { statements: createPgStatements(), insert: createPgInsert() };
-  let listener: PgListener | undefined;
-  const listeners = createCommitListeners(() => listener?.wantsElse());
+  const { committed, close: stopHearing, ...hearing } = createPgHearing(options.url);
   const alone = executorOn(pool, shared, ignore);
   return {
     dialect: 'pg',
@@ -45,10 +43,7 @@ export function openPgDb(options: OpenDbOptions): Db {
     },
     cutUnusedPages: async () => 0,
     memo: createPgMemo(alone),
-    onCommit: listeners.add,
-    onAnnounced: listeners.add,
-    announce: (name) => listener?.tell([name]),
-    hear,
+    ...hearing,
     all: alone.all,
     get: alone.get,
     async run(...statement) {
@@ -66,7 +61,7 @@ export function openPgDb(options: OpenDbOptions): Db {
         return work(tx);
       }),
     async close() {
-      await listener?.close();
+      await stopHearing();
       await pool.end();
     },
   };
@@ -91,21 +86,6 @@ export function openPgDb(options: OpenDbOptions): Db {
     client.release();
     committed(touched);
     return value;
-  }
-
-  function committed(tables: Iterable<string>): void {
-    listeners.tell(tables);
-    listener?.tell(tables);
-  }
-
-  function hear({ url, onFault, random }: HearingOptions): Hearing {
-    listener = openPgListener({
-      ...{ url: url || options.url, onFault, random },
-      wanted: listeners.tables,
-      heard: listeners.tell,
-      heardAnew: listeners.tellAll,
-    });
-    return listener;
   }
 }
 
