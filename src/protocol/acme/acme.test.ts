@@ -58,7 +58,7 @@ describe('what an authority says', () => {
   };
 
   it('a directory', () => {
-    expect(acme.readDirectory(json(urls))).toEqual({ ...urls, renewalInfo: undefined });
+    expect(acme.readDirectory(json(urls))).toEqual({ ...urls, renewalInfo: undefined, needsExternalAccount: false });
   });
 
   it.each([
