@@ -65,6 +65,11 @@ const conflicts = [
     fault: 'tls.key_file is set but tls.certificate_file is empty; name the certificate of this key',
   },
   {
+    why: 'one half of an external account',
+    toml: 'acme = { directory = "https://ca.example/dir", agree_to_terms = true, eab_key_id = "customer-17" }',
+    fault: 'acme.eab_key_id is set but acme.eab_hmac_key is empty; an external account has both',
+  },
+  {
     why: 'terms that nobody agreed to',
     toml: 'acme.directory = "https://ca.example/dir"',
     fault:

@@ -1,9 +1,18 @@
-import { createHash, createPublicKey, randomBytes, verify, X509Certificate, type JsonWebKey } from 'node:crypto';
+import {
+  createHash,
+  createHmac,
+  createPublicKey,
+  randomBytes,
+  verify,
+  X509Certificate,
+  type JsonWebKey,
+} from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import tls from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import { makeCertificateAuthority, type CertificateAuthority, type IssueWishes } from './certificate-authority.ts';
 import { makeCertificate } from './tls.ts';
 
@@ -15,6 +24,8 @@ export interface Plays {
   issue: IssueWishes;
   /** By which names it says that it is called in CAA records; none says nothing. */
   caaIdentities: readonly string[];
+  /** Accounts are taken only where they are bound to this one. */
+  external: { keyId: string; hmacKey: Buffer } | undefined;
   /** What is handed out instead of the chain. */
   chain: ((chain: string) => string) | undefined;
   /** So often an order is said to be in the making. */
@@ -95,7 +106,7 @@ class Authority {
   readonly authority = makeCertificateAuthority();
   readonly look = { httpPort: 0, tlsPort: 0 };
   readonly plays: Plays = {
-    ...{ badNonces: 0, processing: 0, chain: undefined, renewal: undefined, caaIdentities: [] },
+    ...{ badNonces: 0, processing: 0, chain: undefined, external: undefined, renewal: undefined, caaIdentities: [] },
     ...{ instead: () => false, issue: { days: 90 }, finalized: () => undefined },
   };
   base = '';
@@ -121,8 +132,11 @@ class Authority {
     if (route === 'nonce') return this.reply(response, 204, '');
     if (route === 'ari' && plays.renewal) return this.reply(response, 200, { suggestedWindow: plays.renewal });
     if (route !== 'dir') throw new Refused('malformed', `nothing to read at ${route}`, 405);
-    const { caaIdentities } = plays;
-    const meta = caaIdentities.length > 0 ? { caaIdentities } : {};
+    const { caaIdentities, external } = plays;
+    const meta = {
+      ...(caaIdentities.length > 0 ? { caaIdentities } : {}),
+      ...(external ? { externalAccountRequired: true } : {}),
+    };
     const urls = { newNonce: `${base}/nonce`, newAccount: `${base}/acct`, newOrder: `${base}/order`, meta };
     this.reply(response, 200, { ...urls, ...(plays.renewal ? { renewalInfo: `${base}/ari` } : {}) });
   }
@@ -143,11 +157,26 @@ class Authority {
 
   private newAccount({ key, payload }: Signed, response: http.ServerResponse): void {
     if (payload?.termsOfServiceAgreed !== true) throw new Refused('userActionRequired', 'agree to the terms');
+    const { external } = this.plays;
+    if (external) this.mustBeBound(external, key, payload.externalAccountBinding);
     const print = createHash('sha256').update(JSON.stringify(key)).digest('base64url');
     const location = `${this.base}/acct/${print}`;
     const status = this.accounts.has(location) ? 200 : 201;
     this.accounts.set(location, key);
     this.reply(response, status, { status: 'valid' }, { location });
+  }
+
+  /** RFC 8555 §7.3.4: all that the JWS within the request has to be. */
+  private mustBeBound(external: NonNullable<Plays['external']>, key: JsonWebKey, given: unknown): void {
+    if (given === undefined) throw new Refused('externalAccountRequired', 'bind the account');
+    const jws = given as Record<string, string>;
+    if (Object.keys(jws).toSorted().join() !== 'payload,protected,signature') throw this.wrong('fields of the binding');
+    const read = (text = ''): unknown => JSON.parse(Buffer.from(text, 'base64url').toString());
+    const wanted = { alg: 'HS256', kid: external.keyId, url: `${this.base}/acct` };
+    if (!isDeepStrictEqual(read(jws.protected), wanted)) throw new Refused('unauthorized', 'head of the binding');
+    if (!isDeepStrictEqual(read(jws.payload), { ...key })) throw this.wrong('key of the binding');
+    const mac = createHmac('sha256', external.hmacKey).update(`${jws.protected}.${jws.payload}`).digest('base64url');
+    if (mac !== jws.signature) throw new Refused('unauthorized', 'the binding has another HMAC', 403);
   }
 
   private newOrder({ account, payload = {} }: Signed, response: http.ServerResponse): void {

@@ -124,6 +124,11 @@ function checkAcme({ acme, https, tls }: Config): Conflict[] {
     const text = `acme.directory is ${acme.directory} but acme.agree_to_terms is false; read the terms of that authority and set it to true`;
     conflicts.push({ keys: ['acme.directory', 'acme.agree_to_terms'], text });
   }
+  if ((acme.eab_key_id === '') !== (acme.eab_hmac_key === '')) {
+    const [there, lacks] = acme.eab_key_id === '' ? ['eab_hmac_key', 'eab_key_id'] : ['eab_key_id', 'eab_hmac_key'];
+    const text = `acme.${there} is set but acme.${lacks} is empty; an external account has both`;
+    conflicts.push({ keys: ['acme.eab_key_id', 'acme.eab_hmac_key'], text });
+  }
   if (acme.challenge === 'tls-alpn-01' && https.ports.length === 0) {
     const text =
       'acme.challenge is "tls-alpn-01" but https.ports is empty; names are proven at port 443 then: open it, or choose "http-01"';

@@ -1,9 +1,13 @@
 import { readHttpsUrl } from '../../protocol/https-url/index.ts';
-import { flag, integer, list, oneOf, textOrEmpty } from './kind.ts';
+import { flag, integer, list, oneOf, secret, textOrEmpty } from './kind.ts';
 import * as network from './network-kinds.ts';
 
 const ports = list(integer({ min: 0, max: 65_535, unit: 'TCP port; 0 takes any free one' }), { min: 0, max: 20 });
 const filePathOrEmpty = textOrEmpty('the path of a file', (value) => !value.includes('\0'));
+const hmacKeyOrEmpty = secret(
+  textOrEmpty('an HMAC key of 16 to 512 bytes in base64url', (value) => /^[A-Za-z0-9_-]{22,683}={0,2}$/.test(value)),
+  (value) => (value === '' ? '' : '***'),
+);
 const directory = textOrEmpty(
   'an https URL, such as https://acme-v02.api.letsencrypt.org/directory',
   (value) => typeof readHttpsUrl(value) !== 'string',
@@ -17,6 +21,10 @@ export const tlsSections = {
     directory,
     agree_to_terms: flag(),
     contact: network.bareAddressOrEmpty('admin@example.com'),
+    eab_key_id: textOrEmpty('the key id of an external account, 1 to 500 characters without blanks', (value) =>
+      /^[\x21-\x7E]{1,500}$/.test(value),
+    ),
+    eab_hmac_key: hmacKeyOrEmpty,
     names: list(network.hostName, { min: 0, max: 99 }),
     tracking_hosts: flag(),
     challenge: oneOf(['http-01', 'tls-alpn-01']),

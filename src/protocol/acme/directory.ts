@@ -1,4 +1,3 @@
-import { AcmeFault } from './fault.ts';
 import { fieldsIn, readFields, readUrl, type RawAnswer } from './read-answer.ts';
 
 /** Where an authority is asked what (RFC 8555 §7.1.1). */
@@ -8,6 +7,8 @@ export interface Directory {
   newOrder: string;
   /** Where it says when a certificate should be renewed (RFC 9773); undefined where it does not. */
   renewalInfo: string | undefined;
+  /** It takes only accounts that are bound to one that it gave out before. */
+  needsExternalAccount: boolean;
 }
 
 /** The names by which the authority is known in CAA records (RFC 8555 §9.7.6); none where it says none. */
@@ -24,12 +25,11 @@ export function caaIdentities(body: Buffer): string[] {
 export function readDirectory(answer: RawAnswer): Directory {
   const fields = readFields('the directory', answer);
   const at = (name: string): string => readUrl(`${name} of the directory`, fields[name]);
-  if (fieldsIn(fields.meta).externalAccountRequired === true)
-    throw new AcmeFault('the authority takes only accounts that were made with it before, which is not supported');
   return {
     newNonce: at('newNonce'),
     newAccount: at('newAccount'),
     newOrder: at('newOrder'),
     renewalInfo: fields.renewalInfo === undefined ? undefined : at('renewalInfo'),
+    needsExternalAccount: fieldsIn(fields.meta).externalAccountRequired === true,
   };
 }

@@ -8,7 +8,7 @@ export { readChain, type Chain } from './chain.ts';
 export { readClientHello, type ClientHello } from './client-hello.ts';
 export { caaIdentities, readDirectory, type Directory } from './directory.ts';
 export { AcmeFault } from './fault.ts';
-export { base64url, isNonce, signRequest } from './jws.ts';
+export { base64url, bindExternalAccount, isNonce, signRequest } from './jws.ts';
 export {
   isToken,
   readAuthorization,

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, sign, type KeyObject } from 'node:crypto';
+import { createHash, createHmac, createPublicKey, sign, type KeyObject } from 'node:crypto';
 
 export const base64url = (bytes: Buffer | string): string => Buffer.from(bytes).toString('base64url');
 
@@ -39,6 +39,20 @@ export function signRequest({ privateKey, account, nonce, url, payload }: Reques
   const content = payload === undefined ? '' : base64url(JSON.stringify(payload));
   const signature = sign('sha256', Buffer.from(`${head}.${content}`), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return JSON.stringify({ protected: head, payload: content, signature: base64url(signature) });
+}
+
+/** What an authority gives whoever has an account there by other means. */
+export interface ExternalAccount {
+  keyId: string;
+  hmacKey: Buffer;
+}
+
+/** The new account's key, signed by the key of the account that is there already (RFC 8555 §7.3.4). */
+export function bindExternalAccount(privateKey: KeyObject, url: string, { keyId, hmacKey }: ExternalAccount): object {
+  const head = base64url(JSON.stringify({ alg: 'HS256', kid: keyId, url }));
+  const payload = base64url(JSON.stringify(publicJwk(privateKey)));
+  const signature = createHmac('sha256', hmacKey).update(`${head}.${payload}`).digest();
+  return { protected: head, payload, signature: base64url(signature) };
 }
 
 /** RFC 8555 §6.5.1; anything else is no nonce, and would be refused in a header. */
