@@ -254,6 +254,7 @@ fi
 chmod 640 "$settings"
 
 if [ $staged = yes ]; then
+  rm -rf "$previous"
   say "laid out under $destdir; account, dependencies and service are left to the installation on the machine itself"
   exit 0
 fi
