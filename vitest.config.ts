@@ -62,7 +62,7 @@ const onSqliteAlone = [
   'test/smtp/receiving/{bounce-table,content-memory,costly-messages,forwarding,large-message-memory}.test.ts',
   'test/smtp/receiving/{real-reports,relay-and-smuggling,screening,transcripts,two-installations}.test.ts',
 ];
-const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
+const apart = ['tidy', 'driver', 'peers', 'package', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 // What `npm test` runs on PostgreSQL as well: what a dialect can change (the database seam, claims, faults, races, models, paging,
 // search, filters, query plans) and one file of each family. `StoresOnPostgres` fails the run when these files leave a function of
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
@@ -208,7 +208,7 @@ export default defineConfig({
           name: 'peers',
           env: { RASKET_TEST_DB: 'better-sqlite3' },
           globalSetup,
-          include: ['test/peers/**/*.test.ts'],
+          include: ['test/{package,peers}/**/*.test.ts'],
           testTimeout: 60_000,
         },
       },

@@ -1,4 +1,3 @@
-import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -27,7 +26,7 @@ export const filesBeside: string = isSingleFile ? process.execPath : path.join(p
 /** Where `rasket dev` keeps what it is given, unless a folder is named. */
 export const tryOutFolder: string = isSingleFile
   ? path.join(
-      process.env['XDG_DATA_HOME'] || path.join(process.env['HOME'] || os.tmpdir(), '.local', 'share'),
+      process.env['XDG_DATA_HOME'] || path.join(process.env['HOME'] || process.cwd(), '.local', 'share'),
       'rasket',
     )
   : path.join(programRoot, '.rasket');

@@ -337,7 +337,6 @@ function isDmarc(value: string): boolean {
   return /^v=DMARC1; ?p=(none|quarantine|reject)(;[\x20-\x7e]*)?$/.test(value) && value.length <= 255;
 }
 
-
 /** node-cron would take a sixth field for seconds, which reads like five fields shifted by one. */
 function isFiveFieldCron(value: string): boolean {
   return value.trim().split(/\s+/).length === 5 && isCronText(value);
