@@ -25,26 +25,10 @@ uninstall=no
 file=
 dry=no
 
-synopsis='usage: sh install.sh [--prefix DIR] [--destdir DIR] [--uninstall]'
+synopsis='usage: sh install.sh [--file FILE] [--prefix DIR] [--destdir DIR] [--dry-run] [--uninstall] [--help]'
 usage() {
-<<<<<<< HEAD
   printf '%s\n' "$synopsis" >&2
-=======
-  echo 'usage: sh install.sh [--file FILE] [--prefix DIR] [--destdir DIR] [--dry-run] [--uninstall] [--help]' >&2
->>>>>>> 217a4d33e9587f7b91d3d50f7614035b511a52a1
   exit 64
-}
-help() {
-  cat <<HELP
-$synopsis
-
-Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program. As root.
-
-  --prefix DIR    folder of the program (default /opt/rasket)
-  --destdir DIR   lay out the files under DIR and touch nothing else: to see what it lays out, and for packages
-  --uninstall     remove the program and the service; mail, keys and settings stay
-HELP
-  exit 0
 }
 fail() {
   printf 'install.sh: %s\n' "$1" >&2
@@ -74,8 +58,10 @@ while [ $# -gt 0 ]; do
     --file=*) file=${1#*=} ;;
     --dry-run) dry=yes ;;
     --help | -h)
-      cat <<'HELP'
-Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program.
+      cat <<HELP
+$synopsis
+
+Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program. As root.
 
   sudo sh install.sh                 the checkout that it lies in
   sudo sh install.sh --file FILE     one executable, which npm run package makes: no Node.js, no npm
@@ -90,7 +76,6 @@ HELP
       exit 0
       ;;
     --uninstall) uninstall=yes ;;
-    -h | --help) help ;;
     *) usage ;;
   esac
   shift

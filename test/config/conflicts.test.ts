@@ -31,6 +31,8 @@ const conflicts = [
     toml: 'database.listen_url = "postgres://me:hidden@db/rasket"',
     fault:
       'database.listen_url is set but database.driver is "better-sqlite3"; set database.driver to "pg", or database.listen_url to ""',
+  },
+  {
     why: 'blobs have no bucket',
     toml: '[blobs]\nstore = "s3"\nendpoint = "https://s3.example.com"\naccess_key = "AK"\nsecret_key = "SK"',
     fault: 'blobs.store is "s3" but blobs.bucket is empty',
