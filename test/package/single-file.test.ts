@@ -95,6 +95,7 @@ describe('the addon of the database', () => {
   });
 });
 
+// runs only as root, who alone may act as another account
 describe.runIf(process.getuid?.() === 0)('root, on data of another account', () => {
   const home = path.join(folder, 'root-home');
   const data = path.join(folder, 'of-another');
