@@ -169,7 +169,11 @@ fi
 
 # The new program is made ready beside the running one, so that mail stops for seconds, not for the length of a download.
 in_place=no
-if [ "$source" = "$program" ] && [ -z "$file" ]; then in_place=yes; fi
+if [ "$source" = "$program" ]; then
+  # The checkout would be moved away under this script, and be removed at the end.
+  [ -z "$file" ] || fail "this checkout lies in $program, where the file would go; name another --prefix, or move the checkout first."
+  in_place=yes
+fi
 fresh=$program.new
 previous=$program.previous
 stopped=$program.stopped

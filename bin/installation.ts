@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { filesBeside, programRoot } from '../src/program-files/index.ts';
@@ -14,7 +14,14 @@ export interface Installation {
 
 export function findInstallation(): Installation | undefined {
   const file = path.join(programRoot, '.installation.json');
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Installation) : undefined;
+  return isOfInstaller(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Installation) : undefined;
+}
+
+/** A single file is run from anywhere, such as a folder where everybody may write. */
+function isOfInstaller(file: string): boolean {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (!stat?.isFile()) return false;
+  return (stat.uid === 0 || stat.uid === process.getuid?.()) && (stat.mode & 0o022) === 0;
 }
 
 /** The settings that the service of this data folder has; none where the folder is not the installation's. */

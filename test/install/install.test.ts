@@ -96,6 +96,25 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
+  it('puts no single file where the checkout lies that it is called from', () => {
+    const checkout = path.join(folder, 'same/opt/rasket');
+    fs.mkdirSync(path.join(checkout, 'bin'), { recursive: true });
+    for (const name of ['install.sh', 'bin/rasket', 'package-lock.json'])
+      fs.copyFileSync(path.join(root, name), path.join(checkout, name));
+    const words = [
+      path.join(checkout, 'install.sh'),
+      '--destdir',
+      path.join(folder, 'same'),
+      '--file',
+      process.execPath,
+    ];
+    expect(spawnSync('sh', words, { encoding: 'utf8' })).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`this checkout lies in ${checkout}, where the file would go`),
+    });
+    expect(fs.readdirSync(checkout).sort()).toEqual(['bin', 'install.sh', 'package-lock.json']);
+  });
+
   it('puts another prefix into the link, the unit and the settings', () => {
     expect(install('--destdir', folder, '--prefix', '/srv/mail/rasket').status).toBe(0);
     expect(fs.existsSync(path.join(folder, 'srv/mail/rasket/bin/rasket'))).toBe(true);

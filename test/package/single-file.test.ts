@@ -124,6 +124,25 @@ describe.runIf(process.getuid?.() === 0)('root, on data of another account', () 
     expect(fs.statSync(addonIn(path.join(home, '.cache/rasket')))).toMatchObject({ uid: 0 });
   });
 
+  it('heeds what stands beside a file that was downloaded only where root or its own account has put it there', () => {
+    const downloads = path.join(folder, 'downloads');
+    const here = path.join(downloads, 'rasket');
+    const note = path.join(downloads, '.installation.json');
+    fs.mkdirSync(downloads);
+    fs.copyFileSync(file, here);
+    fs.chmodSync(here, 0o755);
+    const config = path.join(downloads, 'empty.toml');
+    fs.writeFileSync(config, '');
+    fs.writeFileSync(note, JSON.stringify({ data: path.join(folder, 'planted'), config, environment: '/nowhere' }));
+    const told = (): string =>
+      spawnSync(here, ['teams', 'list'], { cwd: downloads, env: { HOME: home }, encoding: 'utf8' }).stderr;
+    expect(told()).toContain(path.join(folder, 'planted'));
+    fs.chownSync(note, stranger, stranger);
+    expect(told()).not.toContain('planted');
+    expect(told()).toContain('is no data folder of rasket');
+    fs.rmSync(downloads, { recursive: true });
+  });
+
   it('takes neither the addon nor compiled code from a cache in the home folder of another account', () => {
     execFileSync('chown', ['-R', `${stranger}`, home]);
     fs.rmSync(path.join(home, '.cache'), { recursive: true });

@@ -77,8 +77,11 @@ it('one database is in force at any moment: the old one, the new one, and the ol
   // Made anew over what is there.
   expect((await planMove(order)).isAgain).toBe(true);
   await moveDatabase(order);
-  await closeStore(await openOn('to'));
+  const used = await openOn('to');
+  await migrateStore(used);
+  await closeStore(used);
   await expect(openOn('from')).rejects.toThrow(/this database was moved/);
+  await expect(undoMove(order)).rejects.toThrow(/the new one is not an unused copy of the old one/);
 });
 
 it('whoever had begun to start on the new database when that was undone does not go on', async () => {
