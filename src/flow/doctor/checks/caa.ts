@@ -18,7 +18,7 @@ export const checkCaa: Check = async (examination) => {
   }
   const wrong: { name: string; at: string }[] = [];
   for (const name of hostNames(config)) {
-    const nearest = await nearestSet(examination, name);
+    const nearest = await nearestSet(examination, name.replace(/^\*\./, ''));
     if (nearest === undefined) seen.says.push(`No CAA record keeps anybody from issuing for ${name}`);
     else if ('reason' in nearest)
       seen.unknown.push({ subject: name, says: `the CAA records of ${name}: ${nearest.reason}` });
