@@ -2,6 +2,7 @@
 // `test/tidy/guards.test.ts` plants one violation per rule and sees it found; a new rule needs its plant there.
 
 const layers = {
+  'program-files': 'it knows where the program has its files and nothing else, so that everything can ask it',
   contract: 'it is the API as text, and everything else may rest on it',
   protocol: 'it is pure: bytes and strings in, values out, so that its rules are tested without a world',
   platform:
@@ -35,7 +36,7 @@ const packages = (...names) => `(^|/)node_modules/(${names.join('|')})/`;
 /** A folder with a door. The stages of mail stand together in src/flow/mail, which has none. */
 const folder = 'src/(?:flow/mail/[^/]+|(?!flow/mail/)[^/]+/[^/]+)';
 const cyclic = '^src/(protocol|platform|resources|flow|flow/mail)/[^/]+$';
-const wholeModules = `(contract|events|operations|${ports.join('|')})`;
+const wholeModules = `(program-files|contract|events|operations|${ports.join('|')})`;
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -212,17 +213,17 @@ module.exports = {
       comment:
         'Shipped code imports from test/, which is not installed in production. ' +
         'Move the part to src if the program needs it; if only a test needs it, the test belongs in test/ too.',
-      from: { path: '^(src|bin|cli|console|migrations)/' },
+      from: { path: '^(src|bin|cli|console|migrations|packaging)/' },
       to: { path: '^test/' },
     },
     {
       name: 'clients-see-only-the-contract',
       severity: 'error',
       comment:
-        'cli and console are clients of the HTTP API, often on another machine: of src they see the contract and nothing else. ' +
+        'cli and console are clients of the HTTP API, often on another machine: of src they see the contract, where the program has its files, and nothing else. ' +
         'Call the API through cli/client.',
       from: { path: '^(cli|console)/' },
-      to: { path: '^src/', pathNot: '^src/contract/' },
+      to: { path: '^src/', pathNot: '^src/(contract|program-files)/' },
     },
     {
       name: 'console-takes-no-command-of-the-cli',

@@ -4,6 +4,9 @@
 #   sudo sh install.sh                 install or upgrade
 #   sudo sh install.sh --uninstall     remove the program and the service; mail, keys and settings stay
 #
+#   --file FILE     install this executable, which `npm run package` makes: no Node.js and no npm are needed
+#   --dry-run       say what would be done, and do nothing
+#   --help          show this
 #   --prefix DIR    folder of the program (default /opt/rasket)
 #   --destdir DIR   lay out the files under DIR and touch nothing else: no account, no service, no dependencies (for packages)
 #
@@ -13,12 +16,18 @@
 set -eu
 umask 022
 
+# One function, called by the last line: a copy that was cut off on its way does nothing.
+main() {
+
 prefix=/opt/rasket
 destdir=
 uninstall=no
+file=
+dry=no
 
+synopsis='usage: sh install.sh [--file FILE] [--prefix DIR] [--destdir DIR] [--dry-run] [--uninstall] [--help]'
 usage() {
-  echo 'usage: sh install.sh [--prefix DIR] [--destdir DIR] [--uninstall]' >&2
+  printf '%s\n' "$synopsis" >&2
   exit 64
 }
 fail() {
@@ -41,6 +50,31 @@ while [ $# -gt 0 ]; do
       shift
       ;;
     --destdir=*) destdir=${1#*=} ;;
+    --file)
+      [ $# -ge 2 ] || usage
+      file=$2
+      shift
+      ;;
+    --file=*) file=${1#*=} ;;
+    --dry-run) dry=yes ;;
+    --help | -h)
+      cat <<HELP
+$synopsis
+
+Installs rasket as a system service, or upgrades it: run it again from a newer copy of the program. As root.
+
+  sudo sh install.sh                 the checkout that it lies in
+  sudo sh install.sh --file FILE     one executable, which npm run package makes: no Node.js, no npm
+  sudo sh install.sh --uninstall     removes the program and the service; mail, keys and settings stay
+
+  --prefix DIR    folder of the program (default /opt/rasket)
+  --destdir DIR   lay out the files under DIR and touch nothing else
+  --dry-run       say what would be done, and do nothing
+
+Broken off at any step, it can be run again.
+HELP
+      exit 0
+      ;;
     --uninstall) uninstall=yes ;;
     *) usage ;;
   esac
@@ -62,9 +96,13 @@ case $destdir in
   *) destdir=$PWD/$destdir ;;
 esac
 
+if [ -n "$file" ]; then
+  [ -f "$file" ] && [ -x "$file" ] || fail "--file $file is no executable file; make one with: npm run package"
+fi
+
 staged=no
 [ -z "$destdir" ] || staged=yes
-if [ $staged = no ] && [ "$(id -u)" -ne 0 ]; then
+if [ $staged = no ] && [ $dry = no ] && [ "$(id -u)" -ne 0 ]; then
   fail 'it creates a system account and a service and must run as root: sudo sh install.sh'
 fi
 
@@ -79,6 +117,18 @@ zsh_completion=$destdir/usr/local/share/zsh/site-functions/_rasket
 fish_completion=$destdir/usr/local/share/fish/vendor_completions.d/rasket.fish
 
 has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
+
+if [ $dry = yes ]; then
+  if [ $uninstall = yes ]; then
+    say "would stop the service and remove $program, $unit, $link, the manual and the completions; $settings and $state would stay"
+  else
+    say "would install ${file:-the checkout of this script} to $program, with $unit, $link, the manual and the completions"
+    if [ -e "$settings" ]; then say "would keep $settings"; else say "would write $settings"; fi
+    if [ $staged = no ] && ! id rasket >/dev/null 2>&1; then say 'would create the system account rasket'; fi
+    if has_systemd && systemctl is-active --quiet rasket.service; then say 'would stop the service for seconds and start it again'; fi
+  fi
+  exit 0
+fi
 
 if [ $uninstall = yes ]; then
   if has_systemd && [ -e "$unit" ]; then systemctl disable --quiet --now rasket.service || true; fi
@@ -106,7 +156,9 @@ source=$(cd "$source" && pwd -P)
 
 if [ $staged = no ]; then
   [ "$(uname -s)" = Linux ] || fail "it installs on Linux; this is $(uname -s)."
-  for tool in npm node useradd; do
+  tools='npm node useradd'
+  [ -z "$file" ] || tools=useradd
+  for tool in $tools; do
     command -v $tool >/dev/null 2>&1 || fail "$tool was not found in PATH and is needed to install."
   done
   if ! id rasket >/dev/null 2>&1; then
@@ -117,20 +169,30 @@ fi
 
 # The new program is made ready beside the running one, so that mail stops for seconds, not for the length of a download.
 in_place=no
-if [ "$source" = "$program" ]; then in_place=yes; fi
+if [ "$source" = "$program" ] && [ -z "$file" ]; then in_place=yes; fi
 fresh=$program.new
 previous=$program.previous
+stopped=$program.stopped
+# Broken off between the two: the version before is put back, to be there if this one is broken off too.
+if [ ! -e "$program" ] && [ -e "$previous" ]; then mv "$previous" "$program"; fi
 if [ $in_place = no ]; then
   rm -rf "$fresh"
   mkdir -p "$fresh"
-  for item in package.json package-lock.json .npmrc bin src cli console migrations config docs monitoring LICENSE README.md CHANGELOG.md; do
+  items='package.json package-lock.json .npmrc bin src cli console migrations config docs monitoring LICENSE README.md CHANGELOG.md'
+  if [ -n "$file" ]; then
+    items='config docs monitoring LICENSE README.md CHANGELOG.md'
+    mkdir -p "$fresh/bin"
+    cp "$file" "$fresh/bin/rasket"
+  fi
+  for item in $items; do
     [ ! -e "$source/$item" ] || cp -R "$source/$item" "$fresh/"
   done
   find "$fresh" \( -name '*.test.ts' -o -name '*.test.tsx' \) -exec rm -f {} +
   # A checkout may have been made under a private umask; the service reads its code as another account.
   chmod -R u=rwX,go=rX "$fresh"
   [ -f "$fresh/bin/rasket" ] || fail 'the copy of the program is not complete.'
-  chmod 755 "$fresh/bin/rasket" "$fresh/bin/ensure-installed"
+  chmod 755 "$fresh/bin/rasket"
+  [ -n "$file" ] || chmod 755 "$fresh/bin/ensure-installed"
   ready=$fresh
 else
   ready=$program
@@ -140,7 +202,9 @@ cat >"$ready/.installation.json" <<'JSON'
 { "data": "/var/lib/rasket", "config": "/etc/rasket/rasket.toml", "environment": "/etc/rasket/environment" }
 JSON
 chmod 644 "$ready/.installation.json"
-if [ $staged = no ]; then
+if [ -n "$file" ]; then
+  env -i "$ready/bin/rasket" --version >/dev/null || fail "$file does not start on this machine."
+elif [ $staged = no ]; then
   sh "$ready/bin/ensure-installed" prod
   chmod -R go=rX "$ready/node_modules"
   # The account of the service cannot write here: what the first start makes of the program (bin/rasket) is made now.
@@ -154,8 +218,11 @@ installed_rasket() {
 }
 
 was_active=no
+# What was stopped by a run that was broken off is started by this one.
+if [ -e "$stopped" ]; then was_active=yes; fi
 if has_systemd && systemctl is-active --quiet rasket.service; then
   was_active=yes
+  : >"$stopped"
   systemctl stop rasket.service
   say 'stopped the service for the upgrade'
 fi
@@ -190,6 +257,7 @@ fi
 chmod 640 "$settings"
 
 if [ $staged = yes ]; then
+  rm -rf "$previous"
   say "laid out under $destdir; account, dependencies and service are left to the installation on the machine itself"
   exit 0
 fi
@@ -227,6 +295,7 @@ rm -rf "$previous"
 
 if [ $was_active = yes ]; then
   systemctl start rasket.service
+  rm -f "$stopped"
   say 'upgraded; the service runs again'
 elif [ $first = no ]; then
   say 'upgraded; the service was not running and was left so: systemctl start rasket'
@@ -246,3 +315,6 @@ systemctl enable --now rasket.
 Back up with rasket backup FOLDER: a copy of /var/lib/rasket while the service runs is none.
 NEXT
 fi
+}
+
+main "$@"

@@ -25,7 +25,7 @@ const withoutDatabase = [
   'test/sdk/samples.test.ts',
   'test/flow/bill-month.test.ts',
   'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
-  'test/platform/{guarded-fetch,inspector,post-pool,resolver-records}.test.ts',
+  'test/platform/{guarded-fetch,inspector,object-blobs,object-store,post-pool,resolver-records}.test.ts',
   'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,names,one-line,output,parity,profiles,qr-lines,shells,typed-words,webhook-health,webhooks-replay}.test.ts',
 ];
 // What would be the same whatever the database behind it: what is said at a terminal; what is refused before a statement runs;
@@ -62,18 +62,19 @@ const onSqliteAlone = [
   'test/smtp/receiving/{bounce-table,content-memory,costly-messages,forwarding,large-message-memory}.test.ts',
   'test/smtp/receiving/{real-reports,relay-and-smuggling,screening,transcripts,two-installations}.test.ts',
 ];
-const apart = ['tidy', 'driver', 'peers', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
+const apart = ['tidy', 'driver', 'peers', 'package', 'browser', 'bench'].map((folder) => `test/${folder}/**`);
 // What `npm test` runs on PostgreSQL as well: what a dialect can change (the database seam, claims, faults, races, models, paging,
 // search, filters, query plans) and one file of each family. `StoresOnPostgres` fails the run when these files leave a function of
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
   'test/platform/*.test.ts',
-  'test/fault/{billing-kill,broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
-  'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-leases,automations-locks,automations-mail,automations-model,automations-reentry,automations-step-keys,automations-triggers,automations-turns,automations-upkeep}.test.ts',
+  'test/fault/{billing-kill,blob-store-kill,broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
+  'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-leases,automations-locks,automations-mail,automations-model,automations-reentry,automations-step-keys,automations-triggers,automations-turns,automations-upkeep,blob-store}.test.ts',
   'test/flow/{broadcast-holds,broadcast-nodes,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
-  'test/flow/{queue-by-hand-races,rekey,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
+  'test/flow/{queue-by-hand-races,rekey,remembered-nodes,shared-rate-nodes,woken-nodes,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
+  'test/cli/move.test.ts',
   'test/api/accounts/{account-mail,invitation-sign-up,passwords,sign-up}.test.ts',
   'test/api/ai/ai.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',
@@ -207,7 +208,7 @@ export default defineConfig({
           name: 'peers',
           env: { RASKET_TEST_DB: 'better-sqlite3' },
           globalSetup,
-          include: ['test/peers/**/*.test.ts'],
+          include: ['test/{package,peers}/**/*.test.ts'],
           testTimeout: 60_000,
         },
       },

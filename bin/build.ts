@@ -5,8 +5,8 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { builtins, withCommander, withoutLoaders, withRoutes } from './build-plugins.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -60,50 +60,6 @@ function besideTheSource(folder: string): Plugin {
     },
   };
 }
-
-/** JSX is compiled already. */
-const withoutLoaders: Plugin = {
-  name: 'without-loaders',
-  setup({ onLoad }) {
-    onLoad({ filter: /\/cli\/commands\/load-tsx\.ts$/ }, () => ({
-      contents: 'export const loadTsx = async () => undefined;',
-    }));
-  },
-};
-
-/** Every command begins with it. */
-const withCommander: Plugin = {
-  name: 'with-commander',
-  setup({ onResolve }) {
-    onResolve({ filter: /^commander$/ }, () => ({ path: fileURLToPath(import.meta.resolve('commander')) }));
-  },
-};
-
-/** Where the operations are found is known by now; the launcher names a build after the contract too. */
-const withRoutes: Plugin = {
-  name: 'with-routes',
-  setup({ onLoad }) {
-    onLoad({ filter: /\/src\/contract\/routes\.ts$/ }, async () => {
-      // Only here: whoever builds something else has no contract.
-      const { loadRoutes } = await import('../src/contract/index.ts');
-      return { contents: `const routes = ${JSON.stringify(loadRoutes())};\nexport const loadRoutes = () => routes;` };
-    });
-  },
-};
-
-/** An import of a part of Node.js reads everything that the part exports, and so loads what that is made of; this, what is named. */
-const builtins: Plugin = {
-  name: 'builtins',
-  setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^node:/ }, ({ path: name }) => ({ path: name, namespace: 'builtin' }));
-    onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path: name }) => {
-      const names = Object.keys(process.getBuiltinModule(name) ?? {}).filter((one) => /^[a-z]\w*$/i.test(one));
-      const named = names.map((one) => `export const ${one} = /* @__PURE__ */ (() => part.${one})();`);
-      const part = `const part = process.getBuiltinModule(${JSON.stringify(name)});`;
-      return { contents: [part, 'export default part;', ...named].join('\n') };
-    });
-  },
-};
 
 function removeOld(parent: string, now: number): void {
   const made = readdirSync(parent).map((name) => {

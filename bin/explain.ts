@@ -56,8 +56,12 @@ const EXPECTED = new Set([
   'DataFolderInUse',
   'InstallationMismatch',
   'SchemaTooNew',
+  'MoveRefused',
+  'RowFault',
+  'UnknownTable',
   'UpgradeRefused',
   'BackupFault',
+  'ObjectStoreFault',
   'Refusal',
 ]);
 

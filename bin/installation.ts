@@ -1,10 +1,8 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
+import { filesBeside, programRoot } from '../src/program-files/index.ts';
 import { OperatorFault } from './explain.ts';
-
-export const programRoot = fileURLToPath(new URL('../', import.meta.url));
 
 /** What install.sh has written beside the program: where its service keeps everything. */
 export interface Installation {
@@ -65,7 +63,7 @@ export function becomeOwnerOf(dataDir: string): void {
     throw error;
   }
   try {
-    accessSync(path.join(programRoot, 'package.json'), constants.R_OK);
+    accessSync(filesBeside, constants.R_OK);
   } catch {
     throw new OperatorFault(
       `${dataDir} belongs to another account (${owner.uid}), which may not read the program in ${programRoot}; install it (install.sh) or move it`,

@@ -2,14 +2,12 @@
  * Where the launcher hands over. The version is answered before anything is loaded; every command's code is loaded only
  * when it is asked for, so that `rasket send` does not pay for the server.
  */
-import { readFileSync } from 'node:fs';
+import { readProgramText } from '../src/program-files/index.ts';
 
 // What it writes, a database full of mail among it, is for its own user alone.
 process.umask(0o077);
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+const { version } = JSON.parse(readProgramText('package.json')) as { version: string };
 
 const [first = '', ...rest] = process.argv.slice(2);
 if (rest.length === 0 && ['--version', '-V', '-v', 'version'].includes(first)) {

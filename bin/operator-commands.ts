@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import type { Role } from '../src/app.ts';
 import { addBackups } from './backup-commands.ts';
+import { addMoves } from './move-commands.ts';
 import { CONFIG, DATA, JSON_OUTPUT, NO_BACKUP, WIDE } from './shared-options.ts';
 import { addSetup } from './setup-command.ts';
 
@@ -116,6 +117,7 @@ function addStorage(program: Command): void {
     .action(async (options) => (await import('./commands/vacuum.ts')).vacuum(options));
 
   addBackups(program);
+  addMoves(program);
 
   program
     .command('rekey')
@@ -128,6 +130,20 @@ function addStorage(program: Command): void {
     .option(...CONFIG)
     .addHelpText('after', '\nExample:\n  rasket rekey --data /var/lib/rasket')
     .action(async (options) => (await import('./commands/rekey.ts')).rekey(options));
+
+  const blobs = program.command('blobs').summary('where content is kept that is too large for a row');
+  blobs
+    .command('move')
+    .summary('take all content to the other store')
+    .description(
+      'Needs all servers stopped, and [blobs] of the settings to name the S3-compatible store. Copies what is not there yet, compares each content, and marks the store as the one of this installation. Killed, it is simply called again.',
+    )
+    .requiredOption('--to <store>', 's3 or files')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket blobs move --to s3 --data /var/lib/rasket')
+    .action(async (options) => (await import('./commands/blobs.ts')).moveBlobs(options));
 
   program
     .command('sweep')

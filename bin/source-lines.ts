@@ -2,12 +2,13 @@
  * Stack traces of a build name the lines of its sources. Node does that too (`--enable-source-maps`), but reads every map
  * at the start: a tenth of a server's start and 10 MB. Here a map is read when a trace runs through its file.
  */
-import { readFileSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isSingleFile, moduleUrl, readModuleMap } from '../src/program-files/index.ts';
 
-const build = pathToFileURL(path.dirname(realpathSync(process.argv[1] ?? '.'))).href;
+const build = isSingleFile ? moduleUrl('') : pathToFileURL(path.dirname(realpathSync(process.argv[1] ?? '.'))).href;
 const PLACE = /(file:[^()]*\.js):(\d+):(\d+)/;
 
 Error.prepareStackTrace = (error, sites) =>
@@ -38,7 +39,7 @@ function sourceOf(url: string, line: number, column: number): string | undefined
 
 function readMap(url: string): SourceMap | undefined {
   try {
-    return new SourceMap(JSON.parse(readFileSync(new URL(`${url}.map`), 'utf8')) as SourceMapPayload);
+    return new SourceMap(JSON.parse(readModuleMap(url)) as SourceMapPayload);
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emails, type Action, type Family } from '../cli/families/index.ts';
-import { actionsOf, families, itemKeys, listsOf, operatorSections, RESERVED, sections } from './catalog.ts';
+import { actionsOf, families, itemKeys, listsOf, operatorSections, placesOf, RESERVED, sections } from './catalog.ts';
 
 it('every family that can be listed, shown or reported is on a screen', () => {
   const roots = new Set<unknown>([...sections, ...operatorSections].flatMap((section) => Object.values(section)));
@@ -149,4 +149,11 @@ it('an operator has the queue, the apps, the certificates, the audit log and the
     ],
   ]);
   expect(sections.filter(({ isOperators }) => isOperators)).toEqual([]);
+});
+
+it('says at which screens something is done', () => {
+  expect(placesOf('replay', false)).toEqual(['webhooks › parked', 'webhooks › events']);
+  expect(placesOf('preview', false)).toContain('segments');
+  expect(placesOf('replay', true)).toEqual([]);
+  expect(placesOf('nothing of this kind', false)).toEqual([]);
 });

@@ -70,6 +70,16 @@ function sectionsOf(family: Family): Section[] {
   return [];
 }
 
+/** The screens where something can be done, by its verb. */
+export const placesOf = (verb: string, isOperators: boolean): readonly string[] =>
+  families
+    .filter(({ isOperators: isTheirs = false }) => isTheirs === isOperators)
+    .filter(({ actions = [] }) => actions.some((action) => action.verb === verb))
+    .map((family) => {
+      const { command, list, get } = family;
+      return sectionsOf(family)[0]?.name ?? `${command} › ${list?.verb ?? get?.verb ?? verb}`;
+    });
+
 /** The parameters that say which item of a family is meant: those of its detail, or else of what can be done to it. */
 export function itemKeys({ get, list, actions = [] }: Family): readonly string[] {
   if (isAlone(get) && !list) return [];

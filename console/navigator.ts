@@ -1,7 +1,7 @@
 import { isSession, NoAnswer, type Client } from '../cli/client/index.ts';
 import { clean, type KeyInUse, type Say, type Terminal } from '../cli/output/index.ts';
 import { sayHere, type At } from './advice.ts';
-import type { BoundAction, Section } from './catalog.ts';
+import { placesOf, type BoundAction, type Section } from './catalog.ts';
 import { entriesFor, filterCompletions, readCommand, type Command } from './command-line.ts';
 import { inOneLine, MenuDialog, TextDialog, type Dialog } from './dialogs/dialog.ts';
 import type { FormDialog } from './dialogs/form-dialog.ts';
@@ -346,9 +346,21 @@ export class Navigator implements Host, Stage {
         return found && this.#runner.begin(found.bound, found.offer);
       }
       case 'unknown':
-        return this.say(`There is no ${command.word} here; : alone shows what there is.`);
+        return this.say(
+          sayWhere(
+            command.word,
+            this.sections.some(({ isOperators }) => isOperators),
+          ),
+        );
       case 'surplus':
         return this.say(`${command.label} takes nothing behind it; it asks for what it needs.`);
     }
   }
+}
+
+/** What is not done here is done elsewhere, or nowhere. */
+function sayWhere(word: string, isOperators: boolean): string {
+  const places = placesOf(word, isOperators);
+  if (places.length === 0) return `There is no ${word} here; : alone shows what there is.`;
+  return `${word} is not done here, but at ${places.join(' and ')}.`;
 }

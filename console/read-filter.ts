@@ -41,7 +41,9 @@ export function readFilter(filters: Flags, typed: string, now: number): ReadFilt
 /** What the API has to be told, where nothing is typed. */
 function presetsOf(filters: Flags): Record<string, string | number> {
   return Object.fromEntries(
-    Object.entries(filters).flatMap(([field, { preset }]) => (preset === undefined ? [] : [[field, preset]])),
+    Object.entries(filters).flatMap(([field, { preset, isCostly }]) =>
+      preset === undefined || isCostly ? [] : [[field, preset]],
+    ),
   );
 }
 

@@ -20,7 +20,7 @@ import { captureMessage } from './flow/mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
-import { createNode, exportTraces, type Node, watchInstallation } from './flow/upkeep/index.ts';
+import { createNode, exportTraces, hearOtherNodes, type Node, watchInstallation } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
@@ -106,13 +106,13 @@ export async function startApp(options: AppOptions): Promise<App> {
     await prepareData(world, options.upgrade);
     const node = createNode(world, { version: options.version, roles: [...roles] });
     // Behind all others, whose last spans go with it.
-    toStop.push(node.stop, exportTraces(world, options.version));
+    toStop.push(hearOtherNodes(world, node), node.stop, exportTraces(world, options.version));
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.
     // Accept is made first; `mail` is set below, and stays undefined in a process without the role `delivery`.
     let mail: Delivery | undefined;
-    const wakeQueue = (): void => mail?.queue.wake();
+    const wakeQueue = (): void => wakeQueues(world, mail?.queue);
     // Here and below: the order in which parts are made is the order of their lanes in the shared commit. None relies on it.
     const accept = createAccept(world, wakeQueue);
     if (roles.has('delivery')) mail = await startDelivery(world, { ...options, runDir, marks, accept });
@@ -329,6 +329,15 @@ const smtpDoors = (
   receiving: receive && createReceivingDoor(world, receive),
 });
 
+/** What other processes announce when they have accepted mail that they do not deliver at once. */
+const MAIL_WAITS = 'mail waits';
+
+/** A process that has room delivers what it has accepted; of those that are woken for the rest, each claims its own part. */
+function wakeQueues(world: World, own: Queue | undefined): void {
+  own?.wake();
+  if (!own || own.inFlight() >= world.config.delivery.max_in_flight) world.db.announce(MAIL_WAITS);
+}
+
 interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa'> {
   runDir: string;
   marks: ProcessMarks;
@@ -360,9 +369,11 @@ async function startDelivery(
     isDown: ({ team_id: teamId, destination, region, tls, lane }) =>
       delivery.isDown({ teamId, isMarketing: isMarketing(lane), domain: destination, region, tls }),
   });
+  const stopHearing = world.db.onAnnounced(MAIL_WAITS, () => queue.wake());
   return {
     queue,
     async close(graceMs) {
+      stopHearing();
       // Together: a transaction that waits for the reply to its dot ends only when its connection is cut.
       await Promise.all([queue.stop(graceMs), delivery.close(graceMs)]);
       await recovery.stop();

@@ -4,14 +4,14 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { blobsFolder, openBlobs, type Blobs } from './platform/blobs/index.ts';
+import { openBlobs, type Blobs } from './platform/blobs/index.ts';
 import { systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
 import { createGroupCommit, migrate, openDb, schemaState } from './platform/db/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
 import { createTracer } from './platform/trace/index.ts';
-import { createMeter } from './platform/meter/index.ts';
+import { createMeter, type Meter } from './platform/meter/index.ts';
 import {
   createPasswords,
   makeRsaKey,
@@ -21,7 +21,13 @@ import {
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
-import { bindInstallation, mustBelongTogether, mustHaveDatabase } from './resources/instance/index.ts';
+import {
+  bindInstallation,
+  mustBelongTogether,
+  mustHaveDatabase,
+  mustNotBeMoved,
+  noteUse,
+} from './resources/instance/index.ts';
 
 export interface StoreOptions {
   config: Config;
@@ -43,14 +49,22 @@ export interface StoreOptions {
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { config, dataDir, mayFound = false } = options;
-  const blobs = openBlobs(blobsFolder(dataDir));
   const file = path.resolve(dataDir, config.database.path);
-  // To open an SQLite file is to make it.
-  if (config.database.driver !== 'pg' && !existsSync(file)) {
-    await mustHaveDatabase({ config, dataDir, blobs }, mayFound);
-  }
-  const store = await connectStore(options, { blobs, file });
+  const log = options.log ?? createLog(config.log);
+  const meter = openMeter(options, log);
+  const blobs = openOwnBlobs(options, meter);
   try {
+    // To open an SQLite file is to make it.
+    if (config.database.driver !== 'pg' && !existsSync(file)) {
+      await mustHaveDatabase({ config, dataDir, blobs }, mayFound);
+    }
+  } catch (error) {
+    await blobs.close();
+    throw error;
+  }
+  const store = await connectStore({ ...options, log }, { blobs, file, meter });
+  try {
+    await mustNotBeMoved(store.db);
     await mustBelongTogether(store, { sealed: sealedColumns, mayFound });
   } catch (error) {
     await closeStore(store);
@@ -72,16 +86,45 @@ export async function migrateStore(store: Store, wishes: UpgradeWishes = {}): Pr
   }
   const done = await migrate(store.db);
   await bindInstallation(store, sealedColumns);
+  await noteUse(store.db);
   return done;
 }
 
-async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blobs; file: string }): Promise<Store> {
-  const { config, dataDir, boundUrl } = options;
-  const clock = options.clock ?? systemClock;
-  const log = options.log ?? createLog(config.log);
-  const secrets = openSecrets(dataDir);
+/** The target of a move: nothing is asked of it, and it is not written to. */
+export function connectAsFound(options: StoreOptions): Promise<Store> {
+  const log = options.log ?? createLog(options.config.log);
+  const meter = openMeter(options, log);
+  const file = path.resolve(options.dataDir, options.config.database.path);
+  return connectStore({ ...options, log }, { blobs: openOwnBlobs(options, meter), file, meter });
+}
+
+function openMeter({ config, clock = systemClock }: StoreOptions, log: Log): Meter {
   const fault = (err: unknown, gauge: string): void => log.error({ err, gauge }, 'a gauge cannot be read');
-  const meter = createMeter({ domains: config.metrics.domains, now: clock.now, fault });
+  return createMeter({ domains: config.metrics.domains, now: clock.now, fault });
+}
+
+const openOwnBlobs = (options: StoreOptions, meter: Meter): Blobs =>
+  openBlobs(options.config.blobs, {
+    dataDir: options.dataDir,
+    now: () => (options.clock ?? systemClock).now(),
+    random: options.random ?? Math.random,
+    observe({ operation, result, sentBytes, receivedBytes }) {
+      meter.count('rasket_blob_requests_total', { operation, result });
+      meter.count('rasket_blob_bytes_total', { direction: 'sent' }, sentBytes);
+      meter.count('rasket_blob_bytes_total', { direction: 'received' }, receivedBytes);
+    },
+  });
+
+interface Parts {
+  blobs: Blobs;
+  file: string;
+  meter: Meter;
+}
+
+async function connectStore(options: StoreOptions & { log: Log }, { blobs, file, meter }: Parts): Promise<Store> {
+  const { config, dataDir, boundUrl, log } = options;
+  const clock = options.clock ?? systemClock;
+  const secrets = openSecrets(dataDir);
   const tracer = createTracer({
     percent: config.traces.endpoint === '' ? 0 : config.traces.sample_percent,
     now: () => clock.now(),
@@ -113,6 +156,7 @@ async function connectStore(options: StoreOptions, { blobs, file }: { blobs: Blo
 export async function closeStore(store: Store): Promise<void> {
   await store.commits.settled();
   await store.db.close();
+  await store.blobs.close();
 }
 
 /** Their owners are most of the program, and a database that has its id, or is new, is opened without them. */

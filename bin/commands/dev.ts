@@ -15,7 +15,8 @@ import { createOperator, createOperatorAuthentication } from '../../src/resource
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
 import type { SmtpListening } from '../../src/smtp/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { becomeOwnerOf, programRoot } from '../installation.ts';
+import { executable, isSingleFile, programRoot, tryOutFolder } from '../../src/program-files/index.ts';
+import { becomeOwnerOf } from '../installation.ts';
 import { makeDataFolder, withFreshStore } from './init.ts';
 import { DEVELOPMENT_MARK, developmentFolder, readConfig, type DataOptions } from './open.ts';
 import { forgetDeadReady } from './ready-file.ts';
@@ -176,8 +177,8 @@ function panel({
 }): string {
   const email = { from: `You <you@${DOMAIN}>`, to: 'someone@example.com', subject: 'Hello', html: '<p>It works.</p>' };
   const folder = shownPath(dataDir);
-  const rasket = shownPath(path.join(programRoot, 'bin', 'rasket'));
-  const data = dataDir === path.join(programRoot, '.rasket') ? '' : ` --data ${folder}`;
+  const rasket = shownPath(executable);
+  const data = dataDir === tryOutFolder ? '' : ` --data ${folder}`;
   return `
 rasket ${version} is running for development. No mail leaves this machine.
 
@@ -263,6 +264,12 @@ function shownPath(target: string): string {
 
 /** Node's own watcher restarts the program; signals reach the child because it is in the same group. */
 async function watch(options: DevOptions): Promise<void> {
+  if (isSingleFile) {
+    throw new OperatorFault(
+      '--watch restarts on a change of the sources, and this single file has none; leave it out',
+      'usage',
+    );
+  }
   const paths = ['src', 'bin', 'cli', 'config', 'migrations'].map(
     (name) => `--watch-path=${path.join(programRoot, name)}`,
   );

@@ -12,7 +12,8 @@ import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/in
 import type { Store } from '../../src/platform/store/index.ts';
 import type { UpgradeWishes } from '../../src/resources/backups/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { becomeOwnerOf, findInstallation, programRoot, settingsOf } from '../installation.ts';
+import { isSingleFile, programRoot, tryOutFolder } from '../../src/program-files/index.ts';
+import { becomeOwnerOf, findInstallation, settingsOf } from '../installation.ts';
 
 export interface DataOptions {
   data?: string;
@@ -29,18 +30,16 @@ export const dataFolder = (options: DataOptions): string => path.resolve(namedFo
 export const newDataFolder = (options: DataOptions): string => path.resolve(namedFolder(options) ?? 'data');
 
 export const developmentFolder = (options: DataOptions): string =>
-  path.resolve(options.data ?? process.env.RASKET_DATA ?? TRY_OUT);
-
-const TRY_OUT = path.join(programRoot, '.rasket');
+  path.resolve(options.data ?? process.env.RASKET_DATA ?? tryOutFolder);
 
 const namedFolder = (options: DataOptions): string | undefined =>
   options.data ?? process.env.RASKET_DATA ?? findInstallation()?.data;
 
-/** That of `npm start`, for who stands in the checkout and has made no other. */
+/** That of `npm start`, for who stands in the checkout and has made no other; a single file has no place to stand in. */
 function tryOut(): string | undefined {
-  const isHere = `${process.cwd()}/`.startsWith(programRoot);
-  if (!isHere || existsSync('data') || !existsSync(path.join(TRY_OUT, DEVELOPMENT_MARK))) return undefined;
-  return TRY_OUT;
+  const isHere = isSingleFile || `${process.cwd()}/`.startsWith(programRoot);
+  if (!isHere || existsSync('data') || !existsSync(path.join(tryOutFolder, DEVELOPMENT_MARK))) return undefined;
+  return tryOutFolder;
 }
 
 /** A command of this machine for a shell, on the folder and with the settings of this one. */
@@ -139,6 +138,10 @@ export interface CommandAudit extends Pick<AuditNote, 'action'> {
   /** It changes more than the database. */
   always?: true;
 }
+
+/** The entry of a command that is no change of one store. */
+export const noteCommand = (store: Store, audit: Omit<CommandAudit, 'always'>): Promise<void> =>
+  workAudited(store, async () => undefined, { ...audit, always: true });
 
 /** The entry is written in the transaction of the change, as for a change that comes over the API. */
 async function workAudited<T>(

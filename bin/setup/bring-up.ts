@@ -1,10 +1,10 @@
 /** The service that systemd runs, where it does; elsewhere its command is said. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import path from 'node:path';
 import { onSameFolder, type DataOptions } from '../commands/open.ts';
 import { runningPid, runningUrl } from '../commands/ready-file.ts';
-import { findInstallation, programRoot } from '../installation.ts';
+import { executable } from '../../src/program-files/index.ts';
+import { findInstallation } from '../installation.ts';
 import type { Asker } from './asking.ts';
 
 export interface Service {
@@ -79,6 +79,5 @@ async function within(ms: number, isSo: () => boolean | Promise<boolean>): Promi
 
 /** Another command of this program, on the same folder, with its output where ours goes; answers how it ended. */
 export function runRasket(words: readonly string[], env: NodeJS.ProcessEnv): number {
-  const program = path.join(programRoot, 'bin', 'rasket');
-  return spawnSync(program, [...words], { stdio: ['ignore', 'inherit', 'inherit'], env }).status ?? 1;
+  return spawnSync(executable, [...words], { stdio: ['ignore', 'inherit', 'inherit'], env }).status ?? 1;
 }

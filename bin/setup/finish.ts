@@ -1,4 +1,5 @@
 /** What follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
+import { DEFAULT_URL } from '../../cli/client/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { asksForCertificates } from '../../src/resources/certificates/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
@@ -62,15 +63,23 @@ async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: 
     }),
   );
   process.stdout.write(`\nTeam     ${made.slug} (${made.teamId})\n`);
-  tellKey(made.apiKey);
+  tellKey(made.apiKey, config);
   process.stdout.write(ownerLines(made.owner));
   return { id: made.teamId, key: made.apiKey };
 }
 
-function tellKey(key: string): void {
-  process.stdout.write(
-    `API key  ${key}\n         This is the only time it is shown; keep it safe: rasket login --api-key\n`,
-  );
+/** At the usual port another program may listen, which must not be sent the key. */
+function tellKey(key: string, config: Config): void {
+  const url = apiUrl(config);
+  const isUsual = url === DEFAULT_URL || config.http.port === 0;
+  const login = `rasket login --api-key${isUsual ? '' : ` --url ${url}`}`;
+  process.stdout.write(`API key  ${key}\n         This is the only time it is shown; keep it safe: ${login}\n`);
+}
+
+/** The API as this machine itself reaches it. */
+function apiUrl({ http }: Config): string {
+  const host = ['0.0.0.0', '::', ''].includes(http.host) ? '127.0.0.1' : http.host;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
 }
 
 /** Whoever was interrupted before the key was on the screen has none. */
@@ -82,7 +91,7 @@ async function offerKey({ config, dataDir, known, options, asker }: Work, teamId
   if (!isWanted) return undefined;
   const key = await makeKey({ config, dataDir }, teamId);
   process.stdout.write('\n');
-  tellKey(key);
+  tellKey(key, config);
   return key;
 }
 
@@ -153,8 +162,7 @@ function tellFirstEmail(
   { domain }: { domain: Domain },
   key: string | undefined,
 ): void {
-  const host = ['0.0.0.0', '::', ''].includes(config.http.host) ? '127.0.0.1' : config.http.host;
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${config.http.port}`;
+  const url = apiUrl(config);
   const when = domain.status === 'verified' ? '' : `, once ${domain.name} is verified`;
   const start = runningPid(dataDir) === undefined ? ' and the server runs' : '';
   asker.tell(`\nThe first email${when}${start}:\n`);

@@ -121,7 +121,9 @@ function programOf(proc: string, pid: number): string | undefined {
     return 'Postfix';
   const known = KNOWN.find(([, of]) => of.test(name))?.[0];
   // Node.js calls its process MainThread.
-  return known ?? (name === 'MainThread' ? path.basename(words[0] ?? name) : name);
+  const told = known ?? (name === 'MainThread' ? path.basename(words[0] ?? name) : name);
+  // Whoever runs a program names it, and a terminal obeys what is no letter.
+  return told.replaceAll(/[^\x20-\x7e]/g, '?');
 }
 
 const commandLine = (proc: string, pid: number): string[] =>

@@ -50,6 +50,9 @@ export async function hostRecords(host: string, addresses: readonly string[], lo
 export const zoneSnippet = ({ records }: Pick<Domain, 'records'>): string =>
   (records as readonly DomainRecord[]).map(zoneEntry).join('\n');
 
+/** As one word of a shell: an address may have an apostrophe. */
+const inQuotes = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 export interface FirstEmail {
   url: string;
   key: string | undefined;
@@ -62,5 +65,5 @@ export function firstEmailLine({ url, key, domain, to }: FirstEmail): string {
   return `curl ${url}/emails \\
   -H ${key === undefined ? '"Authorization: Bearer $RASKET_API_KEY"' : `'Authorization: Bearer ${key}'`} \\
   -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify(body)}'`;
+  -d ${inQuotes(JSON.stringify(body))}`;
 }

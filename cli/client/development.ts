@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { tryOutFolder } from '../../src/program-files/index.ts';
 import type { Advised } from './advice.ts';
 import { NAME_ANOTHER, NAME_IT, NoAnswer } from './faults.ts';
 import type { Credentials } from './kept-keys.ts';
@@ -43,8 +43,7 @@ export function readDevelopment(data: string | undefined, cwd = ''): Development
   };
 }
 
-const folderOf = (data: string | undefined, cwd: string): string =>
-  path.resolve(cwd, data ?? fileURLToPath(new URL('../../.rasket', import.meta.url)));
+const folderOf = (data: string | undefined, cwd: string): string => path.resolve(cwd, data ?? tryOutFolder);
 
 export const startOf = (data: string | undefined): Advised => (data === undefined ? ['dev'] : ['dev', '--data', data]);
 

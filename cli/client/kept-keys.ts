@@ -38,7 +38,16 @@ export interface Entry {
 }
 
 export const folderOf = (env: Environment): string =>
-  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || os.homedir(), '.config'), 'rasket');
+  path.join(env.XDG_CONFIG_HOME || path.join(env.HOME || homeOfAccount(), '.config'), 'rasket');
+
+/** An account that no list of accounts has, as in a container, has none. */
+function homeOfAccount(): string {
+  try {
+    return os.homedir();
+  } catch {
+    return '/nonexistent';
+  }
+}
 
 /** Without a profile, what `rasket login` keeps when none is named. */
 export const fileOf = (env: Environment, profile?: string): string =>

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { isSingleFile, programRoot } from '../../src/program-files/index.ts';
 
 /** The programs that can speak to the keyring of the desktop, the preferred one first. */
 export const KEYRINGS = ['keytar', 'secret-service'] as const;
@@ -26,6 +27,7 @@ export interface KeyringAnswer {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export const NO_SESSION = 'there is no D-Bus session here';
+export const NOT_CARRIED = 'the single file cannot carry keytar and @napi-rs/keyring, which speak to one';
 
 /** A keyring that has to be opened asks for its password on a screen. */
 const PATIENCE_MS = 5000;
@@ -36,11 +38,12 @@ const PATIENCE_AT_A_SCREEN_MS = 30_000;
  * the process it is in; this one is killed when its time is over.
  */
 export function askKeyring(env: Environment, ask: KeyringAsk): KeyringAnswer {
+  if (isSingleFile) return { why: { keyring: NOT_CARRIED } };
   if (!hasSession(env)) return { why: { keyring: NO_SESSION } };
   const patience = env['DISPLAY'] || env['WAYLAND_DISPLAY'] ? PATIENCE_AT_A_SCREEN_MS : PATIENCE_MS;
   // Loaded here: most commands have their key from elsewhere.
   const { spawnSync } = process.getBuiltinModule('node:child_process');
-  const ended = spawnSync(process.execPath, [path.join(import.meta.dirname, 'keyring-process.ts')], {
+  const ended = spawnSync(process.execPath, [path.join(programRoot, 'cli/client/keyring-process.ts')], {
     input: JSON.stringify(ask),
     encoding: 'utf8',
     timeout: patience,

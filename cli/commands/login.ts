@@ -52,6 +52,7 @@ export async function login({ terminal, version, process, wait }: Surroundings, 
   );
   const apiKey = await readCredential({ terminal, version, process, ...(wait && { wait }) }, url, options);
   const client = tellWaits(createClient({ url, apiKey, version }), terminal);
+  await mustSpeakThisApi(url, version, terminal);
   const who = await tryKey(client, apiKey);
   const before = formerSession(env, profile);
   const kept = keepKey(env, { url, api_key: apiKey }, profile);
@@ -85,6 +86,16 @@ async function readCredential(
   if (apiKey !== undefined || !process.stdin.isTTY || !terminal.isTty) return readKey(process, url, apiKey);
   const client = tellWaits(createClient({ url, version }), terminal);
   return signIn({ client, terminal, env: process.env, ...(wait && { wait }) });
+}
+
+/** At the usual address any program may listen: asked without a key, so that no other one is sent any. */
+async function mustSpeakThisApi(url: string, version: string, terminal: Terminal): Promise<void> {
+  try {
+    await tellWaits(createClient({ url, version }), terminal).call('listEmails', { query: { limit: 1 } });
+  } catch (error) {
+    // It refuses as this API does.
+    if (!(error instanceof ApiFault)) throw error;
+  }
 }
 
 /** Of the development server that other commands are for, while it runs. */

@@ -64,7 +64,7 @@ export const certificates = {
         'Has the authority asked for a certificate within a minute, or for all. The key stays unless --new-key is given; then a TLSA record that pins it has to follow.',
       example: 'tls renew mail.example.com',
       flags: {
-        name: { value: '<host>', isWord: true, says: 'only the certificate of this name' },
+        name: { value: '[host]', isWord: true, says: 'only the certificate of this name' },
         new_key: { says: 'with a new key', isBoolean: true },
       },
       tell: ({ certificates: count }) =>

@@ -60,6 +60,8 @@ export interface Flag {
   isRequired?: true;
   /** What it is where nothing is typed. */
   preset?: number | string;
+  /** What it asks for takes the server long: a list that is read again and again goes without it. */
+  isCostly?: true;
   /** Not to be seen while it is typed. */
   isSecret?: true;
   /** What it may be, where that is known here. */

@@ -21,6 +21,19 @@ const columns: readonly Field<ItemOf<'listSegments'>>[] = [
   { name: 'created_at', label: 'Created', kind: 'time' },
 ];
 
+type Listed = ItemOf<'listSegments'>;
+
+const count = (name: keyof NonNullable<Listed['counts']>, label: string): Field<Listed> => ({
+  ...{ name: `counts.${name}`, label, kind: 'whole' },
+  value: ({ counts }) => counts?.[name],
+});
+
+const counted = [
+  count('contacts', 'Contacts'),
+  count('subscribed', 'Subscribed'),
+  count('unsubscribed', 'Unsubscribed'),
+];
+
 const filter: Flag = {
   value: '<json>',
   says: 'the filter, such as properties.plan = pro and unsubscribed = false, or as JSON',
@@ -36,8 +49,17 @@ export const segments = {
   list: listOf('listSegments', {
     summary: 'list segments, newest first',
     example: 'segments list',
-    filters: { search: { value: '<text>', says: 'only those whose name contains this' } },
-    columns,
+    filters: {
+      search: { value: '<text>', says: 'only those whose name contains this' },
+      include: {
+        value: '<what>',
+        says: 'what they are listed with',
+        choices: ['counts'],
+        preset: 'counts',
+        isCostly: true,
+      },
+    },
+    columns: [...columns, ...counted],
     empty: 'There are no segments yet.',
   }),
   get: detailOf('getSegment', {

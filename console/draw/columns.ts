@@ -96,9 +96,9 @@ function narrow(wish: Wish, longer: number): Wish {
   return { ...wish, least: Math.max(wish.field.label.length, usual) };
 }
 
-/** Each as wide as it needs; what is left goes to the narrowest of the texts that are cut, and to names that it makes whole. */
+/** Each as wide as it needs; what is left goes to the text that is cut in most rows, and to names that it makes whole. */
 function fill(wishes: readonly Wish[], space: Space): Placed[] {
-  const placed: (Placed & { natural: number })[] = [];
+  const placed: (Placed & Pick<Wish, 'natural' | 'widths'>)[] = [];
   let left = space.width;
   for (const { least, ...wish } of wishes) {
     const gap = placed.length > 0 ? space.gap : 0;
@@ -107,18 +107,24 @@ function fill(wishes: readonly Wish[], space: Space): Placed[] {
     left -= least + gap;
   }
   for (; left > 0; left--) {
-    const [cut] = placed.filter((one) => !one.isKept && one.width < one.natural).sort((a, b) => a.width - b.width);
+    const [cut] = placed
+      .filter((one) => !one.isKept && one.width < one.natural)
+      .sort((a, b) => rowsCut(b) - rowsCut(a) || b.natural - b.width - (a.natural - a.width));
     if (!cut) break;
     cut.width++;
   }
   for (const name of placed.filter(({ isKept }) => isKept)) {
-    const more = name.natural - name.width;
-    if (more > left) continue;
+    // The longest of its cells that fits: the fewer rows go on below.
+    const whole = name.widths.findLast((width) => width <= name.width + left) ?? 0;
+    const more = Math.max(0, (name.natural <= name.width + left ? name.natural : whole) - name.width);
     name.width += more;
     left -= more;
   }
   return placed;
 }
+
+const rowsCut = ({ widths, width }: Pick<Wish, 'widths'> & { width: number }): number =>
+  widths.filter((one) => one > width).length;
 
 const sum = (widths: readonly number[], gap: number): number =>
   widths.reduce((total, width) => total + width, 0) + gap * Math.max(0, widths.length - 1);

@@ -107,12 +107,35 @@ it('beside a row in full every row is one line: the times go before the names, a
   `);
   expect(beside(90)).toMatchInlineSnapshot(`
     [
-      "  AT                 STATE      TO                         SUBJECT                    NOTE",
-      "› 2030-01-01 10:00Z  delivered  ada@example.org            What is new in the tenth…",
-      "  2030-01-01 10:00Z  delivered  the.longest.name.of.them…  What is new in the tenth…",
-      "  2030-01-01 10:00Z  delivered  grace.hopper@mail.exampl…  What is new in the tenth…",
+      "  AT                 STATE      TO                    SUBJECT                         NOTE",
+      "› 2030-01-01 10:00Z  delivered  ada@example.org       What is new in the tenth week…",
+      "  2030-01-01 10:00Z  delivered  the.longest.name.of…  What is new in the tenth week…",
+      "  2030-01-01 10:00Z  delivered  grace.hopper@mail.e…  What is new in the tenth week…",
     ]
   `);
+});
+
+it('of two texts that are cut the longer one gets what is free first', () => {
+  const rows = [{ ...rowTo('ada@example.org'), note: 'a short note of it' }];
+  const [head = ''] = drawn(rows, 90);
+  const wide = head.indexOf('NOTE') - head.indexOf('SUBJECT') - 2;
+  expect(wide).toBeGreaterThan(12);
+  expect(drawn(rows, 90).join('\n')).toContain('a short not…');
+});
+
+it('a text that is cut in more rows than another gets what is free before it', () => {
+  const rows = [
+    { ...rowTo('ada@example.org'), note: 'a very long note, far longer than any subject there is' },
+    { ...rowTo('ada@example.org'), note: '' },
+  ];
+  expect(drawn(rows, 106).filter((line) => line.includes('the tenth week of the year'))).toHaveLength(2);
+});
+
+it('a name that is cut is as wide as the longest that fits, so that few rows go on below', () => {
+  const rows = [...Array<string>(14).fill('a@b.org'), 'longer@example.org', LONG].map(rowTo);
+  const lines = drawn(rows, 79, fields.slice(0, 3));
+  expect(lines.find((line) => line.includes('longer@example.org'))).toMatch(/delivered/);
+  expect(lines.filter((line) => line.trim() === LONG)).toHaveLength(1);
 });
 
 it('a name that is longer than the terminal goes on in the next line', () => {

@@ -17,7 +17,8 @@ const MARKS: Record<Tone, string> = { plain: '·', good: '✓', attention: '!', 
 const ID_END = 8;
 
 export function cellOf(terminal: Terminal, field: Field<never>, row: object, isBrief = false): string {
-  const whole = inBrief(clean(cellText(terminal, field, row)), isBrief && isTime(field));
+  const said = clean(cellText(terminal, field, row));
+  const whole = isBrief && isTime(field) ? inBrief(said) : said;
   const text = field.kind === 'id' ? whole.slice(-ID_END) : whole;
   const tone = text === '' ? undefined : field.tone?.(row as never);
   return tone === undefined ? text : terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
@@ -26,8 +27,8 @@ export function cellOf(terminal: Terminal, field: Field<never>, row: object, isB
 const isTime = ({ kind }: Field<never>): boolean => kind === 'time' || kind === 'moment';
 
 /** A time of this year without the year and the zone, which stand beside the table. */
-const inBrief = (text: string, isBrief: boolean): string => {
-  const [, year, time] = (isBrief && /^(\d{4})-(\d\d-\d\d \d\d:\d\d(?::\d\d)?)/.exec(text)) || [];
+export const inBrief = (text: string): string => {
+  const [, year, time] = /^(\d{4})-(\d\d-\d\d \d\d:\d\d(?::\d\d)?)/.exec(text) ?? [];
   return year === String(new Date().getFullYear()) && time !== undefined ? time : text;
 };
 

@@ -301,7 +301,8 @@ export class ItemScreen implements Previewed {
   keys(): readonly (readonly [string, string])[] {
     const inner = this.#side()?.screen?.keys() ?? [];
     const walked = [['] [', 'the next and the previous item of the list']] as const;
-    return [['←→', 'other sides'], ...(this.#input.walk ? walked : []), ...inner];
+    const sides = this.#sides().length > 1 ? ([['←→', 'other sides']] as const) : [];
+    return [...sides, ...(this.#input.walk ? walked : []), ...inner];
   }
 
   offers(): readonly Offer[] {

@@ -59,7 +59,7 @@ export class ListScreen implements Screen {
     this.title = title;
     this.#filter = readFilter(list.filters, '', Date.now());
     this.#more = moreColumnsOf(list, host.client, host.changed);
-    this.#body = new TableBody([...list.columns, ...(this.#more?.fields ?? [])], (row) => row.id);
+    this.#body = new TableBody(this.#more?.fields ?? list.columns, (row) => row.id);
     this.#preview = new Preview(
       (row) => row.id,
       (row, side) => this.#itemAt(row.id, row, side === '' ? undefined : side),

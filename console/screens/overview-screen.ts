@@ -3,6 +3,7 @@ import { toneOfFinding, usageInWords, type Tone } from '../../cli/families/index
 import { clean, formatTime, sayOnLine, styleOf } from '../../cli/output/index.ts';
 import { chart } from '../draw/chart.ts';
 import { rateInWords } from '../draw/rates.ts';
+import { inBrief } from '../draw/table.ts';
 import { bars, bold, clockOf, faint, fit, gauge, shownWidth, wrap } from '../draw/text.ts';
 import { isWide } from '../panes.ts';
 import { OverviewData, sumsOf, type Failure, type Finding, type Metrics, type Seen } from './overview-data.ts';
@@ -12,6 +13,8 @@ import { follow, tried, type Host, type Offer, type Screen, type Size } from './
 const asOperator: Advice = { words: 'seen by operators alone', command: ['console', '--profile', 'operator'] };
 
 const HOURS = 24;
+/** Where the values begin that stand beside a word. */
+const VALUES_AT = 11;
 
 /** How things are: the day's mail, whether it arrives, whether the server is well, how much of the plan is used. */
 export class OverviewScreen implements Screen {
@@ -58,7 +61,7 @@ export class OverviewScreen implements Screen {
       ...health,
       ...this.#mail(metrics, isTall ? 6 : 4, columns),
       '',
-      ...this.#queue(isTall ? 6 : 3).flatMap((line) => wrap(line, columns)),
+      ...this.#queue(isTall ? 6 : 3).flatMap((line) => hanging(line, columns)),
       ...this.#attention().flatMap((line) => wrap(line, columns)),
       ...this.#usage(columns),
     ];
@@ -78,8 +81,8 @@ export class OverviewScreen implements Screen {
       : [faint('  Loading …')];
     const top = [...pairs(left, right, half), '', ...this.#spans(metrics, columns)];
     const under = [
-      ...this.#queue(3).flatMap((line) => wrap(line, half)),
-      ...this.#attention().flatMap((line) => wrap(line, half)),
+      ...this.#queue(3).flatMap((line) => hanging(line, half)),
+      ...this.#attention().flatMap((line) => hanging(line, half)),
       ...this.#usage(half),
     ];
     const room = rows - top.length;
@@ -150,7 +153,7 @@ export class OverviewScreen implements Screen {
   }
 
   #failure({ created_at: at, last_event: state, to, subject }: Failure): string {
-    const when = formatTime({ ...this.#host.terminal, isTty: true }, at);
+    const when = inBrief(formatTime({ ...this.#host.terminal, isTty: true }, at));
     return `${when}  ${this.#tone('bad', `✗ ${state}`)}  ${clean(to.join(', '))}  ${clean(subject)}`;
   }
 
@@ -303,4 +306,11 @@ function ageOf(since: string, now: string): string {
   const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(since)) / 60_000));
   if (minutes < 60) return `${minutes} min`;
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
+}
+
+/** A line of a word and its value: what has no space goes on below the value. */
+function hanging(line: string, width: number): string[] {
+  const [first = '', ...more] = wrap(line, width);
+  const below = more.flatMap((text) => wrap(text.trimStart(), width - VALUES_AT));
+  return [first, ...below.map((text) => ' '.repeat(VALUES_AT) + text)];
 }

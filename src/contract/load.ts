@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { isSingleFile, readProgramText } from '../program-files/index.ts';
 import type { OpenApiDocument } from './document.ts';
 
 const folder = import.meta.dirname;
@@ -32,7 +33,12 @@ let loaded: OpenApiDocument | undefined;
 
 /** The whole document. Merging it from the YAML files takes a tenth of a second and 25 MB, so it is done once for each change. */
 export function loadContract(): OpenApiDocument {
-  return (loaded ??= readCache() ?? mergeSources());
+  return (loaded ??= isSingleFile ? readCarried() : (readCache() ?? mergeSources()));
+}
+
+/** A single file holds the document and not what it was merged from. */
+function readCarried(): OpenApiDocument {
+  return JSON.parse(readProgramText('src/contract/openapi.json')) as OpenApiDocument;
 }
 
 function readCache(): OpenApiDocument | undefined {
@@ -48,7 +54,7 @@ function readCache(): OpenApiDocument | undefined {
 }
 
 function mergeSources(): OpenApiDocument {
-  // Only here, so that whoever finds the cache fresh does not pay for a YAML parser.
+  // Only here, so that a process that finds the cache fresh loads no YAML parser.
   const { readContractSources } = createRequire(import.meta.url)(
     './read-sources.ts',
   ) as typeof import('./read-sources.ts');

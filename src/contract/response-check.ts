@@ -35,7 +35,7 @@ export function checkResponse(
   return problems.map((problem) => `${operationId} ${answer.status}: ${problem}`);
 }
 
-/** The same of the body alone, for whoever has no more of an answer; without a status it is of a success. */
+/** The same of the body alone, for a caller that has no more of an answer; without a status it is of a success. */
 export function checkAnswer(
   document: OpenApiDocument,
   { operation, path, method }: OperationEntry,

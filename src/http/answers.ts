@@ -2,14 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseSetback } from '../platform/db/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { Log } from '../platform/log/index.ts';
+import { routeOf } from './find-operation.ts';
 import type { RateState } from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The setting behind the route's limit of bytes, where its caller is told. */
     limitedBy?: string;
-    /** The operation that the route answers. */
-    operation?: string;
     /** Whether it is a step of OAuth, which is refused in words of its own, or by a page. */
     oauthFlow?: 'json' | 'page';
     /** The path of the route, where its tokens are a resource of their own. */
@@ -54,7 +53,7 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
     return refuse('service_unavailable', { say: 'The service cannot store anything just now; try again later.' });
   }
   log.error(
-    { err: error, requestId: request.id, method: request.method, route: request.routeOptions.url },
+    { err: error, requestId: request.id, method: request.method, route: routeOf(request).url },
     'request failed',
   );
   return refuse('application_error', { say: `Something went wrong on our side. The request id is ${request.id}.` });

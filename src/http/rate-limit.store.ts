@@ -1,28 +1,48 @@
-import type { Executor } from '../platform/db/index.ts';
+import { textsIn, type Executor } from '../platform/db/index.ts';
+
+export interface BucketForm {
+  burst: number;
+  perSecond: number;
+  now: number;
+}
+
+/** What a bucket has left, and how many tokens were taken of it. */
+export interface Taken {
+  tokens: number;
+  count: number;
+}
 
 /**
- * Refills the bucket and takes a token in one statement; the row lock orders the nodes. Nothing is written when there
- * is no token, so that a caller who goes on asking does not keep the bucket empty.
+ * Refills buckets and takes of each as many tokens as are wanted, or as there are, in one statement; the row locks order the
+ * nodes, and the names order the locks. Nothing is written of a bucket that has no token, so that a caller who goes on asking
+ * does not keep it empty.
  */
-export async function takeFromSharedBucket(
+export async function takeFromSharedBuckets(
   db: Executor,
-  bucket: { name: string; burst: number; perSecond: number; now: number },
-): Promise<{ tokens: number; allowed: boolean }> {
-  const { name, burst, perSecond, now } = bucket;
+  wanted: ReadonlyMap<string, number>,
+  { burst, perSecond, now }: BucketForm,
+): Promise<Map<string, Taken>> {
   const refilled = `least(?::float8, rate_limits.tokens + greatest(0, ?::bigint - rate_limits.updated_at) * ?::float8 / 1000)`;
   const fill = [burst, now, perSecond];
-  const taken = await db.get<{ tokens: number }>(
-    `insert into rate_limits (bucket, tokens, updated_at) values (?, ?::float8 - 1, ?::bigint)
+  const rows = await db.all<{ bucket: string; tokens: number; taken: number }>(
+    `insert into rate_limits (bucket, tokens, updated_at, taken)
+       select key, ?::float8 - least(value::integer, floor(?::float8)), ?::bigint, least(value::integer, floor(?::float8))
+         from jsonb_each_text(?::jsonb) order by key
        on conflict (bucket) do update
-         set tokens = ${refilled} - 1, updated_at = greatest(rate_limits.updated_at, excluded.updated_at)
+         set taken = least(excluded.taken, floor(${refilled})), tokens = ${refilled} - least(excluded.taken, floor(${refilled})),
+           updated_at = greatest(rate_limits.updated_at, excluded.updated_at)
          where ${refilled} >= 1
-       returning tokens`,
-    [name, burst, now, ...fill, ...fill],
+       returning bucket, tokens, taken`,
+    [burst, burst, now, burst, JSON.stringify(Object.fromEntries(wanted)), ...fill, ...fill, ...fill, ...fill],
   );
-  if (taken) return { tokens: taken.tokens, allowed: true };
-  const left = await db.get<{ tokens: number }>(`select ${refilled} as tokens from rate_limits where bucket = ?`, [
-    ...fill,
-    name,
-  ]);
-  return { tokens: left?.tokens ?? 0, allowed: false };
+  const taken = new Map(rows.map(({ bucket, tokens, taken: count }) => [bucket, { tokens, count }]));
+  const empty = [...wanted.keys()].filter((name) => !taken.has(name));
+  if (empty.length === 0) return taken;
+  const names = textsIn('pg', 'bucket', empty);
+  const left = await db.all<{ bucket: string; tokens: number }>(
+    `select bucket, ${refilled} as tokens from rate_limits where ${names.sql}`,
+    [...fill, names.value],
+  );
+  for (const { bucket, tokens } of left) taken.set(bucket, { tokens, count: 0 });
+  return taken;
 }

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { clientKey } from '../platform/network/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { takeFromSharedBucket } from './rate-limit.store.ts';
+import { inCompany } from '../platform/db/index.ts';
+import { takeFromSharedBuckets, type Taken } from './rate-limit.store.ts';
 
 /** The values of the three rate limit headers. */
 export interface RateState {
@@ -40,6 +41,23 @@ export function createRateLimit(world: World): RateLimit {
   const { requests_per_second: perSecond, burst } = world.config.rate_limit;
   const buckets = new Map<string, Bucket>();
 
+  /** Of a bucket that has tokens for some of those who ask together, the first get them. */
+  const takeShared = inCompany<string, RateState>(async (names) => {
+    const now = world.clock.now();
+    const wanted = new Map<string, number>();
+    for (const name of names) wanted.set(name, (wanted.get(name) ?? 0) + 1);
+    const taken = await takeFromSharedBuckets(world.db, wanted, { burst, perSecond, now });
+    const before = new Map<string, number>();
+    return names.map((name) => {
+      const { tokens, count }: Taken = taken.get(name) ?? { tokens: 0, count: 0 };
+      const nth = (before.get(name) ?? 0) + 1;
+      before.set(name, nth);
+      const left = tokens + Math.max(0, count - nth);
+      buckets.set(name, { tokens: left, at: now });
+      return stateOf(left, nth <= count);
+    });
+  });
+
   function filled(bucket: Bucket | undefined, now: number): number {
     if (!bucket) return burst;
     return Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) * perSecond) / 1000);
@@ -77,12 +95,7 @@ export function createRateLimit(world: World): RateLimit {
   return {
     take(name) {
       if (world.db.dialect !== 'pg' || !name.startsWith('team:')) return takeLocal(name);
-      return takeFromSharedBucket(world.db, { name, burst, perSecond, now: world.clock.now() }).then(
-        ({ tokens, allowed }) => {
-          buckets.set(name, { tokens, at: world.clock.now() });
-          return stateOf(tokens, allowed);
-        },
-      );
+      return takeShared(name);
     },
     peek: (name) => stateOf(filled(buckets.get(name), world.clock.now()), true),
   };

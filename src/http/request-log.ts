@@ -82,7 +82,7 @@ const isForAdmins = ({ operation }: Operation, { method }: FastifyRequest): bool
   return role === 'owner' || (method === 'GET' && role === 'admin');
 };
 
-/** Its answers hold what any operation answers, and whoever reads the logs may not read all of that. */
+/** Its answers hold what any operation answers, and a reader of the logs may not read all of that. */
 const isOfAssistant = ({ operation }: Operation): boolean => operation['x-mcp'] === true;
 
 /** Reads by our own command line are not logged: otherwise a user who follows the logs with it would see little else. */

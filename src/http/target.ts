@@ -1,5 +1,3 @@
-import type { OperationValidators } from '../contract/index.ts';
-
 const ESCAPES = /(?:%[0-9a-f]{2})+/gi;
 const STRAY_PERCENT = /%(?![0-9a-f]{2})/gi;
 const REPLACEMENT = '%EF%BF%BD';
@@ -42,34 +40,4 @@ export function parseQuery(text: string): Record<string, unknown> {
       before === undefined ? value : Array.isArray(before) ? [...(before as unknown[]), value] : [before, value];
   }
   return query;
-}
-
-export interface KnownPaths {
-  /** The methods of the path that the target stands for; empty for an unknown path. */
-  methodsOf(target: string): string[];
-  /**
-   * The same for paths that have a word where others have a parameter: /emails/batch is never an email with the id "batch", and
-   * /inboxes/{inbox}/threads/search no thread.
-   */
-  methodsOfFixed(target: string): string[] | undefined;
-}
-
-/** The methods of each path, to tell an unknown path from a wrong method. HEAD is answered wherever GET is. */
-export function knownPathsOf(operationList: OperationValidators[]): KnownPaths {
-  const paths = Map.groupBy(operationList, (operation) => operation.path);
-  const matchers = [...paths].map(([path, ofPath]) => ({
-    path,
-    form: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-    methods: ofPath.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])),
-  }));
-  const fixed = new Map(matchers.map(({ path, methods }) => [path, methods]));
-  const wordsFirst = matchers.filter(
-    ({ path }) => path.includes('{') && matchers.some((other) => other.path !== path && other.form.test(path)),
-  );
-  const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
-  return {
-    methodsOf: (target) => matchers.find(({ form }) => form.test(pathOf(target)))?.methods ?? [],
-    methodsOfFixed: (target) =>
-      fixed.get(pathOf(target)) ?? wordsFirst.find(({ form }) => form.test(pathOf(target)))?.methods,
-  };
 }

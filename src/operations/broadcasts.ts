@@ -15,11 +15,17 @@ import {
   updateBroadcast,
 } from '../resources/broadcasts/index.ts';
 import { testBroadcast } from '../flow/campaigns/index.ts';
+import { idempotencyOf } from '../flow/mail/accept/index.ts';
 import { freeBroadcastMail } from '../flow/mail/queue-admin/index.ts';
 import { pageOf, type OperationCtx, type Operations } from './operation.ts';
 
 export const broadcasts = {
-  createBroadcast: (ctx, { body }) => createBroadcast(ctx, body),
+  createBroadcast: (ctx, { body, header }) => {
+    const idempotency = idempotencyOf(ctx, header, { operation: 'createBroadcast', said: body });
+    return ctx.services.accept.writeOnce(ctx, { idempotency, isGrowing: false }, (keep) =>
+      createBroadcast(ctx, body, keep),
+    );
+  },
   listBroadcasts: (ctx, { query = {} }) => listBroadcasts(ctx, query, pageOf(query)),
   getBroadcast: (ctx, { path }) => getBroadcast(ctx, path.broadcast_id),
   updateBroadcast: (ctx, { path, body }) => updateBroadcast(ctx, path.broadcast_id, body),

@@ -4,14 +4,15 @@ import {
   getSegmentMetrics,
   listContactSegments,
   listSegmentContacts,
+  listSegmentsWith,
   removeContactFromSegment,
 } from '../resources/contacts/index.ts';
-import { createSegment, deleteSegment, getSegment, listSegments, updateSegment } from '../resources/segments/index.ts';
+import { createSegment, deleteSegment, getSegment, updateSegment } from '../resources/segments/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const segments = {
   createSegment: (ctx, { body }) => createSegment(ctx, body),
-  listSegments: (ctx, { query = {} }) => listSegments(ctx, query, pageOf(query)),
+  listSegments: (ctx, { query = {} }) => listSegmentsWith(ctx, query, pageOf(query)),
   previewSegment: (ctx, { body }) => countFilter(ctx, body.filter),
   getSegment: (ctx, { path }) => getSegment(ctx, path.segment),
   updateSegment: (ctx, { path, body }) => updateSegment(ctx, path.segment, body),

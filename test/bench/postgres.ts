@@ -5,7 +5,13 @@ import { median } from './figures.ts';
 import { smallLoad } from './messages.ts';
 
 /** A server whose commits are on disk, with the memory that a small machine would give it. */
-const AS_IN_USE = ['fsync=on', 'full_page_writes=on', 'synchronous_commit=on', 'autovacuum=on', 'shared_buffers=256MB'];
+export const AS_IN_USE = [
+  'fsync=on',
+  'full_page_writes=on',
+  'synchronous_commit=on',
+  'autovacuum=on',
+  'shared_buffers=256MB',
+];
 
 /** The same mail through the same program on either database, in turns. */
 export async function benchPostgres(bench: Bench): Promise<void> {

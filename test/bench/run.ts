@@ -13,6 +13,7 @@ import { benchEndToEnd } from './end-to-end.ts';
 import { benchInbox } from './inbox.ts';
 import { benchListPages } from './list-pages.ts';
 import { benchMetrics } from './metrics.ts';
+import { benchNodes } from './nodes.ts';
 import { benchPostfix } from './postfix.ts';
 import { benchPostgres } from './postgres.ts';
 import { benchRedirect } from './redirect.ts';
@@ -46,6 +47,7 @@ const rows: Rows = {
   automations: benchAutomations,
   inbox: benchInbox,
   postgres: benchPostgres,
+  nodes: benchNodes,
   postfix: benchPostfix,
 };
 

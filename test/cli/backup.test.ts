@@ -19,6 +19,26 @@ afterEach(() => desk.clear());
 describe('rasket backup', () => {
   // skipped because a PostgreSQL database is backed up there
   it.skipIf(driver === 'pg')(
+    'takes no folder over that has the name of a half-made one; of two at once one is made',
+    async () => {
+      expect(await desk.rasket(['init', '--data', 'data'])).toMatchObject({ code: 0 });
+      desk.write('mine.part/file', 'precious');
+      expectOneLine(
+        await desk.rasket(['backup', 'mine', '--data', 'data']),
+        /mine\.part is there: another backup .* remove it once/,
+      );
+      expect(fs.readFileSync(desk.at('mine.part/file'), 'utf8')).toBe('precious');
+      expect(fs.existsSync(desk.at('mine'))).toBe(false);
+
+      const both = await Promise.all([1, 2].map(() => desk.rasket(['backup', 'one', '--data', 'data'])));
+      expect(both.filter(({ code }) => code === 0).length, JSON.stringify(both)).toBe(1);
+      expect(await desk.rasket(['backup', 'verify', 'one'])).toMatchObject({ code: 0 });
+      expect(fs.existsSync(desk.at('one.part'))).toBe(false);
+    },
+  );
+
+  // skipped because a PostgreSQL database is backed up there
+  it.skipIf(driver === 'pg')(
     'makes a folder that sends what waited once confirmed, made while mail is accepted',
     async () => {
       // Accepts and sends nothing: all of it waits. What is large is kept in files, the rest in the database.

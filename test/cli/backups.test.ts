@@ -122,10 +122,15 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
         });
         rewrite(path.join(kept, 'rasket-2020-01-01T00-00-00Z/backup.json'), { installation: 'another' });
         fs.cpSync(path.join(kept, folders[0] ?? ''), path.join(kept, 'by-hand'), { recursive: true });
-        fs.mkdirSync(path.join(kept, 'rasket-2020-01-02T00-00-00Z.part'));
+        const own = fs.readFileSync(path.join(scene.dataDir, 'installation.id'), 'utf8').trim();
+        fs.mkdirSync(path.join(kept, `rasket-2020-01-02T00-00-00Z.${own}.part`));
+        fs.mkdirSync(path.join(kept, 'rasket-2020-01-02T00-00-00Z.another.part'));
       }
     }
-    expect(fs.readdirSync(kept).sort()).toEqual(['by-hand', 'rasket-2020-01-01T00-00-00Z', ...folders.slice(-2)]);
+    expect(fs.readdirSync(kept).sort()).toEqual([
+      ...['by-hand', 'rasket-2020-01-01T00-00-00Z', 'rasket-2020-01-02T00-00-00Z.another.part'],
+      ...folders.slice(-2),
+    ]);
     const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);
     const rows = JSON.parse(listed.stdout) as {
       folder: string;
@@ -173,6 +178,21 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
     expect(await run()).toMatchObject({ removed: 1 });
     expect(fs.existsSync(first?.folder ?? '')).toBe(false);
     expect(await codes()).toEqual(await withoutBackups(codes));
+  });
+
+  it('counts none of a clock that was ahead, and removes neither those nor what was made since', async () => {
+    await using scene = await sceneWithMail({ backup: { schedule: '03:30', keep: 1, directory: 'kept' } });
+    const kept = path.join(scene.dataDir, 'kept');
+    const run = () => backUpOnSchedule(scene.app.world, { sealed: SEALED_COLUMNS });
+    const first = await run();
+    // As one that was made while the clock was years ahead.
+    const ahead = path.join(kept, 'rasket-2099-01-01T00-00-00Z');
+    fs.cpSync(first?.folder ?? '', ahead, { recursive: true });
+    rewrite(path.join(ahead, 'backup.json'), { made_at: '2099-01-01T00:00:00.000Z' });
+    scene.clock.advance(DAY);
+    const second = await run();
+    expect(second).toMatchObject({ removed: 1 });
+    expect(fs.readdirSync(kept).sort()).toEqual([path.basename(second?.folder ?? ''), path.basename(ahead)]);
   });
 
   it('one that is not whole removes none before it', async () => {

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import http from 'node:http';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startAnswering } from './contract-server.ts';
@@ -24,6 +25,22 @@ const login = (env: Record<string, string | undefined>) =>
   desk.run(['login', '--url', server.url], { env, input: 'rk_mine\n' });
 const send = ['send', '--from', 'a@example.com', '--to', 'b@example.org', '--subject', 'Hi', '--text', 'x'];
 const file = () => desk.at('config/rasket/credentials.json');
+
+it('is sent to no program that does not speak this API', async () => {
+  const heard: (string | undefined)[] = [];
+  const other = http.createServer((request, response) => {
+    heard.push(request.headers.authorization);
+    response.writeHead(404).end('Not here.');
+  });
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void other.close());
+  const url = `http://127.0.0.1:${(other.address() as net.AddressInfo).port}`;
+  const refused = await desk.run(['login', '--url', url], { env: {}, input: 'rk_mine\n' });
+  expect(refused.stderr).toContain(`${url} answered 404, but not as this API does; is it the right address?`);
+  expect(refused.code).not.toBe(0);
+  expect(heard).toEqual([undefined]);
+  expect(fs.existsSync(file())).toBe(false);
+});
 
 describe('a key without a keyring', () => {
   it.each([

@@ -66,7 +66,13 @@ export const exceptions: Record<string, Exception> = {
     without: { topic_id: 'the contract reserves it for later' },
     beside: { '--wait': 'asks getEmail', '--wait-seconds': 'asks getEmail' },
   },
-  createBroadcast: { without: { audience_id: 'segment_id says it' } },
+  listSegments: { given: { include: { words: ['--include', 'counts'], sent: 'counts' } } },
+  createBroadcast: {
+    without: {
+      audience_id: 'segment_id says it',
+      'Idempotency-Key': 'a person who gets no answer sees in the list whether it was made',
+    },
+  },
   updateBroadcast: { without: { audience_id: 'segment_id says it' }, beside: { '--clear': 'null' } },
   sendBroadcast: { beside: { '--watch': 'asks getBroadcast' } },
   previewBroadcast: { beside: { '--open': 'shows the answer in a browser' } },

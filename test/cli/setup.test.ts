@@ -88,6 +88,25 @@ describe('rasket setup by flags', () => {
     expect(stdout).toContain('"to":"ada@example.com"');
   });
 
+  it('at another port the key is kept for that one: at the usual one another program may listen', async () => {
+    desk.write(FILE, OPERATORS);
+    const free = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((done) => free.once('listening', done));
+    const { port } = free.address() as net.AddressInfo;
+    await new Promise((done) => free.close(done));
+    const { stdout } = await setUp({ ...ANSWERS, '--api-port': String(port) });
+    expect(stdout).toMatch(new RegExp(`: rasket login --api-key --url http://127\\.0\\.0\\.1:${port}$`, 'm'));
+  });
+
+  it('the line of the first email is one for a shell, whatever the address', async () => {
+    desk.write(FILE, OPERATORS);
+    const { stdout } = await setUp({ ...ANSWERS, '--email': "o'hara@example.com" });
+    const line = stdout.slice(stdout.lastIndexOf('\ncurl ') + 1);
+    const words = await desk.sh(`curl() { for word; do last=$word; done; printf '%s' "$last"; }\n${line}`);
+    expect(words).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.parse(words.stdout)).toMatchObject({ to: "o'hara@example.com", text: 'It works.' });
+  });
+
   it('changes nothing the second time, and shows no key again', async () => {
     desk.write(FILE, OPERATORS);
     await setUp();

@@ -27,6 +27,23 @@ const conflicts = [
       'database.url is set but database.driver is "better-sqlite3"; set database.driver to "pg", or database.url to ""',
   },
   {
+    why: 'nobody would listen there',
+    toml: 'database.listen_url = "postgres://me:hidden@db/rasket"',
+    fault:
+      'database.listen_url is set but database.driver is "better-sqlite3"; set database.driver to "pg", or database.listen_url to ""',
+  },
+  {
+    why: 'blobs have no bucket',
+    toml: '[blobs]\nstore = "s3"\nendpoint = "https://s3.example.com"\naccess_key = "AK"\nsecret_key = "SK"',
+    fault: 'blobs.store is "s3" but blobs.bucket is empty',
+  },
+  {
+    why: 'nobody signs for the blobs',
+    toml: '[blobs]\nstore = "s3"\nendpoint = "https://s3.example.com"\naccess_key = "AK"\nbucket = "mail"',
+    fault:
+      'blobs.store is "s3", so that either blobs.secret_key (by RASKET_BLOBS_SECRET_KEY) or blobs.secret_key_file must be set, and not both',
+  },
+  {
     why: 'no call could be larger than email',
     toml: 'http.email_body_limit_bytes = 1024',
     fault: 'http.email_body_limit_bytes is 1024; it must be at least http.body_limit_bytes (1048576)',

@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -30,12 +30,19 @@ export interface LogLine {
 }
 
 /** The program as its operator runs it, in a process of its own, to be killed and started again on the same data. */
-export interface Program {
+export interface Program extends Process {
   dataDir: string;
   database: TestDatabase['settings'];
   teamId: string;
   apiKey: string;
   from: string;
+  /** Its settings, as the environment has them. */
+  env: NodeJS.ProcessEnv;
+  /** Another node on the same database, with a data folder of its own and these settings as well. */
+  addNode(changed: Record<string, string>): Promise<Process>;
+}
+
+export interface Process {
   /** Resolves with the address as soon as the program listens, also after the next start. */
   listening(): Promise<string>;
   /** Resolves when the program of now is ready; from here on with these settings as well. */
@@ -57,19 +64,11 @@ export async function installProgram(
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
   const env = settingsOf(dataDir, { database, dns, sink }, options.env);
   options.publish?.(dns);
-  let child: ChildProcess | undefined;
-  let up = Promise.withResolvers<string>();
-
-  const end = async (signal: 'SIGKILL' | 'SIGTERM', ending = child): Promise<void> => {
-    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
-    up = Promise.withResolvers<string>();
-    const gone = new Promise((done) => ending.once('exit', done));
-    ending.kill(signal);
-    await gone;
-  };
+  const own = processOf(env, onLog);
+  const others: Process[] = [];
 
   onTestFinished(async () => {
-    await end('SIGKILL');
+    for (const one of [own, ...others]) await one.kill();
     await dns.close();
     await database.drop();
     rmSync(path.dirname(dataDir), { recursive: true, force: true });
@@ -83,6 +82,36 @@ export async function installProgram(
     teamId: made.team_id,
     apiKey: made.api_key,
     from: `Fault <fault@${DOMAIN}>`,
+    env,
+    ...own,
+    async addNode(changed) {
+      const folder = path.join(path.dirname(dataDir), `node-${others.length + 2}`);
+      mkdirSync(folder, { mode: 0o700 });
+      copyFileSync(path.join(dataDir, 'instance.key'), path.join(folder, 'instance.key'));
+      const node = processOf({ ...env, ...changed, RASKET_DATA: folder }, onLog);
+      others.push(node);
+      await node.start();
+      return node;
+    },
+  };
+  await program.start();
+  await verifyDomain(createApi(await program.listening()), made.api_key, dns);
+  return program;
+}
+
+function processOf(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Process {
+  let child: ChildProcess | undefined;
+  let up = Promise.withResolvers<string>();
+
+  const end = async (signal: 'SIGKILL' | 'SIGTERM', ending = child): Promise<void> => {
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    up = Promise.withResolvers<string>();
+    const gone = new Promise((done) => ending.once('exit', done));
+    ending.kill(signal);
+    await gone;
+  };
+
+  return {
     listening: () => up.promise,
     async start(changed = {}) {
       Object.assign(env, changed);
@@ -107,9 +136,6 @@ export async function installProgram(
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };
-  await program.start();
-  await verifyDomain(createApi(await program.listening()), made.api_key, dns);
-  return program;
 }
 
 /** The environment of the program, as an operator would set it. */

@@ -47,6 +47,55 @@ describe('install.sh --destdir', () => {
     expect(fs.existsSync(path.join(folder, 'opt/rasket/gone.ts'))).toBe(false);
   });
 
+  it('installs a single file, and broken off at any step it can be run again', () => {
+    const file = path.join(folder, 'one-file');
+    fs.writeFileSync(file, '#!/bin/sh\necho 0.0.0\n', { mode: 0o755 });
+    const at = (name: string): string => path.join(folder, name);
+    const treeOf = (name: string): string[] => fs.readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort();
+    expect(install('--destdir', at('whole'), '--file', file)).toMatchObject({ status: 0, stderr: '' });
+    expect(fs.readFileSync(at('whole/opt/rasket/bin/rasket'), 'utf8')).toContain('echo 0.0.0');
+    expect(fs.existsSync(at('whole/opt/rasket/src'))).toBe(false);
+
+    // The shell is killed in place of the nth program that it starts.
+    const tools = ['cat', 'chmod', 'cp', 'find', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sh'];
+    fs.mkdirSync(at('tools'));
+    for (const tool of tools) {
+      const real = ['/bin', '/usr/bin'].map((bin) => path.join(bin, tool)).find((one) => fs.existsSync(one)) ?? tool;
+      const count = `echo >>"$COUNT"; [ "$(/usr/bin/wc -l <"$COUNT")" -ne "$AT" ] || { kill -9 $PPID; exit 1; }`;
+      fs.writeFileSync(at(`tools/${tool}`), `#!/bin/sh\n${count}\nexec ${real} "$@"\n`, { mode: 0o755 });
+    }
+    let broken = 0;
+    for (let step = 1; step < 60; step++) {
+      fs.rmSync(at('count'), { force: true });
+      const env = { PATH: `${at('tools')}:${process.env['PATH']}`, COUNT: at('count'), AT: String(step) };
+      const words = [path.join(root, 'install.sh'), '--destdir', at('target'), '--file', file];
+      const { signal } = spawnSync('/bin/sh', words, { env, cwd: folder });
+      if (signal === null) break;
+      broken += 1;
+      expect(install('--destdir', at('target'), '--file', file), `after step ${step}`).toMatchObject({
+        status: 0,
+        stderr: '',
+      });
+      expect(treeOf('target'), `after step ${step}`).toEqual(treeOf('whole'));
+      if (step % 2 === 0) fs.rmSync(at('target'), { recursive: true });
+    }
+    expect(broken).toBeGreaterThan(10);
+  });
+
+  it('says what it would do and does nothing with --dry-run, and what it takes with --help', () => {
+    expect(install('--destdir', folder, '--dry-run')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('would install'),
+    });
+    expect(install('--destdir', folder, '--dry-run', '--uninstall').stdout).toContain('would stay');
+    expect(install('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('--file FILE') });
+    expect(install('--file', path.join(folder, 'nothing'))).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('no executable file'),
+    });
+    expect(fs.readdirSync(folder)).toEqual([]);
+  });
+
   it('puts another prefix into the link, the unit and the settings', () => {
     expect(install('--destdir', folder, '--prefix', '/srv/mail/rasket').status).toBe(0);
     expect(fs.existsSync(path.join(folder, 'srv/mail/rasket/bin/rasket'))).toBe(true);

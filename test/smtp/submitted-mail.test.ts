@@ -391,13 +391,3 @@ it('what its client composed goes with the email when its time is over', async (
   await removeExpired(scene);
   expect(await kept()).toBe(0);
 });
-
-it('the lines of the log about submitted mail name its session', async () => {
-  const { id } = await send(lines(`From: ${from}`, 'Subject: Followed', '', 'x'));
-  const told = scene.log.map((line) => JSON.parse(line) as Record<string, unknown>);
-  const [accepted, delivered] = told.filter(({ emailId }) => emailId === id);
-  expect(accepted).toMatchObject({ msg: 'email accepted', requestId: expect.stringMatching(/./) });
-  expect(delivered).toMatchObject({ msg: 'email delivered', requestId: accepted?.['requestId'] });
-  const { body } = await scene.api('GET', `/emails/${id}/attempts`, { key: team.key });
-  expect(body.request_id).toBe(accepted?.['requestId']);
-});

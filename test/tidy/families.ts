@@ -45,6 +45,7 @@ export const trees: Tree[] = [
       threads:
         'which conversation of an inbox a message belongs to: rules without rows, for what receives and what sends',
       operators: 'who runs the installation: made and ended on its machine alone, so that no operation does it',
+      moves: 'the whole installation in another database, which its operator asks for on the machine',
       backups: 'copies of the whole installation, which its operator and the service make on the machine',
       instance: 'switches of the whole installation, which its operator moves on the machine',
     },

@@ -10,7 +10,8 @@ const MINUTE_MS = 60_000;
 export async function renewalOf(world: World, authority: Authority, chain: Chain): Promise<number> {
   const usual = renewalTime(chain, world.random());
   const wanted = await suggested(world, authority, chain.leaf);
-  if (wanted === undefined || wanted >= chain.endsAt) return usual;
+  // One that is over for what was issued just now makes no sense, and would order anew each minute.
+  if (wanted === undefined || wanted >= chain.endsAt || wanted <= world.clock.now()) return usual;
   return Math.max(world.clock.now() + MINUTE_MS, wanted);
 }
 

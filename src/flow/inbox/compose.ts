@@ -166,7 +166,7 @@ function mustSaySomething({ html, text }: WrittenMail): void {
   throw refuse('missing_required_field', { say: 'Missing required field: html or text. At least one is needed.' });
 }
 
-/** Whoever answers did not write these recipients: what is said names what they can change. */
+/** The person who answers did not write these recipients: what is said names what they can change. */
 function mustBeFewEnough(
   { to, cc }: { to: readonly string[]; cc: readonly string[] },
   written: WrittenMail,

@@ -92,7 +92,7 @@ function eventsOf({
   return events;
 }
 
-/** Whoever answers wants to see what comes back: what is snoozed wakes, and what was thrown away is wanted again. */
+/** The person who answers wants to see what comes back: what is snoozed wakes, and what was thrown away is wanted again. */
 const folderAfter = (folder: StoredFolder): StoredFolder =>
   folder === 'snoozed' || folder === 'trash' ? 'inbox' : folder;
 

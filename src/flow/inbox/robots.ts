@@ -30,7 +30,7 @@ import type { InboxSender } from './sender.ts';
 const PER_SENDER_AND_DAY = 4;
 const DAY_MS = 86_400_000;
 
-/** RFC 3834 §5: whoever has a program answer says so in this header. */
+/** RFC 3834 §5: a program that answers says so in this header. */
 export const isAutomatic = (headers: Record<string, string> | null): boolean =>
   Object.entries(headers ?? {}).some(
     ([name, value]) => name.toLowerCase() === 'auto-submitted' && !/^no(?:$|[\s;(])/i.test(value.trim()),

@@ -20,7 +20,7 @@ import { composeAnswer, composeNew } from './compose.ts';
 import type { WrittenMail } from './composed-mail.ts';
 import { filesOf, mustFindOriginal } from './original.ts';
 
-/** Sends a draft once: whoever asks again, or at the same time, is answered the id of the one email. */
+/** Sends a draft once: a second request, or one at the same time, is answered the id of the one email. */
 export async function sendDraft(
   ctx: Ctx<World>,
   accept: Pick<Accept, 'acceptBeside'>,

@@ -29,7 +29,7 @@ import {
 import { inboxNamed } from '../../resources/inboxes/index.ts';
 import { fetchAttachments, type Accept, type Idempotency } from '../mail/accept/index.ts';
 
-/** Of one inbox, unsent: whoever writes more has a program that forgets to send them. */
+/** Of one inbox, unsent: a client that writes more has forgotten to send them. */
 const DRAFTS_MAX = 10_000;
 const DRAFT_FILES_BYTES_MAX = 1024 * 1024 * 1024;
 

@@ -65,7 +65,7 @@ async function send(
     `It works once, until ${isoTime(invitation.expires_at)}. If you did not expect it, ignore this mail.`,
   ].join('\n');
   const input = { from: `rasket <notifications@${domain}>`, to: email, subject: `Invitation to ${team.name}`, text };
-  // Whoever has the token is taken for the owner of the address: the team that invites does not read it.
+  // A person with the token is taken for the owner of the address: the team that invites does not read it.
   const as = { kind: 'transactional' as const, isAccountMail: true };
   const mail = { ...input, headers: UNANSWERED };
   return mailOnce(world, accept, { teamId, job: 'invitations', kind: 'invitation', occasion: id, input: mail, as });

@@ -123,7 +123,7 @@ export function keysOf(world: World, connection: ConnectionRow): Known['keys'] {
   return keys && world.clock.now() - keys.at < KEYS_MS ? keys : undefined;
 }
 
-/** Asks for the keys. Whoever asks at the same moment is given the same answer. */
+/** Asks for the keys. Requests at the same moment share one answer. */
 export async function askForKeys(world: World, connection: ConnectionRow, url: string): Promise<Response> {
   const known = knownFor(world, connection);
   known.keysAsked ??= askProvider(world, url).finally(() => (known.keysAsked = undefined));

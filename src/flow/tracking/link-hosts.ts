@@ -9,7 +9,7 @@ export interface LinkHosts {
   works(mail: TrackedMail, host: string): boolean | Promise<boolean>;
 }
 
-/** What other processes write goes unheard, so that nothing is trusted longer than this. */
+/** What other processes write may go unheard, so that nothing is trusted longer than this. */
 const FRESH_MS = 1000;
 const REMEMBERED_MAX = 10_000;
 const WARNED_MAX = 100;
@@ -77,7 +77,7 @@ export function createLinkHosts(world: World): LinkHosts {
     if (!owner?.isLive) return false;
     if (owner.hosts.some(({ name, until }) => name === host && (until === null || world.clock.now() < until)))
       return true;
-    // Each once: whoever has a link may ask for it under a thousand names.
+    // Each once: a recipient of a link may ask for it under a thousand names.
     if (!warned.has(owner.domainId) && warned.size < WARNED_MAX) {
       warned.add(owner.domainId);
       world.log.warn(

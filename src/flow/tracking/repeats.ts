@@ -28,7 +28,7 @@ export function createRepeats(now: () => number, windowMs: number): (...parts: s
 /**
  * Two 32-bit hashes over UTF-16 units, as one number of 53 bits: `high` is FNV-1a fed with units for bytes, `low` does
  * the same steps with another beginning and another odd factor.
- * They keep chance away, not intent: whoever makes two texts collide hides one engagement of the same second.
+ * They keep chance away, not intent: a recipient who makes two texts collide hides one engagement of the same second.
  */
 function numberOf(parts: readonly string[]): number {
   let high = 0x811c9dc5;

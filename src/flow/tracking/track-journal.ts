@@ -41,7 +41,7 @@ export interface TrackJournal {
   /** They stand in the database, or never will. */
   settle(taken: Taken): void;
   waitingBytes(): number;
-  /** With what is still waiting left to the next start, whoever makes it. */
+  /** With what is still waiting left to the next start of any process. */
   close(): void;
 }
 
@@ -76,7 +76,7 @@ export function openTrackJournal(options: TrackJournalOptions): TrackJournal {
     try {
       write(segment, header);
     } catch (error) {
-      // The disk is full, and whoever reads next would begin another one.
+      // The disk is full, and the next reader would begin another one.
       remove(segment);
       throw error;
     }

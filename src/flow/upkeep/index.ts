@@ -6,6 +6,7 @@ export { createNode, type Node } from './node.ts';
 export { forgetIdempotencyKeys } from './forget-idempotency-keys.ts';
 export { keepInboxes, type KeptInboxes } from './keep-inboxes.ts';
 export { exportTraces } from './export-traces.ts';
+export { hearOtherNodes } from './hear-nodes.ts';
 export { createRemoval, type Removed } from './remove-expired.ts';
 export { removeOldAudit } from './remove-old-audit.ts';
 export { watchInstallation } from './gauges.ts';

@@ -1,5 +1,6 @@
 import os from 'node:os';
 import { repeat } from '../../platform/clock/index.ts';
+import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
   findingOf,
@@ -50,7 +51,10 @@ export function createNode(world: World, { version, roles }: { version: string; 
     } catch (error) {
       unwritableSince ??= clock.now();
       const why = (error as NodeJS.ErrnoException).code ?? 'unknown';
-      const summary = `Nothing can be written to the data folder (${why}).`;
+      const summary =
+        error instanceof ObjectStoreFault
+          ? `Nothing can be written to the blob store: ${error.message}.`
+          : `Nothing can be written to the data folder (${why}).`;
       return [findingOf('storage_unwritable', { summary, since: unwritableSince })];
     }
   }

@@ -4,7 +4,7 @@ import { importsWithFileAmong } from '../../resources/contact-imports/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
 import { imagesAmong } from '../../resources/images/index.ts';
 import { inboxDraftsAmong } from '../../resources/inbox-rows/index.ts';
-import { installationOf } from '../../resources/instance/index.ts';
+import { createSendSwitch, installationOf } from '../../resources/instance/index.ts';
 import { receivedIdsAmong } from '../../resources/received-emails/index.ts';
 import { capturedBlobOwners } from '../mail/capture/index.ts';
 
@@ -28,6 +28,8 @@ export interface BlobSweep {
 
 /** Blobs are written before the commit that needs them; those whose commit never came have no row. */
 export async function removeOrphanBlobs(store: Store): Promise<number> {
+  // The original may have the same place for its blobs, and newer mail in it.
+  if ((await createSendSwitch(store)()).isRestored) return 0;
   const { looked, owners } = await findOrphans(store);
   const isMany = owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX);
   if (isMany || owners.length > Math.max(UNASKED_ALWAYS, looked / 2)) {

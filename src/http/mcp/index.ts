@@ -1,2 +1,2 @@
 /** The door of AI assistants: the operations of the API as tools of the Model Context Protocol, for an access token of OAuth. */
-export { serveMcp } from './serve.ts';
+export { serveMcp, type McpParts } from './serve.ts';

@@ -116,7 +116,7 @@ function saidOf({ status, error, decided_by: by }: One): string {
   }
 }
 
-/** By their checksums, so that whoever has looked knows what is sent. */
+/** By their checksums, so that the person who has looked knows what is sent. */
 function filesIn({ files }: One): string {
   if (files.length === 0) return '';
   const rows = files.map(

@@ -9,7 +9,7 @@ import type { LedTo, PageCtx, PeoplePage, Shown } from './page.ts';
 
 const PATH = '/invitation';
 
-/** The token shows that the mail arrived, so that whoever has it may read who invites, where, and to what. */
+/** The token shows that the mail arrived, so that its holder may read who invites, where, and to what. */
 export const invitationPage: PeoplePage = {
   path: PATH,
   async get(ctx, visit) {
@@ -32,7 +32,7 @@ async function accept(ctx: PageCtx, token: string): Promise<Shown | LedTo> {
   const done = await attempt(ctx.call('acceptInvitation', { body: { token } }));
   if (done instanceof Refusal) return show(ctx, token, { fault: done });
   forgetToken(ctx, 'invitation');
-  // Whoever accepts wants to be there; a team that cannot be entered just now shows in the account.
+  // The person who accepts wants to be there; a team that cannot be entered just now shows in the account.
   await attempt(ctx.call('switchTeam', { path: { team_id: done.team_id } }));
   return { to: '/account?said=joined' };
 }

@@ -50,7 +50,7 @@ export interface LedTo {
 
 export type PageHandler<Ctx extends PageCtx = PageCtx> = (ctx: Ctx, visit: Visit) => Promise<Shown | LedTo>;
 
-/** A page at a fixed path. Whoever has a page adds it to `table.ts`. */
+/** A page at a fixed path. Each has its line in `table.ts`. */
 export interface PeoplePage {
   path: string;
   /** Changes nothing: programs that look for viruses open every link in a mail. */

@@ -13,7 +13,7 @@ export interface ApiRequest {
 
 export type ApiAnswer =
   | { kind: 'answered'; status: number; body: string }
-  /** `say` may be shown to whoever made the call; `because` is for the log. */
+  /** `say` may be shown to the caller; `because` is for the log. */
   | { kind: 'failed'; say: string; because?: unknown };
 
 export interface ApiCallOptions {

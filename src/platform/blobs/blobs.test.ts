@@ -13,14 +13,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isDatabaseSetback } from '../db/index.ts';
-import { openBlobs, type Blobs } from './index.ts';
+import { openFileBlobs, type Blobs } from './index.ts';
 
 const OWNER = '018bcfe5-6800-7000-8000-0000000000ab';
 let root: string;
 let blobs: Blobs;
 beforeEach(() => {
   root = path.join(mkdtempSync(path.join(os.tmpdir(), 'rasket-blobs-')), 'blobs');
-  blobs = openBlobs(root);
+  blobs = openFileBlobs(root);
 });
 afterEach(() => rmSync(path.dirname(root), { recursive: true, force: true }));
 

@@ -1,4 +1,4 @@
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { PART } from './copy-blobs.ts';
 
@@ -28,15 +28,18 @@ export async function openScratchFile(root: string, name: string): Promise<Scrat
         size += bytesWritten;
       }
     },
-    async read(bytes) {
-      const first = Buffer.allocUnsafeSlow(bytes);
-      for (let at = 0; at < bytes;) {
-        const { bytesRead } = await handle.read(first, at, bytes - at, at);
-        if (bytesRead === 0) throw new Error(`a scratch file has ${at} bytes, and ${bytes} were asked for`);
-        at += bytesRead;
-      }
-      return first;
-    },
+    read: (bytes) => readRange(handle, 0, bytes),
     close: () => handle.close(),
   };
+}
+
+/** Throws where the file has less. */
+export async function readRange(handle: FileHandle, start: number, end: number): Promise<Buffer> {
+  const range = Buffer.allocUnsafeSlow(Math.max(0, end - start));
+  for (let at = 0; at < range.length;) {
+    const { bytesRead } = await handle.read(range, at, range.length - at, start + at);
+    if (bytesRead === 0) throw new Error(`a scratch file has ${start + at} bytes, and ${end} were asked for`);
+    at += bytesRead;
+  }
+  return range;
 }

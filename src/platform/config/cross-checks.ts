@@ -11,6 +11,7 @@ export function findConflicts(config: Config): Conflict[] {
   return [
     ...checkDatabase(config),
     ...checkBackups(config),
+    ...checkBlobs(config),
     ...checkBodyLimits(config),
     ...checkConnections(config),
     ...checkTlsFiles(config),
@@ -29,8 +30,8 @@ export function findConflicts(config: Config): Conflict[] {
   ];
 }
 
-// A url beside an embedded driver is refused, not ignored: whoever set it believes that the mail is in PostgreSQL.
-function checkDatabase({ database: { driver, url } }: Config): Conflict[] {
+// A url beside an embedded driver is refused, not ignored: the operator who set it believes that the mail is in PostgreSQL.
+function checkDatabase({ database: { driver, url, listen_url: listenUrl } }: Config): Conflict[] {
   const keys = ['database.driver', 'database.url'];
   if (driver === 'pg' && url === '') {
     const right = 'postgres://user:password@db.example.com:5432/rasket';
@@ -39,6 +40,10 @@ function checkDatabase({ database: { driver, url } }: Config): Conflict[] {
   if (driver !== 'pg' && url !== '') {
     const text = `database.url is set but database.driver is "${driver}"; set database.driver to "pg", or database.url to ""`;
     return [{ keys, text }];
+  }
+  if (driver !== 'pg' && listenUrl !== '') {
+    const text = `database.listen_url is set but database.driver is "${driver}"; set database.driver to "pg", or database.listen_url to ""`;
+    return [{ keys: ['database.driver', 'database.listen_url'], text }];
   }
   return [];
 }
@@ -49,6 +54,22 @@ function checkBackups({ backup, database }: Config): Conflict[] {
   const keys = ['backup.schedule', 'database.driver'];
   const text = `backup.schedule is "${backup.schedule}" but database.driver is "pg"; a PostgreSQL database is backed up by pg_dump: set backup.schedule to "", and see docs/postgres.md`;
   return [{ keys, text }];
+}
+
+function checkBlobs({ blobs }: Config): Conflict[] {
+  const { store, endpoint, bucket, access_key: accessKey, secret_key: secret, secret_key_file: file } = blobs;
+  if (store === 'files') return [];
+  const conflicts: Conflict[] = Object.entries({ endpoint, bucket, access_key: accessKey })
+    .filter(([, value]) => value === '')
+    .map(([name]) => ({
+      keys: ['blobs.store', `blobs.${name}`],
+      text: `blobs.store is "${store}" but blobs.${name} is empty`,
+    }));
+  if ((secret === '') === (file === '')) {
+    const text = `blobs.store is "${store}", so that either blobs.secret_key (by RASKET_BLOBS_SECRET_KEY) or blobs.secret_key_file must be set, and not both`;
+    conflicts.push({ keys: ['blobs.store', 'blobs.secret_key', 'blobs.secret_key_file'], text });
+  }
+  return conflicts;
 }
 
 function checkBodyLimits({ http }: Config): Conflict[] {
@@ -138,7 +159,7 @@ function checkSmtpPorts({ submission, receiving }: Config): Conflict[] {
   return [{ keys: ['submission.tls_ports', other], text }];
 }
 
-// Whoever reads the line would have the key.
+// A reader of the line would have the key.
 function checkInsecureLogin({ submission, smtp }: Config): Conflict[] {
   if (!submission.insecure_login || LOOPBACK.test(smtp.host)) return [];
   const keys = ['submission.insecure_login', 'smtp.host'];

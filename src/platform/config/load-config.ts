@@ -1,4 +1,5 @@
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { readProgramFile } from '../../program-files/index.ts';
 import { ConfigFault } from './config-fault.ts';
 import { findConflicts } from './cross-checks.ts';
 import { applyLeaf, emptyDraft, fillEntries } from './draft.ts';
@@ -26,7 +27,8 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   applyFile(draft, shipped('default.toml'), 'default');
   const defaults = new Map(draft.values);
   if (input.profile === 'development') applyFile(draft, shipped('development.toml'), 'profile');
-  if (input.file !== undefined) applyFile(draft, { path: input.file, shownAs: input.file }, 'file');
+  const { file } = input;
+  if (file !== undefined) applyFile(draft, { read: () => readFileSync(file), shownAs: file }, 'file');
   applyEnvironment(draft, input.env);
   for (const leaf of listLeaves(input.overrides ?? {}))
     applyLeaf(draft, leaf, { source: 'override', shownAs: 'override' });
@@ -40,12 +42,17 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   return { config, sources: draft.sources, warnings: [...draft.warnings] };
 }
 
-function shipped(name: string): { path: string; shownAs: string } {
-  return { path: fileURLToPath(new URL(`../../../config/${name}`, import.meta.url)), shownAs: `config/${name}` };
+interface Layer {
+  readonly read: () => Uint8Array;
+  readonly shownAs: string;
 }
 
-function applyFile(draft: Draft, file: { path: string; shownAs: string }, source: Source): void {
-  const content = readTomlFile(file.path, file.shownAs);
+function shipped(name: string): Layer {
+  return { read: () => readProgramFile(`config/${name}`), shownAs: `config/${name}` };
+}
+
+function applyFile(draft: Draft, file: Layer, source: Source): void {
+  const content = readTomlFile(file.read, file.shownAs);
   if ('fault' in content) draft.faults.add(content.fault);
   else for (const leaf of listLeaves(content.tree)) applyLeaf(draft, leaf, { source, shownAs: file.shownAs });
 }

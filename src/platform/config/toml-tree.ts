@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { parse, TomlError } from 'smol-toml';
 
 /** One value of a file at its place; an empty table is a leaf too, because `[regions.home]` alone makes a region. */
@@ -10,10 +9,10 @@ export interface Leaf {
 export type TomlFile = { readonly tree: object } | { readonly fault: string };
 
 /** Reads a file whole; what is wrong with it is told as one line that begins with its name. */
-export function readTomlFile(path: string, shownAs: string): TomlFile {
+export function readTomlFile(read: () => Uint8Array, shownAs: string): TomlFile {
   let bytes: Uint8Array;
   try {
-    bytes = readFileSync(path);
+    bytes = read();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     return { fault: `${shownAs}: the file cannot be read (${code}); give the path of a readable TOML file` };

@@ -1,7 +1,9 @@
+import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
+import { offerFolder } from '../../program-files/index.ts';
 import type { Db, Executor, Row, Value } from './types.ts';
-import { createCommitListeners } from './commit-listeners.ts';
+import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
 import { createLockWait } from './lock-wait.ts';
 import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
@@ -13,6 +15,7 @@ import { cutUnusedPages, firstNumber } from './unused-pages.ts';
  * cached whenever this one commits; only while a transaction is open are they done aside, on what is committed.
  */
 export function openBetterSqlite(file: string): Db {
+  offerFolder(path.join(path.dirname(file), 'run'));
   const [writer, reader] = [connect(file), connect(file)];
   // Whoever waits inside SQLite waits with the whole process: `untilUnlocked` does the rest of it beside the others' work.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);
@@ -44,7 +47,7 @@ export function openBetterSqlite(file: string): Db {
         reads.extend();
         return versions.of(tables);
       }, load),
-    onCommit: listeners.add,
+    ...{ onCommit: listeners.add, ...WITHOUT_OTHERS },
     cutUnusedPages: (pagesMax) =>
       inTurn(async () => {
         // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.

@@ -1,5 +1,6 @@
 import Sqlite from 'better-sqlite3';
 import path from 'node:path';
+import { offerFolder } from '../../program-files/index.ts';
 import { isLocked } from './faults.ts';
 
 export class DataFolderInUse extends Error {
@@ -11,6 +12,7 @@ export class DataFolderInUse extends Error {
  * system gives it back when the process dies, however it dies. Answers the function that gives it back.
  */
 export function lockDataFolder(dataDir: string): () => void {
+  offerFolder(path.join(dataDir, 'run'));
   const letGo = holdFile(path.join(dataDir, 'run', 'lock.db'));
   if (letGo) return letGo;
   throw new DataFolderInUse(

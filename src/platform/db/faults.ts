@@ -5,7 +5,7 @@ export function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && error.message.includes('UNIQUE constraint failed');
 }
 
-/** A full disk, a lost connection, a lock held too long: the world's fault, worth another try later. */
+/** A full disk, a lost connection, a blob store that refuses, a lock held too long: the world's fault, worth another try later. */
 export function isDatabaseSetback(error: unknown): boolean {
   return isDatabaseGone(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
 }
@@ -13,6 +13,9 @@ export function isDatabaseSetback(error: unknown): boolean {
 /** PostgreSQL's answer to a prepared `select *` whose columns a migration has changed since: the next try prepares it anew. */
 export const isPlanOfOldSchema = (error: unknown): boolean =>
   error instanceof Error && error.message === 'cached plan must not change result type';
+
+/** PostgreSQL's answer where no migration has made a table yet. */
+export const isUndefinedTable = (error: unknown): boolean => codeOf(error) === '42P01';
 
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);
@@ -43,6 +46,8 @@ const SETBACK_CODES = [
   'ENOSPC',
   'EDQUOT',
   'EROFS',
+  // The blob store does not answer, or refuses.
+  'OBJECT_STORE',
   // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.
   '53',
   '25006',

@@ -6,6 +6,7 @@ export { openDb } from './open-db.ts';
 export { hasTable, migrate, schemaState, SchemaTooNew } from './migrate.ts';
 export { createGroupCommit, type GroupCommit, type Lane } from './group-commit.ts';
 export { eachAlone } from './each-alone.ts';
+export { inCompany } from './in-company.ts';
 export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts';
 export { overlaid } from './overlaid.ts';
 export { ping } from './ping.ts';
@@ -16,4 +17,16 @@ export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export { pageInBatches } from './page-in-batches.ts';
 export { prefixPage } from './prefix-page.ts';
-export type { Db, Executor, OpenDbOptions, Row, Dialect, Value } from './types.ts';
+export { openReadOnly, type ReadOnlyDb } from './read-only.ts';
+export { planCopy, tableShapes, UnknownTable, type CopiedTable, type TableShape } from './table-shapes.ts';
+export {
+  copyTable,
+  countRows,
+  emptyTables,
+  RowFault,
+  verifyTable,
+  type CopyWatch,
+  type TableCheck,
+} from './copy-tables.ts';
+export { databaseBytes, gatherStatistics, otherConnections, serverFacts, type ServerFacts } from './database-facts.ts';
+export type { Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';

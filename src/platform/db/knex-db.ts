@@ -1,5 +1,5 @@
 import knexModule, { type Knex } from 'knex';
-import { createCommitListeners } from './commit-listeners.ts';
+import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
 import { tableWrittenBy } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
@@ -20,6 +20,7 @@ export function openKnexDb(file: string): Db {
       cutUnusedPages(async (text) => firstNumber((await writer.raw(`pragma ${text}`)) as Row[]), pagesMax),
     memo: (_tables, load) => load,
     onCommit: listeners.add,
+    ...WITHOUT_OTHERS,
     all: reading.all,
     get: reading.get,
     // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.

@@ -23,15 +23,22 @@ export function createTableVersions(): TableVersions {
 
 const ENTRIES_MAX = 10_000;
 
-/** Remembers what was found, never that nothing was: unknown names are endless. */
-export function memoOver<T>(version: () => number, load: (key: string) => Promise<T>): (key: string) => Promise<T> {
+/**
+ * Remembers what was found, never that nothing was: unknown names are endless. While there is no version, nothing is
+ * remembered.
+ */
+export function memoOver<T>(
+  version: () => number | undefined | Promise<number | undefined>,
+  load: (key: string) => Promise<T>,
+): (key: string) => Promise<T> {
   const entries = new Map<string, { version: number; value: T }>();
   return async (key) => {
-    const now = version();
+    const asked = version();
+    const now = asked instanceof Promise ? await asked : asked;
     const entry = entries.get(key);
-    if (entry?.version === now) return entry.value;
+    if (entry && entry.version === now) return entry.value;
     const value = await load(key);
-    if (value === undefined) return value;
+    if (value === undefined || now === undefined) return value;
     if (entries.size >= ENTRIES_MAX) entries.clear();
     entries.set(key, { version: now, value });
     return value;

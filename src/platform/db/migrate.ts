@@ -1,8 +1,7 @@
-import { readdirSync } from 'node:fs';
 import type { Knex } from 'knex';
+import { namesIn } from '../../program-files/index.ts';
 import type { Db } from './types.ts';
 
-const FOLDER = new URL('../../../migrations/', import.meta.url);
 const TABLE = 'schema_migrations';
 
 export class SchemaTooNew extends Error {
@@ -16,7 +15,7 @@ export interface SchemaState {
 
 class MigrationFolder implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
-    return readdirSync(FOLDER)
+    return namesIn('migrations')
       .filter((name) => /^\d{4}_.*\.ts$/.test(name))
       .map((name) => name.replace(/\.ts$/, ''))
       .sort();
@@ -30,7 +29,7 @@ class MigrationFolder implements Knex.MigrationSource<string> {
 }
 
 /** For what has to be read before it is known how far a database was migrated. */
-export async function hasTable(db: Db, table: string): Promise<boolean> {
+export async function hasTable(db: Pick<Db, 'dialect' | 'get'>, table: string): Promise<boolean> {
   const sql =
     db.dialect === 'pg'
       ? 'select 1 as found where to_regclass(?) is not null'
@@ -38,7 +37,7 @@ export async function hasTable(db: Db, table: string): Promise<boolean> {
   return (await db.get(sql, [table])) !== undefined;
 }
 
-export async function schemaState(db: Db): Promise<SchemaState> {
+export async function schemaState(db: Pick<Db, 'dialect' | 'get' | 'all'>): Promise<SchemaState> {
   const rows = (await hasTable(db, TABLE))
     ? await db.all<{ name: string }>(`select name from ${TABLE} order by id`)
     : [];

@@ -1,8 +1,9 @@
 import pg from 'pg';
 import type { Knex } from 'knex';
-import { createCommitListeners } from './commit-listeners.ts';
 import { tableWrittenBy } from './memo.ts';
 import { isPlanOfOldSchema } from './faults.ts';
+import { createPgMemo } from './pg-changes.ts';
+import { createPgHearing } from './pg-hearing.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
 import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
@@ -31,7 +32,7 @@ interface Shared {
 export function openPgDb(options: OpenDbOptions): Db {
   const pool = openPool(options);
   const shared: Shared = { statements: createPgStatements(), insert: createPgInsert() };
-  const listeners = createCommitListeners();
+  const { committed, close: stopHearing, ...hearing } = createPgHearing(options.url);
   const alone = executorOn(pool, shared, ignore);
   return {
     dialect: 'pg',
@@ -41,14 +42,14 @@ export function openPgDb(options: OpenDbOptions): Db {
       return (await alone.all<{ name: string }>(sql)).map(({ name }) => name);
     },
     cutUnusedPages: async () => 0,
-    memo: (_tables, load) => load,
-    onCommit: listeners.add,
+    memo: createPgMemo(alone),
+    ...hearing,
     all: alone.all,
     get: alone.get,
     async run(...statement) {
       const changes = await alone.run(...statement);
       const table = tableWrittenBy(statement[0]);
-      if (table !== undefined) listeners.tell([table]);
+      if (table !== undefined) committed([table]);
       return changes;
     },
     runEach: (...statement) => transact((tx) => tx.runEach(...statement)),
@@ -59,7 +60,10 @@ export function openPgDb(options: OpenDbOptions): Db {
         await tx.run('set local synchronous_commit = off');
         return work(tx);
       }),
-    close: () => pool.end(),
+    async close() {
+      await stopHearing();
+      await pool.end();
+    },
   };
 
   async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
@@ -80,7 +84,7 @@ export function openPgDb(options: OpenDbOptions): Db {
       throw error;
     }
     client.release();
-    listeners.tell(touched);
+    committed(touched);
     return value;
   }
 }

@@ -31,23 +31,45 @@ export interface OpenDbOptions {
   poolMax: number;
 }
 
+export interface HearingOptions {
+  /** Reaches PostgreSQL itself, where `url` leads to a pooler. */
+  url: string;
+  /** Each time that it is lost, once. */
+  onFault(error: unknown): void;
+  /** A number from 0 up to 1. */
+  random(): number;
+}
+
+export interface Hearing {
+  /** Since when nothing of other processes is heard, in time of the system; undefined while it is. */
+  deafSince(): number | undefined;
+  close(): Promise<void>;
+}
+
 export interface Db extends Executor {
   /** One transaction; what `work` awaits must be this transaction's own statements and nothing else. */
   tx<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /** The same, but waiting for no disk: a power cut may take it back. A crash of the process alone does not. */
   txUnsynced<T>(work: (tx: Executor) => Promise<T>): Promise<T>;
   /**
-   * `load`, remembered per key until anybody writes to one of `tables`. On PostgreSQL other nodes write unseen, so
-   * nothing is remembered there.
+   * `load`, remembered per key until anybody writes to one of `tables`: what any process has committed before the call is seen.
+   * On PostgreSQL that takes a statement, which callers share (`createPgMemo` of pg-changes.ts); tables without the triggers of
+   * migration 0111 are read each time.
    */
   memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;
   /**
-   * Calls `fire` after every commit of this process that wrote to `table`; the returned function ends that. The table is
+   * Calls `fire` after every commit of this process that wrote to `table`, and while `hear` hears them soon after those of
+   * other processes that hear, too; the returned function ends that. The table is
    * read from the text of each statement (`tableWrittenBy`), which therefore begins with `insert into`, `update` or
    * `delete from` and its name; a check of test/tidy/sql.ts holds that. A statement in `withoutCommitNotice` is not
-   * noticed, and neither is what other processes write.
+   * noticed. Whoever must not miss what other processes write looks by the clock, too.
    */
   onCommit(table: string, fire: () => void): () => void;
+  /** Fires what other processes have given to `onAnnounced` under this name, which is that of no table. */
+  announce(name: string): void;
+  onAnnounced(name: string, fire: () => void): () => void;
+  /** Begins to hear what other processes commit and announce, and to tell them. On SQLite there are none. */
+  hear(options: HearingOptions): Hearing;
   /**
    * Cuts pages that nothing is stored in off the end of the file, `pagesMax` at the most, and answers how many; a share of
    * them stays for what is written next. PostgreSQL looks after its own files: nothing is cut there.

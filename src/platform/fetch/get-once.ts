@@ -102,7 +102,7 @@ function readResponse(
   response.on('end', () => finish({ kind: 'fetched', content: Buffer.concat(chunks) }));
 }
 
-/** Node reads header bytes as Latin-1; whoever writes a letter beyond ASCII into a URL means UTF-8. */
+/** Node reads header bytes as Latin-1; a server that writes a letter beyond ASCII into a URL means UTF-8. */
 const utf8Of = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
 
 function codeOf(error: unknown): string {

@@ -68,7 +68,7 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
   };
 }
 
-/** A look-up cannot be called off, so whoever waits for it is let go instead. */
+/** A look-up cannot be called off, so its caller is let go instead. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | (FetchAnswer & { kind: 'failed' })> {
   return new Promise((resolve, reject) => {
     const late = (): void => resolve({ kind: 'failed', fault: { kind: 'timeout' } });

@@ -14,7 +14,7 @@ export interface PoolWishes {
 const IDLE_MS = 4000;
 /** An answer that is a little longer than what is kept costs less to read than a new connection. */
 const SWALLOWED_BYTES_MAX = 65_536;
-/** The rest of it comes at once or not at all: whoever lets it drip would hold the connection for ever. */
+/** The rest of it comes at once or not at all: a server that lets it drip would hold the connection for ever. */
 const SWALLOWED_MS_MAX = 250;
 const CHARACTER_BYTES_MAX = 4;
 const NOTHING = Buffer.alloc(0);

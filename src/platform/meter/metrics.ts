@@ -10,6 +10,11 @@ export const COUNTERS = {
   rasket_smtp_logins_refused_total: { help: 'Logins refused at the ports for submission.', labels: [] },
   rasket_submissions_refused_total: { help: 'Messages refused after a login.', labels: [] },
   rasket_webhook_attempts_total: { help: 'Attempts at webhook events.', labels: ['result'] },
+  rasket_blob_requests_total: {
+    help: 'Requests to the S3-compatible store of blobs, each try, by operation and result.',
+    labels: ['operation', 'result'],
+  },
+  rasket_blob_bytes_total: { help: 'Content sent to and received from that store.', labels: ['direction'] },
   rasket_trace_spans_dropped_total: { help: 'Spans that the collector of traces did not get.', labels: [] },
   rasket_http_requests_total: { help: 'Answered requests of the API.', labels: ['operation', 'status'] },
 } as const;
@@ -33,6 +38,10 @@ export const GAUGES = {
   rasket_smtp_connections: { help: 'Open connections of the SMTP ports, by kind of port.', labels: ['kind'] },
   rasket_findings: { help: 'What is wrong at this moment, as in rasket doctor.', labels: ['code', 'severity'] },
   rasket_nodes: { help: 'Processes of this installation that report.', labels: [] },
+  rasket_nodes_heard: {
+    help: '0 while this process does not hear what other nodes commit, and finds it by polling.',
+    labels: [],
+  },
   rasket_disk_free_bytes: { help: 'Free for us on the disk of the data folder.', labels: [] },
   rasket_disk_size_bytes: { help: 'Size of the disk of the data folder.', labels: [] },
   rasket_certificate_expiry_seconds: { help: 'When the certificate of the SMTP ports ends, as Unix time.', labels: [] },

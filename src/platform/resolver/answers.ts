@@ -16,7 +16,7 @@ export interface Addresses {
 }
 
 export interface CaaRecord {
-  /** 128: whoever does not know the tag must not issue (RFC 8659 §4.1). */
+  /** 128: an authority that does not know the tag must not issue (RFC 8659 §4.1). */
   flags: number;
   tag: string;
   value: string;

@@ -20,7 +20,7 @@ export interface NameServer {
 export interface ExchangeQuestion {
   name: string;
   type: RecordTypeName;
-  /** true asks a resolver, false asks whoever holds the zone. */
+  /** true asks a resolver, false asks a name server of the zone. */
   recursionDesired: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface ExchangeOptions {
   budget: ReadBudget;
 }
 
-/** What whoever asks wants to read of all that is answered. */
+/** What the caller wants to read of all that is answered. */
 export interface ReadBudget {
   /** Counts the bytes of one message; false says that this one is not to be read any more. */
   allows(bytes: number): boolean;
@@ -86,7 +86,7 @@ function questionBytes(question: ExchangeQuestion, isPlain: boolean): { id: numb
   return { id, bytes: encodeMessage(message) };
 }
 
-/** undefined: no answer to this question, whoever sent it. */
+/** undefined: no answer to this question. */
 function readReply(bytes: Buffer, id: number, question: ExchangeQuestion, budget: ReadBudget): Exchanged | undefined {
   if (bytes.length < 2 || bytes.readUInt16BE(0) !== id) return undefined;
   if (!budget.allows(bytes.length)) return { kind: 'failed', reason: 'stopped' };

@@ -28,7 +28,7 @@ export interface LookUpCache {
   clear(): void;
 }
 
-/** Failures are not kept: whoever asks again wants to know whether the name server has recovered. */
+/** Failures are not kept: a caller that asks again wants to know whether the name server has recovered. */
 export function createLookUpCache({ now, bytesMax }: LookUpCacheOptions): LookUpCache {
   const entries = new Map<string, Entry>();
   let bytes = 0;

@@ -18,6 +18,8 @@ export interface Secrets {
   mac(purpose: string, data: Uint8Array): Buffer;
   /** The same by each other key of the file: for reading what was signed before the key was replaced, never for signing. */
   otherMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
+  /** By the key in force and the next one, as the file has them now: never by one that was replaced. */
+  standingMacs(purpose: string): readonly ((data: Uint8Array) => Buffer)[];
 }
 
 /** A column that holds sealed texts, each bound to the id of its row. */
@@ -55,6 +57,7 @@ interface Key {
 function createSecrets(load: () => InstanceKeys): Secrets {
   /** The one in force first. */
   let keys: Key[] = [];
+  let formerIds = new Set<string>();
   let nextId: string | undefined;
   /** The next key that something was met of: it is in force, whatever this node's file says. */
   let promotedId: string | undefined;
@@ -69,6 +72,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     const { current, next, former } = load();
     keys = [current, ...(next ? [next] : []), ...former].map(keyFrom);
     nextId = next && keyIdOf(next);
+    formerIds = new Set(former.map(keyIdOf));
     if (promotedId !== undefined) promote(promotedId);
   };
   const promote = (id: string): void => {
@@ -78,11 +82,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     keys = [...keys.filter((key) => key.id === id), ...keys.filter((key) => key.id !== id)];
   };
   reload();
-  const current = (): Key => {
-    const [key] = keys;
-    if (!key) throw new Error('there is always a key in force');
-    return key;
-  };
+  const current = (): Key => inForce(keys);
   const find = (id: string): Key | undefined => keys.find((key) => key.id === id);
 
   /** Whoever meets something that the next key has sealed knows that it is in force. */
@@ -99,11 +99,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     seal(plain, purpose, row) {
       // Seldom done, and never with a key that was replaced meanwhile.
       reload();
-      const { id, sealing } = current();
-      const nonce = randomBytes(12);
-      const cipher = createCipheriv(CIPHER, sealing, nonce, TAG).setAAD(boundTo(id, purpose, row));
-      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
+      return sealWith(current(), plain, { purpose, row });
     },
     open(sealed, purpose, row) {
       const [format, ...parts] = sealed.split('.');
@@ -119,7 +115,16 @@ function createSecrets(load: () => InstanceKeys): Secrets {
     currentKeyId: () => current().id,
     mac: (purpose, data) => current().mac(purpose, data),
     otherMacs: (purpose) => keys.slice(1).map((key) => (data) => key.mac(purpose, data)),
+    standingMacs(purpose) {
+      reload();
+      return keys.filter(({ id }) => !formerIds.has(id)).map((key) => (data) => key.mac(purpose, data));
+    },
   };
+}
+
+function inForce([key]: readonly Key[]): Key {
+  if (!key) throw new Error('there is always a key in force');
+  return key;
 }
 
 function deriveKey(id: string, key: Buffer): Key {
@@ -134,6 +139,13 @@ function deriveKey(id: string, key: Buffer): Key {
       return createHmac('sha256', macKey).update(data).digest();
     },
   };
+}
+
+function sealWith({ id, sealing }: Key, plain: string, { purpose, row }: { purpose: string; row: string }): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv(CIPHER, sealing, nonce, TAG).setAAD(boundTo(id, purpose, row));
+  const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return [FORMAT, id, nonce.toString('base64'), body.toString('base64')].join('.');
 }
 
 /** Written as JSON, so that no two places are bound as one text. */

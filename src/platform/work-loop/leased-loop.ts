@@ -20,7 +20,7 @@ export interface LeasedLoopOptions<T extends Item> extends Pick<
   'name' | 'carry' | 'pollMs' | 'rest' | 'endedPerLook'
 > {
   describe(item: T): object;
-  /** Tables whose commits wake the loop. Other processes' commits do not: it polls. */
+  /** Tables whose commits wake the loop, those of other processes while they are heard: it polls, too. */
   wakeOn: readonly string[];
   /** So many are carried at the most; without it there is no limit. */
   atOnceMax?: number;

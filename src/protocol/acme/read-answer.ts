@@ -12,7 +12,7 @@ export interface RawAnswer {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of an answer in JSON. `what` names it for whoever reads the fault. */
+/** The fields of an answer in JSON. `what` names it in the fault. */
 export function readFields(what: string, { status, contentType, body }: RawAnswer): Fields {
   const type = mediaType(contentType);
   if (type !== 'application/json' && type !== 'application/problem+json')

@@ -56,7 +56,7 @@ export function arcResults(host: string, { instance, chain }: ArcState, checks: 
   return `ARC-Authentication-Results: i=${instance}; ${host};\r\n ${results.join(';\r\n ')}\r\n`;
 }
 
-/** Much of it was written by whoever sent the message. */
+/** The sender of the message wrote much of it. */
 const word = (text: string): string => (/^[a-z]{1,20}$/.test(text) ? text : 'none');
 
 const property = (name: string, value: string | null): string =>

@@ -8,7 +8,7 @@ import { isSpf } from './spf-cost.ts';
 import { judgeSpf } from './spf-rules.ts';
 import { shapeFault } from './text-shape.ts';
 
-/** More than this is no record set of a person's, and reading it all is work for whoever wrote it. */
+/** More than this is no record set of a person's, and its author is to read it all. */
 const RECORDS_MAX = 20;
 /** A key of 4096 bits takes 750 of them. */
 const CHARS_MAX = 2048;

@@ -13,7 +13,7 @@ export interface Wanted {
 
 export type AskedType = 'TXT' | 'MX' | 'CNAME' | 'CAA' | 'A';
 
-/** What was answered to one question. Nothing in it can be trusted: whoever runs the zone wrote it. */
+/** What was answered to one question. Nothing in it can be trusted: the owner of the zone wrote it. */
 export type Answer =
   | {
       kind: 'found';
@@ -27,7 +27,7 @@ export type Answer =
       kind: 'none';
       why: 'nxdomain' | 'nodata';
       aliases: readonly string[];
-      /** How long whoever asked may remember it (RFC 2308 §5). */
+      /** How long a resolver may keep it (RFC 2308 §5). */
       ttlSeconds?: number | undefined;
     }
   | { kind: 'failed'; reason: string };

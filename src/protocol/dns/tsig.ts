@@ -78,7 +78,7 @@ export function verifyMessage(bytes: Buffer, key: TsigKey, timeSeconds: number, 
   }
 }
 
-/** The error that a message's signature carries, whoever wrote it; undefined where there is none. */
+/** The error that a message's signature carries; undefined where there is none. */
 export function signatureError(message: DnsMessage): number | undefined {
   const signature = message.additionals.at(-1);
   return signature && isSignature(signature) ? readTsig(signature).error : undefined;

@@ -140,7 +140,7 @@ export class MimeScanner {
     const isTop = this.#top === undefined;
     if (isTop) [this.#top, this.#bodyStart] = [head, bodyStart];
     const fields = readFields(head);
-    // What is wrong with the message's own head is for whoever reads it to say.
+    // What is wrong with the message's own head is for its reader to say.
     const found = 'fault' in fields ? [] : fields;
     const field = (name: string): string => found.find(({ lower }) => lower === name)?.value ?? '';
     const { value: type, parameters } = readStructured(field('content-type') || 'text/plain');

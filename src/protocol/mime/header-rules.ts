@@ -14,7 +14,7 @@ const reserved = new Set([
   'to',
   'cc',
   'bcc',
-  // Whoever it names got it unseen by the others.
+  // Those whom it names got it unseen by the others.
   'resent-bcc',
   'subject',
   'date',

@@ -16,6 +16,7 @@ import {
 import { checkConfigs } from './check-configs.ts';
 import { checkNames, type Trigger } from './check-names.ts';
 import { Faults } from './faults.ts';
+import type { Graph } from './graph.ts';
 import { readGraph } from './read-graph.ts';
 
 const named = (id: string) => ({ object: 'automation' as const, id });
@@ -52,6 +53,8 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
       const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
       Object.assign(next, trigger, { version: row.version + 1 });
       await insertVersion(tx, { automationId: id, version: next.version, graph, at: ctx.store.clock.now() });
+    } else if (status === 'enabled' && row.status !== 'enabled') {
+      Object.assign(next, await triggerNow(ctx, tx, row));
     }
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
   });
@@ -122,6 +125,16 @@ async function checkedGraph(
   const refusal = faults.refusal();
   if (refusal) throw refusal;
   return { graph: JSON.stringify(graph), trigger };
+}
+
+/** What its graph names may be gone since it was written: it begins no run then, or each fails. */
+async function triggerNow({ teamId }: Ctx, tx: Executor, { id, version }: AutomationRow): Promise<Trigger> {
+  const faults = new Faults();
+  const graph = JSON.parse((await findGraph(tx, id, version)) ?? '') as Graph;
+  const trigger = await checkNames(tx, teamId, graph, faults);
+  const refusal = faults.refusal();
+  if (refusal) throw refusal;
+  return trigger;
 }
 
 const refused = (say: string, path = '') =>

@@ -1,7 +1,9 @@
 import { ENROLLING_TYPES, type EnrollingType } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
 import { findCustomEventNamed, RESERVED_PREFIX } from '../custom-events/index.ts';
+import { findDomainByName } from '../domains/index.ts';
 import { findSegment } from '../segments/index.ts';
 import { findPublishedVersion, findTemplate, valueFaults } from '../templates/index.ts';
 import { findTopic } from '../topics/index.ts';
@@ -20,7 +22,7 @@ export interface Trigger {
 
 const NOTHING: Trigger = { trigger_event_id: null, trigger_type: null, trigger_segment_id: null };
 
-/** Every template, segment, topic and event that is named has to exist. Answers what the trigger means. */
+/** Every template, segment, topic, event and sender's domain that is named has to exist. Answers what the trigger means. */
 export async function checkNames(db: Executor, teamId: string, graph: Graph, faults: Faults): Promise<Trigger> {
   let trigger = NOTHING;
   for (const step of graph.steps) {
@@ -65,9 +67,18 @@ async function checkTemplate(db: Executor, teamId: string, { config }: Step, tel
       `names the template ${listed([id as string])}, which ${isDraft ? 'is not published' : 'does not exist'}`,
     );
   }
-  if (from === undefined && version.from === undefined) tell('must have from, as its template has none');
+  const sender = from ?? version.from;
+  if (sender === undefined) tell('must have from, as its template has none');
+  else await checkSender(db, teamId, sender, tell);
   if (subject === undefined && version.subject === undefined) tell('must have subject, as its template has none');
   const given = isRecord(variables) ? variables : {};
   const rules = { rendersSubject: subject === undefined, isLater: isVariable };
   for (const says of valueFaults(version, given, rules)) tell(says.replace(/\.$/, ''));
+}
+
+/** Whether the domain is verified is for each email to wait for. What is no address is told elsewhere. */
+async function checkSender(db: Executor, teamId: string, sender: unknown, tell: Tell): Promise<void> {
+  const parsed = parseMailbox(String(sender));
+  if (!parsed.ok || (await findDomainByName(db, teamId, parsed.mailbox.domain))) return;
+  tell(`sends from the domain ${listed([parsed.mailbox.domain])}, which is not one of this team`);
 }

@@ -20,8 +20,14 @@ export interface BackupFacts {
   files: number;
   /** Those of them that are content of mail, in `blobs`. */
   content: number;
+  /** The bucket that has the content instead; null, or absent in a backup of before, where it is in `blobs`. */
+  content_in?: string | null;
   bytes: number;
   rows: Record<string, number>;
+}
+
+export class BackupFault extends Error {
+  override readonly name = 'BackupFault';
 }
 
 /** How it was found when it was verified last, in `verification.json`. */

@@ -6,10 +6,10 @@ import { makeBackup } from './make-backup.ts';
 import type { ThreadAnswer, ThreadOrder } from './take-backup.ts';
 import { verifyBackup } from './verify-backup.ts';
 
-const { database, dataDir, folder, madeAt, reason, sealed } = workerData as ThreadOrder;
+const { database, dataDir, contentIn, folder, part, madeAt, reason, sealed } = workerData as ThreadOrder;
 const file = path.resolve(dataDir, database.path);
 const db = await openDb({ driver: database.driver, url: database.url, file, poolMax: 1 });
-const facts = await makeBackup({ config: { database }, dataDir, db }, { folder, madeAt, reason });
+const facts = await makeBackup({ config: { database }, dataDir, db, contentIn }, { folder, part, madeAt, reason });
 await db.close();
 const verification = await verifyBackup(folder, { sealed, now: () => madeAt });
 parentPort?.postMessage({ facts, verification } satisfies ThreadAnswer);

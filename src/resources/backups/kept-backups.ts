@@ -34,15 +34,17 @@ export function listBackups(directory: string): KeptBackup[] {
 
 /**
  * Removes what is older than the newest `keep` that were found whole, of this installation and with a name of ours. What was never verified,
- * or found damaged, counts for nothing and goes by its age. Answers the folders.
+ * or found damaged, counts for nothing and goes by its age. What is dated behind the one that was just made is of a clock that was ahead:
+ * it would count as the newest for ever, and stays for the operator to judge. Answers the folders.
  */
 export function removeOlder(
   directory: string,
-  { keep, installation }: { keep: number; installation: string | null },
+  { keep, installation, madeAt }: { keep: number; installation: string | null; madeAt: number },
 ): string[] {
   if (installation === null) return [];
   const own = listBackups(directory).filter(
-    ({ folder, facts }) => NAME.test(path.basename(folder)) && facts.installation === installation,
+    ({ folder, facts }) =>
+      NAME.test(path.basename(folder)) && facts.installation === installation && Date.parse(facts.made_at) <= madeAt,
   );
   const whole = own.filter(({ verification }) => verification?.faults.length === 0);
   const last = whole[keep - 1];
@@ -53,10 +55,14 @@ export function removeOlder(
   return gone;
 }
 
-/** What a process left that was killed in the middle of one. */
-export function removeHalfMade(directory: string): void {
+/** Where one grows: other installations may keep theirs in the same folder, and be at it in the same second. */
+export const halfMade = (folder: string, installation: string): string => `${folder}.${installation}.part`;
+
+/** What a process of this installation left that was killed in the middle of one. */
+export function removeHalfMade(directory: string, installation: string): void {
   if (!existsSync(directory)) return;
+  const end = halfMade('', installation);
   for (const name of readdirSync(directory))
-    if (name.endsWith('.part') && NAME.test(name.slice(0, -'.part'.length)))
+    if (name.endsWith(end) && NAME.test(name.slice(0, -end.length)))
       rmSync(path.join(directory, name), { recursive: true, force: true });
 }

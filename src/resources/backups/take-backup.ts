@@ -1,19 +1,23 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '../../program-files/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Config } from '../../platform/config/index.ts';
+import { readMark } from '../../platform/installation-mark/index.ts';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { backupsTooOldSince, noteBackup, noteBackupFailure, readBackupNotes } from '../instance/index.ts';
-import type { BackupFacts, BackupReason, Verification } from './backup-folder.ts';
-import { backupName, backupsFolder, removeHalfMade, removeOlder } from './kept-backups.ts';
+import { BackupFault, type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
+import { contentInOf } from './make-backup.ts';
+import { backupName, backupsFolder, halfMade, removeHalfMade, removeOlder } from './kept-backups.ts';
 
 /** What the thread is told, and what it answers. */
 export interface ThreadOrder {
   database: Config['database'];
   dataDir: string;
+  contentIn: string | null;
   folder: string;
+  part: string;
   madeAt: number;
   reason: BackupReason;
   sealed: readonly SealedColumn[];
@@ -37,10 +41,6 @@ export interface Taken {
   removed: string[];
 }
 
-export class BackupFault extends Error {
-  override readonly name = 'BackupFault';
-}
-
 /**
  * Makes a backup in the folder of the settings and reads it again, both in a thread of its own: copying a database blocks the thread that does it.
  * Older ones go only when this one was found whole. What became of it is noted for findings, and for the next upgrade.
@@ -49,20 +49,35 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
   const { clock, config, dataDir, db, log } = store;
   const directory = backupsFolder(store);
   const madeAt = clock.now();
+  const mark = readMark(dataDir) ?? 'unmarked';
   const folder = path.join(directory, backupName(madeAt));
+  const part = halfMade(folder, mark);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    removeHalfMade(directory);
-    const order = { database: config.database, dataDir, folder, madeAt, reason, sealed };
+    removeHalfMade(directory, mark);
+    const order = {
+      database: config.database,
+      dataDir,
+      contentIn: contentInOf(store),
+      folder,
+      part,
+      madeAt,
+      reason,
+      sealed,
+    };
     const { facts, verification } = await inThread(order, stopping);
     const [fault] = verification.faults;
     if (fault !== undefined) throw new BackupFault(`${folder} was made and is not whole: ${fault}`);
     await noteBackup(db, { madeAt, folder, at: clock.now() });
-    const removed = removeOlder(directory, { keep: config.backup.keep, installation: facts.installation });
+    const removed = removeOlder(directory, {
+      keep: config.backup.keep,
+      installation: facts.installation,
+      madeAt,
+    });
     log.info({ folder, bytes: facts.bytes, files: facts.files, removed }, 'backup made and verified');
     return { folder, facts, removed };
   } catch (error) {
-    rmSync(`${folder}.part`, { recursive: true, force: true });
+    rmSync(part, { recursive: true, force: true });
     // A command and an upgrade say it themselves; of a schedule it is noted.
     if (stopping?.aborted || reason !== 'schedule') throw error;
     const because = error instanceof Error ? error.message : String(error);
@@ -73,7 +88,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
 }
 
 async function inThread(order: ThreadOrder, stopping?: AbortSignal): Promise<ThreadAnswer> {
-  const thread = new Worker(new URL('./backup-thread.ts', import.meta.url), { workerData: order });
+  const thread = startThread('src/resources/backups/backup-thread.ts', { workerData: order });
   const end = (): void => void thread.terminate();
   stopping?.addEventListener('abort', end);
   try {

@@ -1,4 +1,5 @@
 import type { CreateBroadcastRequest } from '../../contract/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { insertBroadcast, lockBroadcast, type BroadcastContent, type NewBroadcastRow } from './broadcasts.store.ts';
 import { lookAround } from './gate.ts';
@@ -9,8 +10,15 @@ import { sendDraft } from './send-broadcast.ts';
 
 export const broadcastNamed = (id: string) => ({ object: 'broadcast' as const, id });
 
-/** With `send` the draft is sent in the same transaction: what refuses that leaves nothing behind. */
-export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
+/**
+ * With `send` the draft is sent in the same transaction: what refuses that leaves nothing behind. `keep` writes there what is
+ * answered, for the requests that repeat this one.
+ */
+export async function createBroadcast(
+  ctx: Ctx,
+  input: CreateBroadcastRequest,
+  keep?: (tx: Executor, answer: object) => Promise<void>,
+) {
   const { store, teamId } = ctx;
   const content = readNewContent(input);
   const when = readWhen(input.scheduled_at, store.clock.now());
@@ -18,6 +26,7 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
   const isSent = input.send === true;
   const around = isSent ? await lookAround(store, teamId, content) : undefined;
   const row = draftOf(ctx, content);
+  const answer = broadcastNamed(row.id);
   const prepared = isSent ? await prepareContent(store, row) : undefined;
   await store.db.tx(async (tx) => {
     await mustBeAddressed(tx, teamId, {
@@ -29,8 +38,9 @@ export async function createBroadcast(ctx: Ctx, input: CreateBroadcastRequest) {
     const isAcknowledged = input.acknowledge_checks === true;
     const isLocal = draft?.local_time === 1;
     if (draft) await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged });
+    await keep?.(tx, answer);
   });
-  return broadcastNamed(row.id);
+  return answer;
 }
 
 export function draftOf({ store, teamId }: Ctx, content: BroadcastContent): NewBroadcastRow {

@@ -107,6 +107,55 @@ export async function countAudience(db: Executor, teamId: string, filter: Filter
   }
 }
 
+/** A statement takes so many values; filters beyond them are counted in another one. */
+const VALUES_MAX = 10_000;
+
+/** How many contacts meet each of some filters: one statement goes through the contacts for all of them. */
+export async function countAudiences(
+  db: Executor,
+  teamId: string,
+  filters: readonly Filter[],
+): Promise<AudienceCount[]> {
+  mustBeBelowReaderLimit(db, teamId);
+  const groups: Rendered[][] = [];
+  let valueCount = Infinity;
+  for (const rendered of filters.map((filter) => renderFilter(filter, db.dialect))) {
+    valueCount += rendered.values.length;
+    if (valueCount > VALUES_MAX) groups.push([]);
+    if (valueCount > VALUES_MAX) valueCount = rendered.values.length;
+    groups.at(-1)?.push(rendered);
+  }
+  const sums: AudienceCount[] = [];
+  for (const group of groups) sums.push(...(await countGroup(db, teamId, group)));
+  return sums;
+}
+
+async function countGroup(db: Executor, teamId: string, conditions: readonly Rendered[]): Promise<AudienceCount[]> {
+  const source = allOf(teamId, { sql: '1 = 1', values: [] });
+  const meets = conditions.map(({ sql }, at) => `case when ${sql} then 1 else 0 end as m${at}`);
+  const counted = conditions.map((_, at) => `sum(m${at}) as c${at}, sum(m${at} * unsubscribed) as u${at}`);
+  const met = conditions.flatMap(({ values }) => values);
+  const sums = conditions.map(() => ({ contacts: 0, unsubscribed: 0 }));
+  let edge: string | undefined;
+  for (let batchSize = FIRST_BATCH; ;) {
+    const end = await batchEnd(db, source, { edge, order: 'asc', batchSize });
+    const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
+    const within = end === undefined ? '' : `and ${source.id} <= ?`;
+    const sql = `select ${counted.join(', ')} from (select c.unsubscribed, ${meets.join(', ')}
+      from ${source.from} where ${source.where.sql} ${beyond} ${within}) as met`;
+    const values = [...met, ...source.where.values, ...[edge, end].filter((one) => one !== undefined)];
+    const read = () => db.get<Record<string, number | string | null>>(sql, values);
+    const { answer, tookMs } = await readAudienceBatch(db, teamId, read);
+    for (const [at, sum] of sums.entries()) {
+      sum.contacts += Number(answer?.[`c${at}`]);
+      sum.unsubscribed += Number(answer?.[`u${at}`]);
+    }
+    if (end === undefined) return sums;
+    edge = end;
+    batchSize = nextBatchSize(batchSize, tookMs);
+  }
+}
+
 interface Batch {
   edge: string | undefined;
   order: 'asc' | 'desc';

@@ -15,7 +15,7 @@ export {
   listContactSegments,
   listSegmentContacts,
 } from './read-contacts.ts';
-export { countFilter, getSegmentMetrics } from './count-audience.ts';
+export { countFilter, getSegmentMetrics, listSegmentsWith } from './count-audience.ts';
 export { importRows, ImportRaced, type ImportedRows } from './import-rows.ts';
 export { listContactTopics, updateContactTopics } from './contact-topics.ts';
 export { listContactActivity } from './contact-activity.ts';

@@ -230,6 +230,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Bring all of them to one version, the newest',
     null,
   ),
+  nodes_not_heard: installation(
+    'warning',
+    'A process does not hear what other nodes commit to PostgreSQL, and finds it by polling, which takes longer.',
+    'Where database.url leads to a pooler, let database.listen_url lead to PostgreSQL itself; why it does not hear, says its log',
+    null,
+  ),
   helo_name_wrong: installation(
     'warning',
     'The name that is said in EHLO is not in DNS, or leads to other addresses than those that mail is sent from.',

@@ -18,6 +18,7 @@ export {
 } from './installation.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { isAway, settleHere } from './home.ts';
+export { forgetMove, installationHash, mustNotBeMoved, noteMove, noteUse, readMove, type MoveMark } from './moves.ts';
 export {
   createSendSwitch,
   sendSwitchMovedAt,

@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { blobsFolder } from '../../platform/blobs/index.ts';
 import { readPostgresUrl, type Config } from '../../platform/config/index.ts';
-import { hasTable, schemaState } from '../../platform/db/index.ts';
+import { hasTable, schemaState, type Executor } from '../../platform/db/index.ts';
 import { MARK_FILE, readMark, writeMark } from '../../platform/installation-mark/index.ts';
+import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { listTeams } from '../teams/index.ts';
@@ -10,7 +10,7 @@ import { addSetting, readSetting, sealedSamples, writeSetting } from './instance
 
 /**
  * Database, data folder, blobs and key belong to one installation: its id stands sealed in the database and plainly in
- * both folders. On a database of another installation, or an empty one, every blob would look like nobody's.
+ * both folders, or in the bucket of the blobs. On a database of another installation, or an empty one, every blob would look like nobody's.
  */
 export class InstallationMismatch extends Error {
   override readonly name = 'InstallationMismatch';
@@ -21,7 +21,7 @@ const PURPOSE = 'installation id';
 const SAMPLES = 20;
 
 type Place = Pick<Store, 'config' | 'dataDir' | 'blobs'>;
-type Opened = Pick<Store, 'config' | 'dataDir' | 'blobs' | 'db' | 'secrets'>;
+type Opened = Place & Pick<Store, 'secrets'> & { db: Executor };
 
 export interface BelongingOptions {
   /** Where this version keeps sealed texts: what shows whether the key fits a database that has no id yet. */
@@ -34,7 +34,7 @@ export interface BelongingOptions {
 export async function mustHaveDatabase(place: Place, mayFound: boolean): Promise<void> {
   const { dataDir, blobs } = place;
   const empty = `${databaseName(place.config, dataDir)} is empty`;
-  const id = readMark(dataDir) ?? readMark(blobsFolder(dataDir));
+  const id = readMark(dataDir) ?? (await blobs.readMark());
   if (id !== undefined || !(await blobs.isEmpty())) {
     throw new InstallationMismatch(
       `${empty}, but ${dataDir} ${id === undefined ? 'holds content of mail' : `belongs to installation ${id}`}: ${LOST_SETTINGS}`,
@@ -51,34 +51,44 @@ export async function mustBelongTogether(store: Opened, options: BelongingOption
   }
   const id = await readId(store);
   if (id === undefined) await mustBeAdoptable(store, options.sealed);
-  else mustBearMarks(store, id);
+  else await mustBearMarks(store, id, { mayBeAway: true });
   return id;
 }
 
 /** Seals the id into a migrated database that has none and marks the folders. Safe to call in any number of processes. */
 export async function bindInstallation(store: Store, sealed: BelongingOptions['sealed']): Promise<void> {
-  const { db, dataDir, ids, secrets, clock, log } = store;
+  const { blobs, db, dataDir, ids, secrets, clock, log } = store;
   let id = await mustBelongTogether(store, { sealed, mayFound: false });
   const isJoining = id !== undefined && readMark(dataDir) === undefined;
   if (id === undefined) {
     await addSetting(db, SETTING, secrets.seal(ids.uuid(), PURPOSE, SETTING), clock.now());
     id = await installationOf(store);
   }
-  if (isJoining && readMark(blobsFolder(dataDir)) === undefined && db.dialect === 'pg') {
-    log.warn({ blobs: blobsFolder(dataDir) }, 'this folder of blobs is new; all nodes of an installation share one');
+  // Marked on every start before, the blobs are too: a store that is away keeps nobody from starting.
+  const isMarked = readMark(dataDir) === id;
+  if (isJoining && db.dialect === 'pg' && (await blobs.readMark()) === undefined) {
+    log.warn({ blobs: blobs.place }, 'this place of blobs is new; all nodes of an installation share one');
   }
-  // The data folder last: once it is marked, an unmarked folder of blobs is another one.
-  for (const folder of [blobsFolder(dataDir), dataDir]) {
-    const found = writeMark(folder, id);
-    if (found !== id) throw otherMark(store, { folder, found, id });
-  }
+  // The data folder last: once it is marked, an unmarked place of blobs is another one.
+  const found = await blobs.writeMark(id).catch((error: unknown) => {
+    if (isMarked && error instanceof ObjectStoreFault) return id;
+    throw error;
+  });
+  if (found !== id) throw otherMark(store, { place: blobs.place, found }, id);
+  const own = writeMark(dataDir, id);
+  if (own !== id) throw otherMark(store, { place: dataDir, found: own }, id);
+}
+
+interface Mark {
+  place: string;
+  found: string | undefined;
 }
 
 /** The id of the installation that everything of it belongs to; throws where something does not. */
 export async function installationOf(store: Opened): Promise<string> {
   const id = await readId(store);
   if (id === undefined) throw new InstallationMismatch(`${nameOf(store)} belongs to no installation`);
-  mustBearMarks(store, id);
+  await mustBearMarks(store, id);
   return id;
 }
 
@@ -103,28 +113,39 @@ async function readId(store: Opened): Promise<string | undefined> {
   }
 }
 
-function mustBearMarks(store: Opened, id: string): void {
-  const blobs = blobsFolder(store.dataDir);
-  const marks = [store.dataDir, blobs].map((folder) => ({ folder, found: readMark(folder), id }));
-  const other = marks.find(({ found }) => found !== undefined && found !== id);
-  if (other) throw otherMark(store, other);
-  const [ownMark, blobsMark] = marks;
-  if (ownMark?.found === undefined || blobsMark?.found !== undefined) return;
+/** With `mayBeAway` a store that does not answer is let be: nothing is read from it or written to it then. */
+async function mustBearMarks(store: Opened, id: string, { mayBeAway = false } = {}): Promise<void> {
+  const { blobs, dataDir } = store;
+  const ownMark = { place: dataDir, found: readMark(dataDir) };
+  if (ownMark.found !== undefined && ownMark.found !== id) throw otherMark(store, ownMark, id);
+  const isAway = (error: unknown): boolean => mayBeAway && ownMark.found === id && error instanceof ObjectStoreFault;
+  const found = await blobs.readMark().catch((error: unknown) => {
+    if (isAway(error)) return id;
+    throw error;
+  });
+  if (found !== undefined && found !== id) throw otherMark(store, { place: blobs.place, found }, id);
+  if (ownMark.found === undefined || found !== undefined) return;
   throw new InstallationMismatch(
-    `${blobs} is not the folder of installation ${id}, because ${MARK_FILE} is missing in it: is its file system mounted? ` +
-      `If it is the right one, copy ${path.join(store.dataDir, MARK_FILE)} into it`,
+    store.config.blobs.store === 's3'
+      ? `${blobs.place} is not the store of installation ${id}, because ${MARK_FILE} is missing in it: are bucket and prefix right? ` +
+          `Blobs that stand elsewhere are taken along with: rasket blobs move --to s3`
+      : `${blobs.place} is not the folder of installation ${id}, because ${MARK_FILE} is missing in it: is its file system mounted? ` +
+          `If it is the right one, copy ${path.join(dataDir, MARK_FILE)} into it; if they were moved to another store, set blobs.store`,
   );
 }
 
 /** A database of before ids were written. */
 async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['sealed']): Promise<void> {
   const { db, dataDir, blobs } = store;
-  for (const folder of [dataDir, blobsFolder(dataDir)]) {
-    const found = readMark(folder);
+  const marks: Mark[] = [
+    { place: dataDir, found: readMark(dataDir) },
+    { place: blobs.place, found: await blobs.readMark() },
+  ];
+  for (const { place, found } of marks) {
     if (found === undefined) continue;
     throw new InstallationMismatch(
-      `${folder} belongs to installation ${found}, but ${nameOf(store)} to none: ${LOST_SETTINGS}. ` +
-        `If it is an older copy of the right database, remove ${MARK_FILE} from ${dataDir} and from ${blobsFolder(dataDir)}`,
+      `${place} belongs to installation ${found}, but ${nameOf(store)} to none: ${LOST_SETTINGS}. ` +
+        `If it is an older copy of the right database, remove ${MARK_FILE} from ${dataDir} and from ${blobs.place}`,
     );
   }
   const hasTeams = (await hasTable(db, 'teams')) && (await listTeams(db)).length > 0;
@@ -153,9 +174,9 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
 const LOST_SETTINGS =
   'were the settings of its database lost (RASKET_DATABASE_DRIVER, RASKET_DATABASE_URL, RASKET_DATABASE_PATH, or --config)? Nothing was changed';
 
-function otherMark(store: Opened, { folder, found, id }: { folder: string; found: string | undefined; id: string }) {
+function otherMark(store: Opened, { place, found }: Mark, id: string) {
   return new InstallationMismatch(
-    `${nameOf(store)} belongs to installation ${id}, but ${folder} to installation ${found}: ${LOST_SETTINGS}`,
+    `${nameOf(store)} belongs to installation ${id}, but ${place} to installation ${found}: ${LOST_SETTINGS}`,
   );
 }
 

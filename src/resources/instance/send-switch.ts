@@ -17,8 +17,11 @@ const REASON_CHARS_MAX = 200;
 
 /** Whether this installation sends, at all or to many. What was read is remembered until somebody moves the switch. */
 export function createSendSwitch(store: Store, switchName: SendSwitchName = 'sending'): () => Promise<SendSwitch> {
-  const read = store.db.memo(['instance_settings'], (name) => readSetting<SendSwitch>(store.db, name));
-  return async () => (await read(switchName)) ?? { isOn: true, reason: null };
+  const read = store.db.memo(
+    ['instance_settings'],
+    async (name) => (await readSetting<SendSwitch>(store.db, name)) ?? { isOn: true, reason: null },
+  );
+  return () => read(switchName);
 }
 
 /** When it was moved last. */

@@ -7,6 +7,8 @@ import type { Actor, Identity } from '../access/index.ts';
 export const PASS_PREFIX = 'rkmp_';
 const PURPOSE = 'pass of the machine';
 const MINUTE_MS = 60_000;
+/** Bytes of a mac. */
+const MAC_BYTES = 32;
 /** No operator has it. */
 const ID = '00000000-0000-0000-0000-000000000000';
 
@@ -29,9 +31,10 @@ export function createMachineAuthentication({
     const [at = '', ...rest] = token.slice(PASS_PREFIX.length).split('_');
     const given = Buffer.from(rest.join('_'), 'base64url');
     const isOfNow = /^\d{1,15}$/.test(at) && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
-    const data = Buffer.from(at);
-    const macs = [secrets.mac(PURPOSE, data), ...secrets.otherMacs(PURPOSE).map((mac) => mac(data))];
-    if (!isOfNow || !macs.some((mac) => mac.length === given.length && timingSafeEqual(mac, given)))
+    const isPossible = isOfNow && given.length === MAC_BYTES;
+    // A key that was replaced has perhaps leaked: it reads links in old mail, and lets nobody in.
+    const macs = isPossible ? secrets.standingMacs(PURPOSE).map((mac) => mac(Buffer.from(at))) : [];
+    if (!macs.some((mac) => timingSafeEqual(mac, given)))
       throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });
     return Promise.resolve({
       teamId: null,

@@ -98,6 +98,14 @@ export async function hasMembers(db: Executor, segmentId: string): Promise<boole
   return (await db.get('select 1 as one from segment_members where segment_id = ? limit 1', [segmentId])) !== undefined;
 }
 
+/** Which of these have contacts that were added to them. */
+export async function segmentsWithMembers(db: Executor, ids: readonly string[]): Promise<Set<string>> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id from segments where ${among.sql}
+    and exists (select 1 from segment_members where segment_id = segments.id)`;
+  return new Set((await db.all<{ id: string }>(sql, [among.value])).map(({ id }) => id));
+}
+
 /** Some of the members of segments that were deleted; answers how many went. */
 export async function removeMembersOfDeleted(tx: Executor, limit: number): Promise<number> {
   const sql = `select id from segments where deleted_at is not null

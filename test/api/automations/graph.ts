@@ -24,6 +24,8 @@ export interface Supplies {
   segment: string;
   topic: string;
   contact: string;
+  /** From which the team may send. */
+  domain: string;
 }
 
 export async function supply(scene: Scene): Promise<Supplies> {
@@ -51,7 +53,7 @@ export async function supply(scene: Scene): Promise<Supplies> {
   await make('/contact-properties', { key: 'plan', type: 'string' });
   await make('/contact-properties', { key: 'seats', type: 'number' });
   return {
-    ...{ team, event, template, draft },
+    ...{ team, event, template, draft, domain: domain.name },
     segment: await make('/segments', { name: 'Buyers' }),
     topic: await make('/topics', { name: 'News', default_subscription: 'opt_out' }),
     contact: await make('/contacts', { email: 'ada@example.org' }),

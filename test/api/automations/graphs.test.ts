@@ -285,7 +285,10 @@ describe('a step', () => {
   it('an email names a published template, by id or alias, and what the template lacks', async () => {
     await isTaken('send_email', mail());
     await isTaken('send_email', mail({ template: { id: 'thanks', variables: { PRODUCT: { var: 'event.product' } } } }));
-    await isTaken('send_email', mail({ from: 'Shop <shop@example.com>', reply_to: ['a@example.com'], topic_id: null }));
+    await isTaken(
+      'send_email',
+      mail({ from: `Shop <shop@${has.domain}>`, reply_to: ['a@example.com'], topic_id: null }),
+    );
     expect(await fault('send_email', { template: { id: 'nothing' } })).toContain(
       'names the template nothing, which does not exist',
     );
@@ -294,7 +297,7 @@ describe('a step', () => {
     const lacks = await fault('send_email', { template: { id: has.draft } });
     expect(lacks).toContain('must have from, as its template has none');
     expect(lacks).toContain('must have subject, as its template has none');
-    await isTaken('send_email', { template: { id: has.draft }, from: 'a@example.com', subject: 'Hello' });
+    await isTaken('send_email', { template: { id: has.draft }, from: `a@${has.domain}`, subject: 'Hello' });
     expect(await fault('send_email', mail({ topic_id: has.segment }))).toContain('names the topic');
     expect(await fault('send_email', mail({ from: 'nobody' }))).toContain('from: ');
     expect(await fault('send_email', mail({ subject: 'a\r\nBcc: b@example.com' }))).toContain(

@@ -279,3 +279,14 @@ it('waits for an authority that takes its time, and is renewed when the authorit
   const [next] = await at.listed();
   expect(Math.abs(Date.parse(next?.next_try_at ?? '') - soon)).toBeLessThanOrEqual(1000);
 });
+
+it('is not ordered anew at once where its time to renew is over when it comes', async () => {
+  await using at = await startWithAuthority();
+  const { ca, scene } = at;
+  const [start, end] = [2, 1].map((days) => new Date(scene.clock.now() - days * DAY_MS).toISOString());
+  ca.plays.renewal = { start: start ?? '', end: end ?? '' };
+  expect(await lookElsewhere(scene, { trustedCa: ca.trust })).toEqual({ issued: 1, failed: 0 });
+  const [row] = await at.listed();
+  expect(Date.parse(row?.next_try_at ?? '')).toBeGreaterThan(scene.clock.now() + DAY_MS);
+  expect(ca.ordered).toEqual([NAME]);
+});

@@ -2,6 +2,13 @@
 import net from 'node:net';
 import os from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  newInstanceKey,
+  openSecrets,
+  readInstanceKeys,
+  secretsFrom,
+  writeInstanceKeys,
+} from '../../../src/platform/secrets/index.ts';
 import { reverseName } from '../../../src/protocol/dnsbl/index.ts';
 import { writeMachinePass } from '../../../src/resources/operators/index.ts';
 import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
@@ -63,6 +70,20 @@ describe('a command on the machine', () => {
     expect((await machine.scene.api('GET', '/emails', { key: writeMachinePass(app.world) })).status, 'of a team').toBe(
       403,
     );
+  });
+});
+
+describe('a pass of the machine', () => {
+  it('is refused by a key that was replaced, at once; what the new one writes is let in', async () => {
+    const { clock, dataDir } = machine.scene;
+    const ask = async (key: string) =>
+      (await machine.scene.api('POST', '/operator/findings/examination', { key })).status;
+    const { current, former } = readInstanceKeys(dataDir);
+    const leaked = secretsFrom(current);
+    expect(await ask(writeMachinePass({ clock, secrets: leaked }))).toBe(200);
+    writeInstanceKeys(dataDir, { current: newInstanceKey(), former: [current, ...former] });
+    expect(await ask(writeMachinePass({ clock, secrets: openSecrets(dataDir) }))).toBe(200);
+    expect(await ask(writeMachinePass({ clock, secrets: leaked }))).toBe(401);
   });
 });
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { plansOf } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -304,3 +305,67 @@ describe('membership', () => {
     expect(await page(`limit=1&before=${all[2]}`)).toEqual([[all[1]], true]);
   });
 });
+
+describe('GET /segments?include=counts', () => {
+  it('counts each segment of the page as its own metrics do', async () => {
+    const team = await withProperties();
+    const hand = await make(team, { name: 'By hand' });
+    const both = await make(team, {
+      name: 'Pro',
+      filter: { all: [{ field: 'properties.plan', op: 'eq', value: 'pro' }] },
+    });
+    await make(team, { name: 'Empty', filter: { all: [{ field: 'email', op: 'eq', value: 'x@example.net' }] } });
+    await make(team, { name: 'Reached', filter: { all: [subscribed] } });
+    const none = (await call(team, 'GET', '/segments?include=counts')).body.data.map((one: Item) => one.counts);
+    expect(none).toEqual(Array(4).fill({ contacts: 0, subscribed: 0, unsubscribed: 0 }));
+    const ids: string[] = [];
+    for (const at of [0, 1, 2, 3, 4]) {
+      const properties = at < 2 ? { plan: 'Pro' } : {};
+      ids.push(await contact(team, { email: `c${at}@example.org`, unsubscribed: at === 1 || at === 4, properties }));
+    }
+    const other = await scene.team();
+    await contact(other, { email: 'other@example.org' });
+    for (const [at, segment] of [
+      [0, both],
+      [4, both],
+      [4, hand],
+    ] as const) {
+      await call(team, 'POST', `/contacts/${ids[at]}/segments/${segment}`);
+    }
+    const { data } = (await call(team, 'GET', '/segments?include=counts')).body as { data: Item[] };
+    expect(data.map(({ name, counts }) => [name, counts])).toEqual([
+      ['Reached', { contacts: 3, subscribed: 3, unsubscribed: 0 }],
+      ['Empty', { contacts: 0, subscribed: 0, unsubscribed: 0 }],
+      ['Pro', { contacts: 3, subscribed: 1, unsubscribed: 2 }],
+      ['By hand', { contacts: 1, subscribed: 0, unsubscribed: 1 }],
+    ]);
+    for (const { id, counts } of data) {
+      expect((await call(team, 'GET', `/segments/${id}/metrics`)).body).toMatchObject({ ...counts });
+    }
+    const found = (await call(team, 'GET', '/segments?include=counts&search=hand')).body.data;
+    expect(found).toEqual([data.at(-1)]);
+    expect((await call(team, 'GET', '/segments?limit=1')).body.data[0]).not.toHaveProperty('counts');
+    expect(await call(team, 'GET', '/segments?include=filter')).toMatchObject({ status: 422 });
+  });
+
+  it('is one statement over the contacts, whatever the number of segments', async () => {
+    const team = await scene.team();
+    for (const value of ['a', 'b', 'c']) {
+      await make(team, { name: value, filter: { all: [{ field: 'email', op: 'contains', value }] } });
+    }
+    await contact(team, { email: 'abc@example.org' });
+    const ask = () => call(team, 'GET', '/segments?include=counts');
+    const { db } = scene.app.world;
+    const plans = await plansOf(db, ask, 'from contacts c', 'sum(');
+    // PostgreSQL tells the plan for any values as well, where it has prepared the statement.
+    expect(new Set(plans).size).toBeLessThanOrEqual(db.dialect === 'pg' ? 2 : 1);
+    expect(plans[0]).toMatch(/index|primary key \(team_id/i);
+    expect(plans[0]).not.toMatch(/\bscan c\b|seq scan/i);
+  });
+});
+
+interface Item {
+  id: string;
+  name: string;
+  counts?: { contacts: number; subscribed: number; unsubscribed: number };
+}

@@ -52,7 +52,7 @@ async function publishOne(world: World, setup: SetupRow): Promise<'published' | 
   // Somebody may have ended or finished it since the list was read.
   if ((await findSetup(world.db, domain.id))?.fingerprint !== setup.fingerprint) return 'unchanged';
   try {
-    // Whoever may not use the provider any more may still have taken out of it what was put there.
+    // A team that may not use the provider any more may still have taken out of it what was put there.
     const team = wanted.length > 0 ? await findTeam(world.db, domain.team_id) : undefined;
     const provider = providerFor(world, team?.slug, setup.provider);
     const ttlSeconds = world.config.dns_providers[setup.provider]?.ttl_seconds ?? 300;

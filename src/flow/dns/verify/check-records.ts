@@ -157,7 +157,7 @@ async function spfCost(
   }
 }
 
-/** The look-up itself goes on, and its answer is kept for whoever asks next. */
+/** The look-up itself goes on, and its answer is kept for the next question. */
 function inTime<T>(answer: Promise<Lookup<T>>, patience: AbortSignal): Promise<Lookup<T>> {
   const late: Lookup<T> = { kind: 'failed', reason: 'timeout' };
   if (patience.aborted) return Promise.resolve(late);

@@ -33,7 +33,7 @@ export function explainRecords(
 }
 
 /**
- * Whether what our resolver says of a name may be repeated to whoever asks for it: only what everybody can look up, and
+ * Whether what our resolver says of a name may be repeated to the team that asks: only what everybody can look up, and
  * not through an alias of somebody else's.
  */
 export async function mayBeRepeated(world: World, name: string, type: 'MX'): Promise<boolean> {
@@ -71,7 +71,7 @@ async function explainAll(world: World, records: readonly JudgedRecord[], ms: nu
 
 type Siblings = NonNullable<Observations['siblings']>;
 
-/** Nobody else is asked: whoever published our value has the zone, and what else stands there is theirs. */
+/** No other name server is asked: the team that published our value has the zone, and what else stands there is theirs. */
 function explainRight(world: World, { wanted, answer, spf }: JudgedRecord, siblings: Siblings): Explained {
   const { sentence } =
     wanted.type === 'CAA'

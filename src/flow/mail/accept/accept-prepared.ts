@@ -12,7 +12,7 @@ import type { InSlices } from './in-slices.ts';
 import type { createOnce } from './once.ts';
 import type { Prepared } from './prepare.ts';
 import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
-import { adoptBody } from './submitted-message.ts';
+import { keepBody } from './submitted-message.ts';
 import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 interface AcceptOptions<Answer> {
@@ -65,7 +65,7 @@ export function createAcceptPrepared(
       const answer = answerOf(emails);
       if (emails.length === 0 && !once) return answer;
       return written(ctx, emails, { once, answer }, async () => {
-        for (const [i, { email }] of emails.entries()) await adoptBody(world, prepared[i]?.message, email.id);
+        for (const [i, { email }] of emails.entries()) await keepBody(prepared[i]?.message, email.id);
         await writeFiles(world, emails);
         const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer };
         await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));

@@ -145,10 +145,11 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
     },
     message: {
       spooled: {
-        ...{ head: Buffer.from(composed.head), texts: [], files: [], body, blobOwner: undefined, fault: undefined },
+        ...{ head: Buffer.from(composed.head), texts: [], files: [], body, fault: undefined },
         bodyBytes: body.length,
         bodyHash: bodyHash(body),
         isEightBit: composed.isEightBit,
+        keep: () => Promise.resolve(),
         read: (start, end) => Promise.resolve(body.subarray(start, end)),
         discard: () => Promise.resolve(),
       },

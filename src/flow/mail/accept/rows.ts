@@ -21,7 +21,7 @@ import { laneNumber, type DeliveryRow } from '../queue/index.ts';
 import type { InSlices } from './in-slices.ts';
 import type { Prepared } from './prepare.ts';
 import type { SubmittedFile } from './submitted-files.ts';
-import { messageContents, messageRow } from './submitted-message.ts';
+import { isSpooled, messageContents, messageRow } from './submitted-message.ts';
 
 export interface AcceptedRows extends NewEmailRows {
   deliveries: DeliveryRow[];
@@ -117,7 +117,7 @@ function rowsOf(
     request_id: ctx.requestId,
   } satisfies AcceptedRows['email'];
   const links = linksOf(id, draft, sentAlong);
-  const isFileAlready = message?.spooled.blobOwner !== undefined || links.length > 0;
+  const isFileAlready = (message && isSpooled(message)) || links.length > 0;
   const beside = [...(message ? messageContents(world, id, message) : []), ...contentsOf(body, draft, sentAlong)];
   const { rows: contents, files } = (isFileAlready ? placeInFiles : placeContents)(beside);
   return {

@@ -1,8 +1,7 @@
-import type { BlobWriter } from '../../../platform/blobs/index.ts';
+import type { BlobSpool } from '../../../platform/blobs/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { BodyHasher } from '../../../protocol/dkim/index.ts';
 import { ContentCheck, MimeScanner, type FilePart, type TextPart } from '../../../protocol/mime-read/index.ts';
-import { MESSAGE_BLOB } from '../../../resources/emails/index.ts';
 
 /** A message that a client composed, unchanged: read through once, and kept in memory only where it is small. */
 export interface Spooled {
@@ -18,11 +17,11 @@ export interface Spooled {
   fault: string | undefined;
   /** A line that not every server carries unchanged; a forwarded message keeps it, because its signatures cover it. */
   longLine?: string | undefined;
-  /** Undefined where the body is a blob of `blobOwner`; accepting the message moves that to the email. */
+  /** Undefined where the body was too large for memory; accepting the message keeps it under a key of the email. */
   body: Buffer | undefined;
-  blobOwner: string | undefined;
+  keep(key: string): Promise<void>;
   read(start: number, end: number): Promise<Buffer>;
-  /** Removes the blob, unless the message was accepted. */
+  /** Lets go of the body, unless it was kept. */
   discard(): Promise<void>;
 }
 
@@ -46,7 +45,7 @@ export async function spoolMessage(world: World, content: AsyncIterable<Buffer>)
     check.end();
     scanner.end();
     const fault = check.fault ?? scanner.fault;
-    if (fault === undefined) await body.finish();
+    if (fault === undefined) body.finish();
   } catch (error) {
     await body.discard();
     throw error;
@@ -68,7 +67,7 @@ export async function spoolMessage(world: World, content: AsyncIterable<Buffer>)
     fault: check.fault ?? scanner.fault,
     longLine: check.longLine,
     body: body.whole(),
-    blobOwner: body.owner(),
+    keep: body.keep,
     read: body.read,
     discard: body.discard,
   };
@@ -82,9 +81,9 @@ function bodyIn(piece: Buffer, offset: number, bodyStart: number | undefined): B
 interface BodySpool {
   readonly size: number;
   add(piece: Buffer): Promise<void>;
-  finish(): Promise<void>;
+  finish(): void;
   whole(): Buffer | undefined;
-  owner(): string | undefined;
+  keep(key: string): Promise<void>;
   read(start: number, end: number): Promise<Buffer>;
   discard(): Promise<void>;
 }
@@ -93,11 +92,9 @@ interface BodySpool {
 function createBodySpool(world: World): BodySpool {
   const { inline_bytes: inlineBytes, row_bytes: rowBytes } = world.config.storage;
   const heldMax = Math.max(inlineBytes, rowBytes);
-  const owner = world.ids.uuid();
-  const key = `${owner}/${MESSAGE_BLOB}`;
   let held: Buffer[] = [];
   let size = 0;
-  let writer: BlobWriter | undefined;
+  let spool: BlobSpool | undefined;
   const joined = (): Buffer => (held.length === 1 && held[0] ? held[0] : Buffer.concat(held));
 
   return {
@@ -108,27 +105,19 @@ function createBodySpool(world: World): BodySpool {
       if (piece.length === 0) return;
       size += piece.length;
       // Copied, since the piece may be a view of a buffer that is used again.
-      if (!writer && size <= heldMax) return void held.push(Buffer.from(piece));
-      writer ??= await world.blobs.write(key);
-      for (const each of [...held, piece]) await writer.write(each);
+      if (!spool && size <= heldMax) return void held.push(Buffer.from(piece));
+      spool ??= await world.blobs.spool(world.ids.uuid());
+      for (const each of [...held, piece]) await spool.write(each);
       held = [];
     },
-    async finish() {
-      if (writer) return writer.commit();
-      held = [Buffer.concat(held)];
+    finish() {
+      if (!spool) held = [Buffer.concat(held)];
     },
-    whole: () => (writer ? undefined : joined()),
-    owner: () => (writer ? owner : undefined),
-    async read(start, end) {
-      if (!writer) return joined().subarray(start, end);
-      if (end <= start) return Buffer.alloc(0);
-      const blob = await world.blobs.open(key, { start, end });
-      return Buffer.concat(blob ? ((await blob.content.toArray()) as Buffer[]) : []);
+    whole: () => (spool ? undefined : joined()),
+    async keep(key) {
+      await spool?.keep(key);
     },
-    async discard() {
-      if (!writer) return;
-      await writer.discard();
-      await world.blobs.remove(owner);
-    },
+    read: async (start, end) => spool?.read({ start, end }) ?? joined().subarray(start, end),
+    discard: async () => spool?.close(),
   };
 }

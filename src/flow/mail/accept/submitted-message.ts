@@ -73,8 +73,9 @@ export function messageContents(world: World, emailId: string, { spooled }: Subm
   return [{ key: `${emailId}/${MESSAGE_BLOB}`, content: spooled.body }];
 }
 
-/** Moves the body's blob to the email, before any row names it. */
-export async function adoptBody(world: World, message: SubmittedMessage | undefined, emailId: string): Promise<void> {
-  const owner = message?.spooled.blobOwner;
-  if (owner !== undefined) await world.blobs.move(owner, emailId);
+/** Keeps a body that was too large for memory, before any row names it. */
+export async function keepBody(message: SubmittedMessage | undefined, emailId: string): Promise<void> {
+  if (message && isSpooled(message)) await message.spooled.keep(`${emailId}/${MESSAGE_BLOB}`);
 }
+
+export const isSpooled = ({ spooled }: SubmittedMessage): boolean => spooled.body === undefined;

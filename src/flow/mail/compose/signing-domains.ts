@@ -52,7 +52,7 @@ export interface SigningDomains {
 
 const KEYS_CACHED_MAX = 1000;
 const READ_FROM = ['domains', 'dkim_keys', 'domain_records'];
-/** Writes of other nodes are not noticed, so a reading is trusted no longer than this. */
+/** Writes of other nodes are noticed only while they are heard, so a reading is trusted no longer than this. */
 const FRESH_MS = 1000;
 
 /**

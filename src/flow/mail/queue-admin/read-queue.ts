@@ -82,7 +82,7 @@ export async function readQueue(store: Store) {
 
 const timeOrNull = (ms: number): string | null => (Number.isFinite(ms) ? isoTime(ms) : null);
 
-/** Whoever asks while it is counted, or soon after a long count, shares what was counted. */
+/** A request while it is counted, or soon after a long count, is answered what was counted. */
 function countOnce(store: Store): Promise<Counted> {
   const known = counts.get(store.commits);
   if (known?.isFresh()) return known.counted;

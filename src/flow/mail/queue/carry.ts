@@ -1,4 +1,3 @@
-import { ofEmail } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { readAsked } from '../../../protocol/dsn/index.ts';
 import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
@@ -87,17 +86,11 @@ export function createCarry(options: CarryOptions): Carry {
       if (error instanceof DomainUnverified) return untilVerified(recipients, error.domain);
       if (error instanceof KeysChanged) return again(recipients, KEYS_CHANGED);
       if (error instanceof LeaseLost) {
-        world.log.warn(
-          ofEmail(row.email_id, row.request_id),
-          'a delivery was taken over by another node before its hand-off',
-        );
+        world.log.warn({ emailId: row.email_id }, 'a delivery was taken over by another node before its hand-off');
         return undefined;
       }
       if (interrupt.aborted && !isHandedOff) return again(recipients, INTERRUPTED);
-      world.log.error(
-        { err: error, ...ofEmail(row.email_id, row.request_id) },
-        'a delivery could not be carried through',
-      );
+      world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
       const detail = 'The message could not be sent because of a local problem';
       return recipients.map((address) =>
         isHandedOff

@@ -43,7 +43,7 @@ export function createAuthenticator(world: World): Authenticator {
   const { config, log, resolver } = world;
   const threadFor = (atOnce: number) =>
     createMessageThread<CheckOrder & { source: ContentSource }, Answer>({
-      url: new URL('./authentication-thread.ts', import.meta.url),
+      module: 'src/flow/mail/receive/authentication-thread.ts',
       ...{ clock: systemClock, limitMs: config.receiving.judge_seconds * 1000, atOnce },
       late: (because) => ({ failed: because }),
       answerQuestion: (question) => answerQuestion(resolver, question as DnsQuestion),

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openBlobs, type Blobs } from '../../../platform/blobs/index.ts';
+import { openFileBlobs, type Blobs } from '../../../platform/blobs/index.ts';
 import { gatherContent, heldContent } from './message-content.ts';
 import { rawOf } from './raw-of.ts';
 
@@ -11,7 +11,7 @@ let root: string;
 let blobs: Blobs;
 beforeEach(() => {
   root = mkdtempSync(path.join(os.tmpdir(), 'rasket-content-'));
-  blobs = openBlobs(root);
+  blobs = openFileBlobs(root);
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 

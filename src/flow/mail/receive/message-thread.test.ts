@@ -20,8 +20,14 @@ let thread: MessageThread<Order, string> | undefined;
 afterEach(() => thread?.close());
 
 const ask = (order: Omit<Order, 'source'>, options: { limitMs: number; patience?: number }): Promise<string> => {
-  const url = new URL(`data:text/javascript,${encodeURIComponent(WORKER)}`);
-  thread = createMessageThread<Order, string>({ url, clock: systemClock, atOnce: 1, late: () => 'late', ...options });
+  const module = new URL(`data:text/javascript,${encodeURIComponent(WORKER)}`);
+  thread = createMessageThread<Order, string>({
+    module,
+    clock: systemClock,
+    atOnce: 1,
+    late: () => 'late',
+    ...options,
+  });
   return thread.ask('a', { source: Buffer.from('x'), ...order });
 };
 
@@ -49,9 +55,9 @@ it('a thread that has had a large message is ended when it is idle, and another 
   const source = `
     import { parentPort, threadId } from 'node:worker_threads';
     parentPort.on('message', ({ id }) => parentPort.postMessage({ id, answer: threadId }));`;
-  const url = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+  const module = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
   const numbered = createMessageThread<{ source: Uint8Array }, number>({
-    ...{ url, clock, limitMs: 60_000, atOnce: 1, restMs: 7 },
+    ...{ module, clock, limitMs: 60_000, atOnce: 1, restMs: 7 },
     late: () => 0,
   });
   try {

@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../platform/clock/index.ts';
 import { createFairQueue } from '../../../platform/fair-share/index.ts';
+import { startThread } from '../../../program-files/index.ts';
 import type { ContentSource } from './message-content.ts';
 
 export interface MessageThread<Order, Answer> {
@@ -13,7 +14,7 @@ export interface MessageThread<Order, Answer> {
 
 export interface MessageThreadOptions<Answer> {
   /** The module of the thread, which posts `Said`. */
-  url: URL;
+  module: string | URL;
   /** The system clock, also in tests with a fake one: the thread takes real time. */
   clock: Clock;
   limitMs: number;
@@ -175,8 +176,8 @@ class WorkedInThread<Order extends { source: ContentSource }, Answer> implements
   }
 
   #start(): Worker {
-    const { url, late } = this.#options;
-    const made = new Worker(url, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
+    const { module, late } = this.#options;
+    const made = startThread(module, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     // Messages of a terminated thread are ignored.
     const isCurrent = (): boolean => made === this.#thread;
     made.on('message', (said: Said) => {

@@ -22,7 +22,7 @@ export function createMessageParser(world: World): MessageParser {
   const limitMs = world.config.receiving.read_seconds * 1000;
   const startReader = () =>
     createMessageThread<ReadOrder, MessageReading>({
-      url: new URL('./reader-thread.ts', import.meta.url),
+      module: 'src/flow/mail/receive/reader-thread.ts',
       ...{ clock: systemClock, limitMs, patience: PATIENCE, atOnce: 1 },
       late: (because) => ({ isRead: false, because, ...NOTHING_KNOWN }),
     });

@@ -38,7 +38,7 @@ export async function moveEmail(ctx: Ctx, id: string, input: { scheduled_at: str
 class TooLate extends Error {}
 
 /**
- * The queue rows first and the email second, in the order in which a claim takes them: whoever comes second waits, sees
+ * The queue rows first and the email second, in the order in which a claim takes them: the second of the two waits, sees
  * that it came second, and changes nothing.
  */
 async function change(ctx: Ctx, id: string, work: (tx: Executor, email: EmailRow) => Promise<boolean>) {

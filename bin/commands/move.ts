@@ -1,0 +1,244 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import path from 'node:path';
+import { connectAsFound } from '../../src/open-store.ts';
+import { megabytes, moveDatabase, planMove, undoMove } from '../../src/resources/moves/index.ts';
+import type { Moved, MoveEnd, MoveOrder, MovePlan } from '../../src/resources/moves/index.ts';
+import { openBlobs } from '../../src/platform/blobs/index.ts';
+import { systemClock } from '../../src/platform/clock/index.ts';
+import { readPostgresUrl, type Config } from '../../src/platform/config/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
+import { openSecrets } from '../../src/platform/secrets/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
+import { OperatorFault } from '../explain.ts';
+import { asOwnerOf, settingsOf } from '../installation.ts';
+import { replaceFile, textOf } from '../setup/settings-file.ts';
+import { settingLine, withSettings, type Edit } from '../setup/settings-text.ts';
+import { dataFolder, mustBeInitialised, noteCommand, readSettings, type DataOptions } from './open.ts';
+import { createProgress } from './move-progress.ts';
+
+export interface MoveOptions extends DataOptions {
+  to?: string;
+  dryRun?: boolean;
+  writeConfig?: boolean;
+  undo?: boolean;
+  json?: boolean;
+}
+
+type Target = 'pg' | 'sqlite';
+
+/** Rows a second, copied and compared, of two cores that others use as well, with PostgreSQL on them. */
+const ROWS_A_SECOND = 2000;
+
+export async function moveTo(target: Target, options: MoveOptions): Promise<void> {
+  const dataDir = dataFolder(options);
+  mustBeInitialised(dataDir);
+  const { config, file } = readSettings(options);
+  const isFromPg = config.database.driver === 'pg';
+  if (!options.undo && isFromPg === (target === 'pg')) throw isThere(target);
+  const ends = endsOf(target, { config, dataDir, to: options.to });
+  const edits = editsOf(target, { config, to: ends.to, dataDir });
+  const change = options.writeConfig ? settingsChange(options, { file, dataDir, edits }) : undefined;
+  const order = { ...ends, dataDir, clock: systemClock };
+  if (options.undo) {
+    await asOwnerOf(dataDir, () => undoMove(order));
+    change?.();
+    return console.log(
+      `${ends.from.says} is in force again, and ${ends.to.says} is an unfinished copy of it. Let database.driver lead there, and start the service.`,
+    );
+  }
+  await asOwnerOf(dataDir, () => work({ ...order, config }, target, options));
+  if (options.dryRun) return;
+  change?.();
+  if (options.json) return;
+  sayNext(target, ends, { file, edits, isWritten: change !== undefined });
+}
+
+const isThere = (target: Target): OperatorFault =>
+  new OperatorFault(
+    target === 'pg'
+      ? 'the settings lead to PostgreSQL already (database.driver); this moves from SQLite to it'
+      : 'the settings lead to SQLite already (database.driver); this moves from PostgreSQL to it',
+  );
+
+interface Ends {
+  from: MoveEnd;
+  to: MoveEnd;
+}
+
+function endsOf(
+  target: Target,
+  { config, dataDir, to }: { config: Config; dataDir: string; to?: string | undefined },
+): Ends {
+  const { url, path: file } = config.database;
+  const pgUrl = target === 'pg' ? (to ?? url) : url;
+  const read = readPostgresUrl(pgUrl);
+  if (!read)
+    throw new OperatorFault(
+      target === 'pg'
+        ? `--to takes postgres://user:password@host/database, or postgres://user@/database?host=/run/postgresql; a password may stand in PGPASSWORD`
+        : 'database.url of the settings leads to no PostgreSQL (RASKET_DATABASE_URL)',
+    );
+  const sqlite = path.resolve(dataDir, (target === 'sqlite' ? to : undefined) ?? file);
+  const pg: MoveEnd = { options: { driver: 'pg', url: pgUrl, file: '', poolMax: 2 }, says: read.masked };
+  const embedded: MoveEnd = { options: { driver: 'better-sqlite3', url: '', file: sqlite, poolMax: 1 }, says: sqlite };
+  return target === 'pg' ? { from: embedded, to: pg } : { from: pg, to: embedded };
+}
+
+async function work(
+  order: Ends & Pick<MoveOrder, 'dataDir' | 'clock' | 'config'>,
+  target: Target,
+  options: MoveOptions,
+): Promise<void> {
+  const { config, dataDir, from, to } = order;
+  const progress = createProgress(process.stderr, systemClock.now);
+  const whole: MoveOrder = {
+    ...order,
+    ...{
+      blobs: openBlobs(config.blobs, { dataDir, now: systemClock.now, random: Math.random }),
+      secrets: openSecrets(dataDir),
+      watch: progress.watch,
+    },
+    sealed: async () => (await import('../../src/sealed-columns.ts')).SEALED_COLUMNS,
+    openTarget: (end) => openTarget(config, dataDir, end),
+    conclude: (store) => noteMoved(store, target, { from, to }),
+  };
+  try {
+    if (options.dryRun) return sayPlan(await planMove(whole), order, options);
+    const moved = await moveDatabase(whole);
+    progress.end();
+    sayMoved(moved, progress.replaced(), { ...order, seconds: progress.seconds() }, options);
+  } finally {
+    progress.end();
+  }
+}
+
+function openTarget(config: Config, dataDir: string, { options }: MoveEnd): Promise<Store> {
+  const { driver, url, file, poolMax } = options;
+  const database = { ...config.database, driver, url, path: file, pool_max: poolMax };
+  const log = createLog({ level: 'error', format: 'pretty' });
+  return connectAsFound({ config: { ...config, database }, dataDir, log });
+}
+
+const noteMoved = (store: Store, target: Target, { from, to }: Ends): Promise<void> =>
+  noteCommand(store, {
+    action: target === 'pg' ? 'instance.moved_to_postgres' : 'instance.moved_to_sqlite',
+    details: { from: from.says, to: to.says },
+  });
+
+/** An address beside the driver of SQLite is refused at the start. */
+const ON_SQLITE: readonly Edit[] = [
+  { key: 'database.driver', value: 'better-sqlite3' },
+  { key: 'database.url', value: '' },
+];
+
+/** The settings that lead to the target. */
+function editsOf(target: Target, { config, to, dataDir }: { config: Config; to: MoveEnd; dataDir: string }): Edit[] {
+  const { options } = to;
+  if (target === 'pg')
+    return [
+      { key: 'database.driver', value: 'pg' },
+      { key: 'database.url', value: options.url },
+    ];
+  const edits = [...ON_SQLITE];
+  const isInside = options.file.startsWith(`${dataDir}${path.sep}`);
+  const file = isInside ? path.relative(dataDir, options.file) : options.file;
+  if (path.resolve(dataDir, config.database.path) !== options.file) edits.push({ key: 'database.path', value: file });
+  return edits;
+}
+
+/** Refuses before anything is copied; answers what writes it. */
+function settingsChange(
+  options: MoveOptions,
+  { file, dataDir, edits }: { file: string | undefined; dataDir: string; edits: readonly Edit[] },
+): () => void {
+  if (file === undefined)
+    throw new OperatorFault(
+      'there is no settings file to change; name one with --config, or go without --write-config',
+    );
+  const { env } = settingsOf(dataDir);
+  // The settings lead to PostgreSQL already where a move away from it is undone.
+  const wanted = !options.undo ? edits : edits.some(({ value }) => value === 'pg') ? ON_SQLITE : [];
+  for (const { key, value } of wanted) {
+    const name = `RASKET_${key.toUpperCase().replaceAll('.', '_')}`;
+    if (env[name] !== undefined && env[name] !== value)
+      throw new OperatorFault(
+        `${name} is set in the environment, and wins over ${file}; change it there, and go without --write-config`,
+      );
+  }
+  accessSync(file, constants.W_OK);
+  const hasPassword = wanted.some(
+    ({ key, value }) => key === 'database.url' && value !== '' && readPostgresUrl(String(value))?.masked !== value,
+  );
+  if (hasPassword && (statSync(file).mode & 0o004) !== 0)
+    throw new OperatorFault(
+      `everybody may read ${file}, and the address has a password; take that away with: chmod o-r ${file}`,
+    );
+  const { text } = withSettings(textOf(file), wanted, file);
+  return () => replaceFile(file, text, dataDir);
+}
+
+function sayPlan(plan: MovePlan, { from, to }: Ends, options: MoveOptions): void {
+  const seconds = Math.ceil(plan.rows / ROWS_A_SECOND);
+  const tables = plan.tables.filter(({ rows }) => rows > 0);
+  if (options.json) {
+    const facts = { from: from.says, to: to.says, rows: plan.rows, bytes: plan.bytes, estimated_seconds: seconds };
+    return console.log(JSON.stringify({ ...facts, again: plan.isAgain, tables: plan.tables }));
+  }
+  for (const { name, rows } of tables) console.log(`${String(rows).padStart(10)}  ${name}`);
+  console.log(
+    `${plan.rows.toLocaleString('en')} rows, ${megabytes(plan.bytes)}, from ${from.says} to ${to.says}: about ${lasting(seconds)}. ${
+      plan.isAgain ? 'An interrupted copy is there, and would be made anew. ' : ''
+    }${to.options.driver === 'pg' ? `The server needs ${megabytes(1.5 * plan.bytes)} on its disk, which cannot be seen from here. ` : ''}Nothing was changed.`,
+  );
+}
+
+function sayMoved(
+  { hashes, rows, contents }: Moved,
+  replaced: readonly string[],
+  { from, to, seconds }: Ends & { seconds: number },
+  options: MoveOptions,
+): void {
+  for (const fault of contents.faults) process.stderr.write(`rasket: warning: ${fault}\n`);
+  if (contents.missing > 0)
+    process.stderr.write(
+      `rasket: warning: ${contents.missing} of ${contents.named} contents that rows name are not there; they were not before either, because files are not moved\n`,
+    );
+  if (replaced.length > 0)
+    process.stderr.write(
+      `rasket: warning: PostgreSQL stores no NUL: it was replaced by U+FFFD in ${replaced.length} rows: ${replaced.slice(0, 20).join('; ')}\n`,
+    );
+  if (options.json) {
+    const facts = { from: from.says, to: to.says, rows, seconds, replaced, missing_contents: contents.missing };
+    return console.log(JSON.stringify({ ...facts, tables: hashes }));
+  }
+  console.log(
+    `${rows.toLocaleString('en')} rows of ${hashes.length} tables were copied and compared in ${lasting(seconds)}; ${contents.named - contents.missing} contents were found, ${contents.files} of them as files.`,
+  );
+}
+
+function sayNext(
+  target: Target,
+  { from, to }: Ends,
+  { file, edits, isWritten }: { file: string | undefined; edits: readonly Edit[]; isWritten: boolean },
+): void {
+  if (isWritten) console.log(`${file} leads there now.`);
+  else {
+    console.log(`Let the settings${file === undefined ? '' : ` (${file})`} lead there, then start the service:`);
+    for (const edit of edits)
+      console.log(
+        edit.key === 'database.url'
+          ? `  RASKET_DATABASE_URL, or database.url: ${edit.value === '' ? 'empty, neither of them set' : `what --to said (${to.says})`}`
+          : `  ${edit.key.slice(0, edit.key.lastIndexOf('.'))}: ${settingLine(edit)}`,
+      );
+  }
+  const command = target === 'pg' ? 'migrate-to-postgres' : 'migrate-to-sqlite';
+  const later = target === 'pg' ? 'migrate-to-sqlite --to ANOTHER-FILE' : 'migrate-to-postgres --to ANOTHER-DATABASE';
+  console.log(
+    `${from.says} is kept as it was, and the service refuses to start on it. Before the service has started on the new one, go back with: rasket ${command} --undo, with the same --to${target === 'pg' ? '' : ' and the settings of PostgreSQL again'}. Later: rasket ${later}`,
+  );
+}
+
+function lasting(seconds: number): string {
+  if (seconds < 120) return `${Math.max(1, Math.round(seconds))} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}

@@ -1,0 +1,121 @@
+/** Compiles the program and the packages it is made of into the modules of the single file. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
+import { builtins, withCommander, withoutLoaders, withRoutes } from '../bin/build-plugins.ts';
+
+export const root: string = path.resolve(import.meta.dirname, '..');
+
+/** What packages would use if it were there: other databases of knex, tools of React's developers, natives that no file can carry. */
+const ABSENT = [
+  'better-sqlite3/build',
+  'keytar',
+  '@napi-rs/keyring',
+  'mariadb',
+  'mysql',
+  'mysql2',
+  'oracledb',
+  'pg-native',
+  'pg-query-stream',
+  'react-devtools-core',
+  'sqlite3',
+  'tedious',
+];
+
+const COMMON = {
+  absWorkingDir: root,
+  ...{ bundle: true, write: false, platform: 'node', target: 'node24', tsconfigRaw: {}, logLevel: 'error' },
+  define: { 'process.env.DEV': '"false"', 'process.env.NODE_ENV': '"production"' },
+} satisfies BuildOptions;
+
+/** CommonJS inside of a module asks for parts of Node by this; a package is there or is not, whatever lies on the disk. */
+const REQUIRE = `const require = (name) => {
+  const part = process.getBuiltinModule(name);
+  if (part !== undefined) return part;
+  throw Object.assign(new Error("Cannot find module '" + name + "': it is not a part of the single file"), { code: 'MODULE_NOT_FOUND' });
+};`;
+
+export async function compileModules(): Promise<Map<string, Uint8Array>> {
+  const { outputFiles } = await build({
+    ...COMMON,
+    entryPoints: {
+      main: 'packaging/main.ts',
+      'authentication-thread': 'src/flow/mail/receive/authentication-thread.ts',
+      'reader-thread': 'src/flow/mail/receive/reader-thread.ts',
+      'backup-thread': 'src/resources/backups/backup-thread.ts',
+    },
+    ...{ outdir: path.join(root, 'dist'), splitting: true, format: 'esm', jsx: 'automatic', external: ABSENT },
+    ...{ sourcemap: 'linked', sourcesContent: false, legalComments: 'none', minifyWhitespace: true },
+    banner: { js: REQUIRE },
+    plugins: [withoutLoaders, withCommander, withRoutes, withUndici, withAddon, withPackages, builtins],
+  });
+  return new Map(outputFiles.map(({ path: file, contents }) => [path.basename(file), contents]));
+}
+
+/** A program of one piece, which the executable or a thread of it starts with. */
+export async function compileStart(entry: string, version: string): Promise<Uint8Array> {
+  const { outputFiles } = await build({
+    ...COMMON,
+    entryPoints: [entry],
+    ...{ format: 'cjs', outdir: path.join(root, 'dist') },
+    define: { ...COMMON.define, VERSION: JSON.stringify(version), 'import.meta.url': '"file:///proc/self/exe"' },
+    // It is evaluated without a function around it in a thread.
+    banner: { js: '"use strict";' },
+    supported: { 'dynamic-import': true },
+    plugins: [builtins],
+  });
+  const [made] = outputFiles;
+  if (made === undefined) throw new Error(`${entry} made nothing`);
+  return made.contents;
+}
+
+/** It is loaded by the first webhook, here out of the same module. */
+const withUndici: Plugin = {
+  name: 'with-undici',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/platform\/fetch\/undici\.ts$/ }, ({ path: file }) => ({
+      contents: `export const undici = () => require('undici');`,
+      resolveDir: path.dirname(file),
+      loader: 'js',
+    }));
+  },
+};
+
+/** Of CommonJS that is imported where it is needed the names of its exports are known to Node alone, which reads it to find them. */
+const withPackages: Plugin = {
+  name: 'with-packages',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^[@a-z]/ }, ({ path: name, kind, resolveDir }) =>
+      kind === 'dynamic-import' && !name.startsWith('node:') && !ABSENT.includes(name)
+        ? { path: name, namespace: 'package', pluginData: resolveDir }
+        : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'package' }, async ({ path: name, pluginData: resolveDir }) => {
+      const exported = (await import(name)) as Record<string, unknown>;
+      if (!('module.exports' in exported))
+        return { contents: `export * from '${name}'; ${defaultOf(name, exported)}`, resolveDir };
+      const names = Object.keys(exported).filter((one) => /^[a-z_$][\w$]*$/i.test(one) && one !== 'default');
+      const lines = names.map((one) => `export const ${one} = all.${one};`);
+      return { contents: [`const all = require('${name}');`, 'export default all;', ...lines].join('\n'), resolveDir };
+    });
+  },
+};
+
+const defaultOf = (name: string, exported: object): string =>
+  'default' in exported ? `export { default } from '${name}';` : '';
+
+/** SQLite's addon is found by our module and nowhere else. */
+const withAddon: Plugin = {
+  name: 'with-addon',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/better-sqlite3\/lib\/binding\.js$/ }, () => ({
+      contents: `let addon;
+exports.getBinding = (given) => given ?? (addon ??= require('./src/program-files/index.ts').loadAddon());`,
+      resolveDir: root,
+      loader: 'js',
+    }));
+  },
+};
+
+export const versionOf = (): string =>
+  (JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string }).version;

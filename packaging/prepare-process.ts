@@ -1,0 +1,38 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import path from 'node:path';
+
+/** What the launcher of a checkout (`bin/rasket`) gives to Node before it starts, with its reasons. */
+const OF_SERVERS = { UV_THREADPOOL_SIZE: '8', MALLOC_MMAP_THRESHOLD_: '65536' };
+
+export function prepareProcess(command: string): void {
+  if (['serve', 'dev'].includes(command)) startWithVariables();
+  const cache = cacheFolder();
+  if (cache !== undefined) enableCompileCache(cache);
+}
+
+/** The C library reads these when a process begins: it becomes itself once more. */
+function startWithVariables(): void {
+  const missing = Object.entries(OF_SERVERS).filter(([name]) => !process.env[name]);
+  if (missing.length === 0) return;
+  const env = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined));
+  // Without this warning, which would be the first line of every log.
+  process.removeAllListeners('warning');
+  process.execve?.(process.execPath, process.argv.slice(1), { ...env, ...Object.fromEntries(missing) });
+}
+
+/** Compiled code is kept between starts where we may write, as a checkout does. */
+function cacheFolder(): string | undefined {
+  const { NODE_COMPILE_CACHE: named, XDG_CACHE_HOME: cache, HOME: home } = process.env;
+  if (named) return undefined;
+  const parent = cache || (home && path.join(home, '.cache'));
+  if (!parent) return undefined;
+  const folder = path.join(parent, 'rasket', 'compile');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+    return folder;
+  } catch {
+    return undefined;
+  }
+}

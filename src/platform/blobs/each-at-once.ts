@@ -1,0 +1,12 @@
+/** Begins nothing more once one has failed, and ends when the last that had begun has. */
+export async function eachAtOnce<T>(items: Iterable<T>, max: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]();
+  let failure: { error: unknown } | undefined;
+  const worker = async (): Promise<void> => {
+    for (let next = left.next(); !next.done && !failure; next = left.next()) {
+      await work(next.value).catch((error: unknown) => (failure ??= { error }));
+    }
+  };
+  await Promise.all(Array.from({ length: max }, worker));
+  if (failure) throw failure.error;
+}

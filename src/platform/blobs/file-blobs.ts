@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto';
+import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { MARK_FILE, readMark, writeMark } from '../installation-mark/index.ts';
+import { NoSuchBlob, type BlobLink, type Blobs, type BlobSpool, type ByteRange, type NewBlob } from './blobs.ts';
+import { PART } from './copy-blobs.ts';
+import { eachAtOnce as eachOf } from './each-at-once.ts';
+import { isOwner, partsOfKey, shardOf } from './keys.ts';
+import { openScratchFile, readRange } from './scratch-file.ts';
+
+/** A disk syncs several files in nearly the time of one; more would only wait for each other. */
+const AT_ONCE_MAX = 16;
+
+/** Blobs as files: whole and synced when `put` resolves. A crash in the middle leaves only a temporary name that nobody reads. */
+export function openFileBlobs(root: string): Blobs {
+  const folderOf = (owner: string): string => path.join(root, shardOf(owner), owner);
+
+  function fileOf(key: string): { folder: string; file: string } {
+    const { owner, name } = partsOfKey(key);
+    const folder = folderOf(owner);
+    return { folder, file: path.join(folder, name) };
+  }
+  let puts = 0;
+
+  async function putAll(blobs: readonly NewBlob[]): Promise<void> {
+    const files = blobs.map(({ key, content }) => ({ ...fileOf(key), content }));
+    const folders = new Set(files.map(({ folder }) => folder));
+    await eachAtOnce(folders, (folder) => makeFolder(root, folder));
+    await eachAtOnce(files, ({ file, content }) => write(file, content));
+    await eachAtOnce(folders, syncFolder);
+  }
+
+  async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+    const { folder, file } = fileOf(key);
+    await makeFolder(root, folder);
+    await write(file, content);
+    await syncFolder(folder);
+  }
+
+  async function write(file: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
+    const temporary = `${file}.${process.pid}-${++puts}${PART}`;
+    try {
+      await writeSynced(temporary, content);
+      await rename(temporary, file);
+    } catch (error) {
+      // On a full disk the half that was written must not stay in the way of the next try.
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  return {
+    place: root,
+    put: (key, content) => putAll([{ key, content }]),
+    putStream,
+    putAll,
+    linkAll: (links) => linkFiles(root, links, { fileOf, nextNumber: () => ++puts }),
+    check: () => probe(root),
+    get: async (key) => readFile(fileOf(key).file).catch(namingBlob(key)),
+    size: async (key) => (await stat(fileOf(key).file)).size,
+    digest: async (key) => digestOf(fileOf(key).file),
+    async spool(owner) {
+      const folder = folderOf(owner);
+      await makeFolder(root, folder);
+      return openSpool({ root, folder, temporary: path.join(folder, `spool.${process.pid}-${++puts}${PART}`), fileOf });
+    },
+    scratch: () => openScratchFile(root, `scratch-${process.pid}-${++puts}`),
+    open: async (key, range) => openFile(fileOf(key).file, range),
+    async isEmpty() {
+      for await (const _ of ownersIn(root, Infinity)) return false;
+      return true;
+    },
+    remove: async (owner) => rm(folderOf(owner), { recursive: true, force: true }),
+    removeKeys: async (keys) => eachAtOnce(keys, (key) => rm(fileOf(key).file, { force: true })),
+    owners: (beforeMs) => ownersIn(root, beforeMs),
+    keys: () => keysIn(root),
+    readMark: async () => readMark(root),
+    writeMark: async (id) => writeMark(root, id),
+    removeMark: async () => rm(path.join(root, MARK_FILE), { force: true }),
+    close: async () => undefined,
+  };
+}
+
+const namingBlob =
+  (key: string) =>
+  (error: NodeJS.ErrnoException): never => {
+    throw error.code === 'ENOENT' ? new NoSuchBlob(key, { cause: error }) : error;
+  };
+
+/** Where a file system knows no links, or this file has as many as it may have. */
+const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
+
+async function linkFiles(
+  root: string,
+  links: readonly BlobLink[],
+  { fileOf, nextNumber }: { fileOf: (key: string) => { folder: string; file: string }; nextNumber: () => number },
+): Promise<void> {
+  const folders = new Set(links.map(({ to }) => fileOf(to).folder));
+  await eachAtOnce(folders, (folder) => makeFolder(root, folder));
+  await eachAtOnce(links, ({ from, to }) => {
+    const { file } = fileOf(to);
+    const linked = linkFile(fileOf(from).file, `${file}.${process.pid}-${nextNumber()}${PART}`, file);
+    return linked.catch(namingBlob(from));
+  });
+  await eachAtOnce(folders, syncFolder);
+}
+
+/** By a name of its own first: a link never replaces what has the name. */
+async function linkFile(from: string, temporary: string, file: string): Promise<void> {
+  try {
+    await link(from, temporary).catch(async (error: NodeJS.ErrnoException) => {
+      if (!NO_LINKS.has(error.code)) throw error;
+      await copySynced(from, temporary);
+    });
+    await rename(temporary, file);
+  } finally {
+    // Renaming onto another name of the same file leaves both.
+    await rm(temporary, { force: true }).catch(() => undefined);
+  }
+}
+
+async function copySynced(from: string, to: string): Promise<void> {
+  await copyFile(from, to);
+  const handle = await open(to, 'r+');
+  try {
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Throws where nothing can be written. */
+async function probe(root: string): Promise<void> {
+  await mkdir(root, { recursive: true, mode: 0o700 });
+  const file = path.join(root, `.check-${process.pid}`);
+  await writeFile(file, '', { mode: 0o600 });
+  await rm(file, { force: true });
+}
+
+async function openFile(file: string, range?: ByteRange): ReturnType<Blobs['open']> {
+  const handle = await open(file, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (!handle) return undefined;
+  try {
+    const { size } = await handle.stat();
+    // Node counts the last byte in.
+    const part = range && { start: range.start, end: range.end - 1 };
+    return { size, content: handle.createReadStream(part) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function* ownersIn(root: string, beforeMs: number): AsyncIterable<string> {
+  for (const shard of await namesIn(root)) {
+    for (const owner of await namesIn(path.join(root, shard))) {
+      if (!isOwner(owner)) continue;
+      const folder = await stat(path.join(root, shard, owner)).catch(() => undefined);
+      if (folder && folder.mtimeMs < beforeMs) yield owner;
+    }
+  }
+}
+
+async function* keysIn(root: string): AsyncIterable<string> {
+  for await (const owner of ownersIn(root, Infinity)) {
+    const names = await namesIn(path.join(root, shardOf(owner), owner));
+    for (const name of names) if (!name.endsWith(PART)) yield `${owner}/${name}`;
+  }
+}
+
+async function digestOf(file: string): ReturnType<Blobs['digest']> {
+  const opened = await openFile(file);
+  if (!opened) return undefined;
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const piece of opened.content as AsyncIterable<Buffer>) {
+    hash.update(piece);
+    size += piece.length;
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
+const eachAtOnce = <T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> =>
+  eachOf(items, AT_ONCE_MAX, work);
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
+
+async function openSpool(at: {
+  root: string;
+  folder: string;
+  temporary: string;
+  fileOf: (key: string) => { folder: string; file: string };
+}): Promise<BlobSpool> {
+  const { root, folder, temporary } = at;
+  const handle = await open(temporary, 'wx+', 0o600);
+  return {
+    write: async (piece) => void (await handle.writeFile(piece)),
+    read: ({ start, end }) => readRange(handle, start, end),
+    async keep(key) {
+      const to = at.fileOf(key);
+      await handle.datasync();
+      await makeFolder(root, to.folder);
+      await rename(temporary, to.file);
+      await syncFolder(to.folder);
+    },
+    async close() {
+      await handle.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function writeSynced(file: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
+  const handle = await open(file, 'w', 0o600);
+  try {
+    await handle.writeFile(content);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A new folder is durable only when the folder that names it is synced. */
+async function makeFolder(root: string, folder: string): Promise<void> {
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (made === undefined) return;
+  await syncFolder(path.dirname(folder));
+  if (made !== folder) await syncFolder(root);
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

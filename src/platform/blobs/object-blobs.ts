@@ -1,0 +1,314 @@
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rm, writeFile } from 'node:fs/promises';
+import { stopwatch, systemClock } from '../clock/index.ts';
+import { MARK_FILE } from '../installation-mark/index.ts';
+import { openObjectStore, type ObjectBody, type ObjectStore, type ObjectStoreOptions } from '../object-store/index.ts';
+import { openBlobCache, type BlobCache } from './blob-cache.ts';
+import { NoSuchBlob, type Blobs, type BlobSpool, type NewBlob } from './blobs.ts';
+import { eachAtOnce } from './each-at-once.ts';
+import { isOwner, partsOfKey, shardOf } from './keys.ts';
+import { openScratchFile, readRange } from './scratch-file.ts';
+
+export interface ObjectBlobsOptions extends ObjectStoreOptions {
+  /** Of all keys; empty, or with a slash at its end. */
+  prefix: string;
+  cacheFolder: string;
+  cacheBytes: number;
+}
+
+/** Of one call. The store itself bounds what all calls have under way. */
+const AT_ONCE_MAX = 16;
+const PROBE_MS = 3000;
+/** What was stored so lately shows that something can be. */
+const SHOWN_MS = 20_000;
+
+/** Blobs as objects under `<prefix>blobs/<two characters>/<owner>/<name>`, with a cache on this machine's disk. Only sweeps and removals list. */
+export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
+  const { prefix, cacheFolder, cacheBytes } = options;
+  const store = openObjectStore(options);
+  // Whoever asks whether the store works waits for an answer.
+  const probe = openObjectStore({ ...options, requestsMax: 2, timeoutMs: PROBE_MS, giveUpMs: PROBE_MS });
+  const cache = openBlobCache(cacheFolder, { bytesMax: cacheBytes, now: systemClock.now });
+  const names = namesUnder(prefix);
+  const parts: Parts = { store, probe, cache, names, sinceStored: createSinceStored() };
+  let scratches = 0;
+  return {
+    place: `${store.name}${prefix === '' ? '' : `, under ${prefix}`}`,
+    ...createWriter(parts),
+    ...createReader(store, cache, names),
+    ...createRemover(parts),
+    scratch: () => openScratchFile(cache.folder, `scratch-${process.pid}-${++scratches}`),
+    owners: (beforeMs) => ownersIn(store, names, beforeMs),
+    async *keys() {
+      for await (const { key } of store.list(names.all)) {
+        const found = names.read(key);
+        if (found) yield `${found.owner}/${found.name}`;
+      }
+    },
+    async isEmpty() {
+      for await (const _ of probe.list(names.all, { pageMax: 1 })) return false;
+      return true;
+    },
+    ...createMark(probe, `${prefix}${MARK_FILE}`),
+    check: createCheck(parts, `${prefix}check`),
+    close: async () => void (await Promise.all([store.close(), probe.close()])),
+  };
+}
+
+interface Parts {
+  store: ObjectStore;
+  probe: ObjectStore;
+  cache: BlobCache;
+  names: Names;
+  sinceStored: ReturnType<typeof createSinceStored>;
+}
+
+function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' | 'spool' | 'linkAll'> {
+  const { store, cache, names, sinceStored } = parts;
+
+  async function upload(key: string, body: ObjectBody): Promise<void> {
+    // Whoever looks behind a failure is told of it, however lately something was stored.
+    sinceStored.forget();
+    await store.put(names.object(key), body);
+    sinceStored.now();
+  }
+
+  async function put({ key, content }: NewBlob): Promise<void> {
+    const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+    await upload(key, bodyOf(bytes));
+    const temporary = await cache.temporary();
+    // Without it the content is read from the store.
+    await writeFile(temporary, bytes, { mode: 0o600 }).then(
+      () => cache.adopt(temporary, key),
+      () => rm(temporary, { force: true }),
+    );
+  }
+
+  return {
+    put: (key, content) => put({ key, content }),
+    putAll(blobs) {
+      for (const { key } of blobs) partsOfKey(key);
+      return eachAtOnce(blobs, AT_ONCE_MAX, put);
+    },
+    async putStream(key, content) {
+      partsOfKey(key);
+      const spool = await openSpool(cache, upload);
+      try {
+        for await (const piece of content) await spool.write(piece);
+        await spool.keep(key);
+      } finally {
+        await spool.close();
+      }
+    },
+    spool: () => openSpool(cache, upload),
+    linkAll: (links) =>
+      eachAtOnce(links, AT_ONCE_MAX, async ({ from, to }) => {
+        if (!(await store.copy(names.object(from), names.object(to)))) throw new NoSuchBlob(from);
+        await cache.link(from, to);
+      }),
+  };
+}
+
+const createRemover = ({ store, cache, names }: Parts): Pick<Blobs, 'remove' | 'removeKeys'> => ({
+  async remove(owner) {
+    const found: string[] = [];
+    for await (const { key } of store.list(names.owner(owner))) found.push(key);
+    await eachAtOnce(found, AT_ONCE_MAX, (object) => store.remove(object));
+    await cache.remove(owner);
+  },
+  removeKeys: (keys) =>
+    eachAtOnce(keys, AT_ONCE_MAX, async (key) => {
+      await store.remove(names.object(key));
+      await cache.removeKey(key);
+    }),
+});
+
+/** Callers that come together share one look. */
+function createCheck({ probe, cache, sinceStored }: Parts, object: string): () => Promise<void> {
+  let checking: Promise<void> | undefined;
+  let checks = 0;
+
+  async function check(): Promise<void> {
+    const file = await openScratchFile(cache.folder, `check-${process.pid}-${++checks}`);
+    await file.close();
+    if (sinceStored.ms() < SHOWN_MS) return;
+    await probe.put(object, bodyOf(Buffer.from('rasket asks whether it may write here\n')));
+    void cache.trim();
+  }
+  return () => (checking ??= check().finally(() => (checking = undefined)));
+}
+
+function bodyOf(content: Buffer): ObjectBody {
+  const hashes = createHashes();
+  hashes.update(content);
+  return { ...hashes.end(), open: () => content };
+}
+
+type Names = ReturnType<typeof namesUnder>;
+
+function namesUnder(prefix: string) {
+  const all = `${prefix}blobs/`;
+  const owner = (id: string): string => `${all}${shardOf(id)}/${id}/`;
+  return {
+    all,
+    owner,
+    object(key: string): string {
+      const { owner: id, name } = partsOfKey(key);
+      return `${owner(id)}${name}`;
+    },
+    /** Undefined for what another program put there. */
+    read(object: string): { owner: string; name: string } | undefined {
+      const [, id = '', name, ...rest] = object.slice(all.length).split('/');
+      return name !== undefined && rest.length === 0 && isOwner(id) ? { owner: id, name } : undefined;
+    },
+  };
+}
+
+function createReader(
+  store: ObjectStore,
+  cache: BlobCache,
+  names: Names,
+): Pick<Blobs, 'get' | 'size' | 'digest' | 'open'> {
+  const fetching = new Map<string, Promise<boolean>>();
+
+  async function fetchContent(key: string): Promise<boolean> {
+    const temporary = await cache.temporary();
+    try {
+      const isThere = await store.get(names.object(key), (content) => writeFile(temporary, content, { mode: 0o600 }));
+      if (isThere) await cache.adopt(temporary, key);
+      return isThere;
+    } finally {
+      await rm(temporary, { force: true });
+    }
+  }
+
+  /** Readers of one content that come together share one request. Undefined where there is no such blob. */
+  async function opened(key: string): ReturnType<BlobCache['open']> {
+    partsOfKey(key);
+    for (;;) {
+      const handle = await cache.open(key);
+      if (handle) return handle;
+      const under = fetching.get(key) ?? fetchContent(key).finally(() => fetching.delete(key));
+      fetching.set(key, under);
+      if (!(await under)) return undefined;
+    }
+  }
+
+  return {
+    async get(key) {
+      const handle = await opened(key);
+      if (!handle) throw new NoSuchBlob(key);
+      try {
+        return await handle.readFile();
+      } finally {
+        await handle.close();
+      }
+    },
+    async open(key, range) {
+      const handle = await opened(key);
+      if (!handle) return undefined;
+      const { size } = await handle.stat();
+      // Node counts the last byte in.
+      return { size, content: handle.createReadStream(range && { start: range.start, end: range.end - 1 }) };
+    },
+    async size(key) {
+      const handle = await cache.open(key);
+      const size = handle && (await handle.stat().finally(() => handle.close())).size;
+      const found = size ?? (await store.head(names.object(key)))?.size;
+      if (found === undefined) throw new NoSuchBlob(key);
+      return found;
+    },
+    async digest(key) {
+      const found = await store.head(names.object(key));
+      if (!found) return undefined;
+      if (found.sha256 !== undefined) return { size: found.size, sha256: found.sha256 };
+      const hashes = createHashes();
+      const isThere = await store.get(names.object(key), async (content) => {
+        hashes.begin();
+        for await (const piece of content) hashes.update(piece);
+      });
+      return isThere ? hashes.end() : undefined;
+    },
+  };
+}
+
+async function openSpool(
+  cache: BlobCache,
+  upload: (key: string, body: ObjectBody) => Promise<void>,
+): Promise<BlobSpool> {
+  const temporary = await cache.temporary();
+  const handle = await open(temporary, 'wx+', 0o600);
+  const hashes = createHashes();
+  return {
+    async write(piece) {
+      hashes.update(piece);
+      await handle.writeFile(piece);
+    },
+    read: ({ start, end }) => readRange(handle, start, end),
+    async keep(key) {
+      await upload(key, { ...hashes.end(), open: () => createReadStream(temporary) });
+      await cache.adopt(temporary, key);
+    },
+    async close() {
+      await handle.close();
+      await rm(temporary, { force: true });
+    },
+  };
+}
+
+function createHashes() {
+  let [sha256, md5, size]: [Hash, Hash, number] = [createHash('sha256'), createHash('md5'), 0];
+  return {
+    begin: () => void ([sha256, md5, size] = [createHash('sha256'), createHash('md5'), 0]),
+    update(piece: Uint8Array): void {
+      sha256.update(piece);
+      md5.update(piece);
+      size += piece.length;
+    },
+    end: () => ({ size, sha256: sha256.copy().digest('hex'), md5: md5.copy().digest('hex') }),
+  };
+}
+
+/** Keys come in order, so that those of one owner come together; it is as young as its youngest. */
+async function* ownersIn(store: ObjectStore, names: Names, beforeMs: number): AsyncIterable<string> {
+  let last: { owner: string; changedAt: number } | undefined;
+  for await (const { key, modifiedAt } of store.list(names.all)) {
+    const owner = names.read(key)?.owner;
+    if (owner === undefined) continue;
+    if (last && last.owner !== owner && last.changedAt < beforeMs) yield last.owner;
+    last = { owner, changedAt: last?.owner === owner ? Math.max(last.changedAt, modifiedAt) : modifiedAt };
+  }
+  if (last && last.changedAt < beforeMs) yield last.owner;
+}
+
+function createMark(store: ObjectStore, key: string): Pick<Blobs, 'readMark' | 'writeMark' | 'removeMark'> {
+  async function readMark(): Promise<string | undefined> {
+    let text = '';
+    const isThere = await store.get(key, async (content) => {
+      text = '';
+      for await (const piece of content) text += piece.toString();
+    });
+    const id = text.trim();
+    return isThere && id !== '' ? id : undefined;
+  }
+  return {
+    readMark,
+    async writeMark(id) {
+      const found = await readMark();
+      if (found !== undefined) return found;
+      await store.put(key, bodyOf(Buffer.from(`${id}\n`)));
+      return readMark();
+    },
+    removeMark: () => store.remove(key),
+  };
+}
+
+function createSinceStored() {
+  let elapsed: (() => number) | undefined;
+  return {
+    now: () => void (elapsed = stopwatch()),
+    forget: () => void (elapsed = undefined),
+    ms: () => elapsed?.() ?? Infinity,
+  };
+}

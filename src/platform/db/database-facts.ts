@@ -1,0 +1,48 @@
+import type { Executor } from './types.ts';
+
+/** What has to hold of a PostgreSQL database before everything is written into it. */
+export interface ServerFacts {
+  version: string;
+  encoding: string;
+  isReplica: boolean;
+  isReadOnly: boolean;
+  mayCreate: boolean;
+}
+
+export async function serverFacts(db: Executor): Promise<ServerFacts> {
+  const row = await db.get<Record<keyof ServerFacts, string>>(
+    `select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+        pg_is_in_recovery()::text as "isReplica", current_setting('default_transaction_read_only') as "isReadOnly",
+        coalesce(has_schema_privilege(current_schema(), 'create'), false)::text as "mayCreate"
+      from (select 1) as one`,
+  );
+  if (!row) throw new Error('a select without a table answers one row');
+  return {
+    ...{ version: row.version, encoding: row.encoding, isReplica: row.isReplica === 'true' },
+    ...{ isReadOnly: row.isReadOnly === 'on', mayCreate: row.mayCreate === 'true' },
+  };
+}
+
+/** How many connections other processes of ours have to this PostgreSQL database. `own` are those of the caller. */
+export async function otherConnections(db: Executor, own: string): Promise<number> {
+  const row = await db.get<{ n: number }>(
+    `select count(*) as n from pg_stat_activity
+      where datname = current_database() and application_name like 'rasket%' and application_name <> ?`,
+    [own],
+  );
+  return row?.n ?? 0;
+}
+
+/** What the database takes on its disk, in bytes. */
+export async function databaseBytes(db: Pick<Executor, 'dialect' | 'get'>): Promise<number> {
+  const sql =
+    db.dialect === 'pg'
+      ? 'select pg_database_size(current_database()) as bytes from (select 1) as one'
+      : 'select page_count * page_size as bytes from pragma_page_count() join pragma_page_size()';
+  return Number((await db.get<{ bytes: number }>(sql))?.bytes ?? 0);
+}
+
+/** So that PostgreSQL plans by what the tables hold, which it has not seen yet. */
+export async function gatherStatistics(db: Executor, tables: readonly string[]): Promise<void> {
+  if (db.dialect === 'pg') for (const table of tables) await db.run(`analyze "${table}"`);
+}

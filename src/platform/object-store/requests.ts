@@ -1,0 +1,213 @@
+import { Readable } from 'node:stream';
+import type { Agent } from 'undici';
+import {
+  EMPTY_BODY_HASH,
+  encodedPath,
+  encodedQuery,
+  signRequest,
+  type SigningKey,
+} from '../../protocol/aws-signature/index.ts';
+import { stopwatch, systemClock } from '../clock/index.ts';
+import { ObjectStoreFault, refusedBy } from './fault.ts';
+import { createSlots } from './slots.ts';
+
+export interface ObjectStoreOptions extends SigningKey {
+  /** An origin, such as `https://s3.eu-central-1.amazonaws.com`. */
+  endpoint: string;
+  bucket: string;
+  /** The bucket as the first segment of the path, rather than of the host's name. */
+  pathStyle: boolean;
+  /** Without a sign of life from the store for so long a try has failed. */
+  timeoutMs: number;
+  /** No further try begins after so long. */
+  giveUpMs: number;
+  /** At once, by this process. */
+  requestsMax: number;
+  /** What requests are dated by. Waits are on the machine's own clock. */
+  now: () => number;
+  random: () => number;
+  /** Told of every try. */
+  observe?: (asked: Asked) => void;
+}
+
+export interface Asked {
+  operation: string;
+  result: 'ok' | 'missing' | 'error';
+  sentBytes: number;
+  receivedBytes: number;
+}
+
+export interface Ask {
+  operation: 'put' | 'get' | 'head' | 'list' | 'copy' | 'delete';
+  method: 'PUT' | 'GET' | 'HEAD' | 'DELETE';
+  /** Undefined asks of the bucket. */
+  key?: string;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  body?: { size: number; sha256: string; open: () => Buffer | Readable };
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | undefined>;
+  body: Readable;
+}
+
+export interface Requests {
+  /** `s3://bucket at https://…`, for whoever has to look for it. */
+  name: string;
+  bucket: string;
+  /** Does it again, with waits that double, while the faults of `attempt` are transient and there is time. */
+  carry<T>(attempt: () => Promise<T>): Promise<T>;
+  /**
+   * One try. What is no success is thrown as a fault, but 404, which is for the caller to read. `read` has to take the whole body: the
+   * connection is another's afterwards.
+   */
+  ask<T>(ask: Ask, read: (answer: Answer) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const TRIES_MAX = 5;
+const PAUSE_MS_MIN = 100;
+const PAUSE_MS_MAX = 3000;
+/** A body slower than this is as good as stalled. */
+const BYTES_PER_MS_MIN = 32;
+
+export function openRequests(options: ObjectStoreOptions): Requests {
+  const { bucket, timeoutMs, giveUpMs, requestsMax } = options;
+  const name = `s3://${bucket} at ${options.endpoint}`;
+  const inSlot = createSlots(requestsMax, giveUpMs);
+  let agent: Promise<Agent> | undefined;
+  const connected = (): Promise<Agent> =>
+    (agent ??= import('undici').then(
+      ({ Agent: Made }) =>
+        new Made({
+          connections: requestsMax,
+          connect: { timeout: timeoutMs },
+          headersTimeout: timeoutMs,
+          bodyTimeout: timeoutMs,
+        }),
+    ));
+  const peer: Peer = { name, options, target: targetOf(options), connected };
+  return {
+    ...{ name, bucket },
+    carry: (attempt) => carry(options, () => inSlot(attempt)),
+    ask: (wanted, read) => ask(peer, wanted, read),
+    close: async () => (await agent)?.destroy(),
+  };
+}
+
+interface Peer {
+  name: string;
+  options: ObjectStoreOptions;
+  target: ReturnType<typeof targetOf>;
+  connected(): Promise<Agent>;
+}
+
+async function carry<T>({ random, giveUpMs }: ObjectStoreOptions, attempt: () => Promise<T>): Promise<T> {
+  const elapsedMs = stopwatch();
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ObjectStoreFault) || !error.isTransient || tries >= TRIES_MAX) throw error;
+      const pauseMs = Math.min(PAUSE_MS_MIN * 2 ** (tries - 1), PAUSE_MS_MAX) * (0.5 + random());
+      if (elapsedMs() + pauseMs >= giveUpMs) throw error;
+      await new Promise<void>((done) => systemClock.timer(pauseMs, done));
+    }
+  }
+}
+
+async function ask<T>(peer: Peer, wanted: Ask, read: (answer: Answer) => Promise<T>): Promise<T> {
+  const { operation, method, body } = wanted;
+  const { timeoutMs, observe } = peer.options;
+  const over = new AbortController();
+  let [receivedBytes, result]: [number, Asked['result']] = [0, 'error'];
+  const lastMs = timeoutMs * 2 + Math.ceil((body?.size ?? 0) / BYTES_PER_MS_MIN);
+  const cancel = systemClock.timer(lastMs, () => over.abort(new Error(`no end after ${lastMs} ms`)));
+  let content: Readable | undefined;
+  try {
+    const answer = await (await peer.connected()).request({ ...signed(peer, wanted), method, signal: over.signal });
+    content = answer.body;
+    const { statusCode: status } = answer;
+    const headers = plain(answer.headers);
+    if (method === 'GET') receivedBytes = Number(headers['content-length'] ?? 0);
+    // A large body may take long: from here on only its pauses are bounded, by `bodyTimeout`.
+    if (method === 'GET' && status < 300) cancel();
+    if (status >= 300 && status !== 404) throw await refusal(peer, method, { status, headers, body: content });
+    const done = await read({ status, headers, body: content });
+    result = status === 404 ? 'missing' : 'ok';
+    return done;
+  } catch (error) {
+    // What `read` does with the content may fail by itself, such as on a full disk.
+    const isOwn = error instanceof ObjectStoreFault || (content && !content.errored);
+    throw isOwn ? error : unanswered(peer, method, error);
+  } finally {
+    cancel();
+    content?.on('error', () => undefined).destroy();
+    observe?.({ operation, result, sentBytes: body?.size ?? 0, receivedBytes });
+  }
+}
+
+function signed({ target, options }: Peer, { method, key, query = {}, headers = {}, body }: Ask) {
+  const path = target.pathOf(key ?? '');
+  const toSign = {
+    ...{ method, path, query },
+    headers: { ...headers, host: target.host },
+    bodyHash: body?.sha256 ?? EMPTY_BODY_HASH,
+  };
+  const search = encodedQuery(query);
+  const { host: _, ...rest } = signRequest(toSign, options, options.now());
+  return {
+    origin: target.origin,
+    path: `${encodedPath(path)}${search === '' ? '' : `?${search}`}`,
+    headers: { host: target.host, ...rest, ...(body && { 'content-length': String(body.size) }) },
+    ...(body && { body: body.open() }),
+  };
+}
+
+async function refusal({ name, options }: Peer, method: string, answer: Answer): Promise<ObjectStoreFault> {
+  const { status, headers } = answer;
+  const [date, region] = [headers['date'], headers['x-amz-bucket-region']];
+  return refusedBy(name, { method, status, body: await shortText(answer.body), date, region }, options.now());
+}
+
+function unanswered({ name }: Peer, method: string, cause: unknown): ObjectStoreFault {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const why = [code, message].filter(Boolean).join(' ');
+  return new ObjectStoreFault(`${name} does not answer ${method}: ${why}`, { isTransient: true, cause });
+}
+
+function targetOf({ endpoint, bucket, pathStyle }: ObjectStoreOptions) {
+  const url = new URL(endpoint);
+  if (!pathStyle) url.hostname = `${bucket}.${url.hostname}`;
+  const pathOf = (key: string): string => (pathStyle ? `/${bucket}${key === '' ? '' : `/${key}`}` : `/${key}`);
+  return { origin: url.origin, host: url.host, pathOf };
+}
+
+function plain(headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  );
+}
+
+const TEXT_BYTES_MAX = 64 * 1024;
+
+/** No further than an answer in words goes. */
+async function shortText(body: Readable): Promise<string> {
+  return readText(body, TEXT_BYTES_MAX).catch(() => '');
+}
+
+/** Throws where there is more of it. */
+export async function readText(body: Readable, bytesMax: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > bytesMax) {
+      throw new ObjectStoreFault(`the blob store answers with more than ${bytesMax} bytes`, { isTransient: false });
+    }
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}

@@ -1,0 +1,32 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const sea = process.getBuiltinModule('node:sea');
+
+/** Whether this is the executable that holds everything, and no checkout. */
+export const isSingleFile: boolean = sea.isSea();
+
+/** The folder of a checkout or an installation: what stands in `bin/` is the program. */
+export const programRoot: string = isSingleFile
+  ? rootOf(process.execPath)
+  : fileURLToPath(new URL('../../', import.meta.url));
+
+/** Without its `bin/` only where there is one: a file that was downloaded has a folder of strangers around it. */
+function rootOf(file: string): string {
+  const folder = path.dirname(file);
+  return `${path.basename(folder) === 'bin' ? path.dirname(folder) : folder}${path.sep}`;
+}
+
+/** What is typed to start this program. */
+export const executable: string = isSingleFile ? process.execPath : path.join(programRoot, 'bin', 'rasket');
+
+/** A file whose presence shows that an account may read the program. */
+export const filesBeside: string = isSingleFile ? process.execPath : path.join(programRoot, 'package.json');
+
+/** Where `rasket dev` keeps what it is given, unless a folder is named. */
+export const tryOutFolder: string = isSingleFile
+  ? path.join(
+      process.env['XDG_DATA_HOME'] || path.join(process.env['HOME'] || process.cwd(), '.local', 'share'),
+      'rasket',
+    )
+  : path.join(programRoot, '.rasket');

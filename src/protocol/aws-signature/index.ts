@@ -1,0 +1,76 @@
+/**
+ * AWS Signature Version 4 for S3, in the headers of a request. Of the packages that do it, those of one piece bring a client of their own,
+ * with its retries and its copies of bodies in memory; the signature itself is this page, and the client is `platform/object-store`.
+ */
+import { createHash, createHmac } from 'node:crypto';
+
+export interface Unsigned {
+  method: string;
+  /** Without the encoding: `/bucket/a key`. */
+  path: string;
+  query?: Readonly<Record<string, string>>;
+  /** Names in lower case; `host` among them. All are signed. */
+  headers: Readonly<Record<string, string>>;
+  /** SHA-256 of the body, in hexadecimal. */
+  bodyHash: string;
+}
+
+export interface SigningKey {
+  accessKey: string;
+  secretKey: string;
+  region: string;
+}
+
+export const EMPTY_BODY_HASH = createHash('sha256').digest('hex');
+
+/** The headers to be sent, `authorization` among them. */
+export function signRequest(request: Unsigned, key: SigningKey, nowMs: number): Record<string, string> {
+  const time = amzTime(nowMs);
+  const headers = { ...request.headers, 'x-amz-content-sha256': request.bodyHash, 'x-amz-date': time };
+  const names = Object.keys(headers).sort();
+  const signature = signatureOf({ ...request, headers }, { key, time, names });
+  const credential = `${key.accessKey}/${scopeOf(key, time)}`;
+  return {
+    ...headers,
+    authorization: `AWS4-HMAC-SHA256 Credential=${credential}, SignedHeaders=${names.join(';')}, Signature=${signature}`,
+  };
+}
+
+/** The signature in hexadecimal over these headers; who checks a request calls it as well. */
+export function signatureOf(
+  { method, path, query = {}, headers, bodyHash }: Unsigned,
+  { key, time, names }: { key: SigningKey; time: string; names: readonly string[] },
+): string {
+  const canonical = [
+    method,
+    encodedPath(path),
+    encodedQuery(query),
+    ...names.map((name) => `${name}:${(headers[name] ?? '').trim().replaceAll(/ +/g, ' ')}`),
+    '',
+    names.join(';'),
+    bodyHash,
+  ].join('\n');
+  const hash = createHash('sha256').update(canonical).digest('hex');
+  const text = ['AWS4-HMAC-SHA256', time, scopeOf(key, time), hash].join('\n');
+  const parts = [time.slice(0, 8), key.region, 's3', 'aws4_request', text];
+  return parts.reduce<Buffer>((mac, part) => hmac(mac, part), Buffer.from(`AWS4${key.secretKey}`)).toString('hex');
+}
+
+/** Every octet but the unreserved ones of RFC 3986; the slashes between segments stay. */
+export const encodedPath = (path: string): string => path.split('/').map(encodedText).join('/');
+
+export const encodedQuery = (query: Readonly<Record<string, string>>): string =>
+  Object.entries(query)
+    .map(([name, value]) => `${encodedText(name)}=${encodedText(value)}`)
+    .sort()
+    .join('&');
+
+const encodedText = (text: string): string =>
+  encodeURIComponent(text).replaceAll(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+
+const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+
+const scopeOf = ({ region }: SigningKey, time: string): string => `${time.slice(0, 8)}/${region}/s3/aws4_request`;
+
+/** `20261126T213000Z`. */
+const amzTime = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]|\.\d+/g, '');

@@ -1,0 +1,22 @@
+import { hasTable, type Db, type Executor } from '../../platform/db/index.ts';
+
+const NAME = 'move';
+
+/** Also of a database that is not migrated yet. */
+export async function readMoveText(db: Pick<Db, 'dialect' | 'get'>): Promise<string | undefined> {
+  if (!(await hasTable(db, 'database_moves'))) return undefined;
+  return (await db.get<{ value: string }>('select value from database_moves where name = ?', [NAME]))?.value;
+}
+
+export async function writeMoveText(db: Executor, value: string): Promise<void> {
+  await db.insertMany(
+    'database_moves',
+    ['name', 'value'],
+    [[NAME, value]],
+    'on conflict (name) do update set value = excluded.value',
+  );
+}
+
+export async function removeMove(db: Executor): Promise<void> {
+  await db.run('delete from database_moves where name = ?', [NAME]);
+}

@@ -1,0 +1,110 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  countRows,
+  otherConnections,
+  schemaState,
+  serverFacts,
+  tableShapes,
+  type Executor,
+  type OpenDbOptions,
+} from '../../platform/db/index.ts';
+import { readMove } from '../instance/index.ts';
+import { APART } from './apart.ts';
+
+/** Nothing was changed, and somebody has to do something first. */
+export class MoveRefused extends Error {
+  override readonly name = 'MoveRefused';
+}
+
+/** A database at one end of a move. */
+export interface MoveEnd {
+  options: OpenDbOptions;
+  /** How people are told of it: an address without a password, or a file. */
+  says: string;
+}
+
+/** Our own connections bear this name, so that those of other processes are known. */
+export const CONNECTION = `rasket-move-${process.pid}`;
+
+export function named({ options, says }: MoveEnd): MoveEnd {
+  if (options.driver !== 'pg') return { options, says };
+  const { url } = options;
+  return { says, options: { ...options, url: `${url}${url.includes('?') ? '&' : '?'}application_name=${CONNECTION}` } };
+}
+
+/** `empty`: nothing is in it. `half`: a copy of this installation that was interrupted. `whole`: one that has ended. */
+export type TargetState = 'empty' | 'half' | 'whole';
+
+/** Refuses whatever else stands in it. */
+export async function targetState(db: Executor, says: string, installation: string): Promise<TargetState> {
+  const mark = await readMove(db);
+  if (mark && mark.state !== 'moved' && mark.installation === installation)
+    return mark.state === 'copying' ? 'half' : 'whole';
+  if (mark?.state === 'copying') throw notEmpty(says, 'it holds an unfinished copy of another installation');
+  if (mark?.state === 'moved') throw notEmpty(says, `its rows were moved to ${mark.other}, and it is kept as it was`);
+  const tables = await tableShapes(db);
+  if (tables.length === 0) return 'empty';
+  if ((await schemaState(db)).done.length === 0) throw notEmpty(says, `it has the table ${tables[0]?.name ?? ''}`);
+  for (const { name } of tables) {
+    // Migrations write these.
+    if (name in APART || name === 'instance_settings') continue;
+    const rows = await countRows(db, name);
+    if (rows > 0) throw notEmpty(says, `it has ${rows} rows of ${name}`);
+  }
+  return 'empty';
+}
+
+const notEmpty = (says: string, because: string): MoveRefused =>
+  new MoveRefused(`${says} is not empty: ${because}. Name an empty database. Nothing was changed`);
+
+/** What PostgreSQL has to allow before it is written to. */
+export async function mustTakeEverything(db: Executor, says: string): Promise<void> {
+  if (db.dialect !== 'pg') return;
+  const facts = await serverFacts(db);
+  const refuse = (because: string): MoveRefused => new MoveRefused(`${says} ${because}. Nothing was changed`);
+  if (facts.isReplica) throw refuse('is a replica, which cannot be written to; name its primary');
+  if (facts.isReadOnly) throw refuse('is read-only (default_transaction_read_only)');
+  if (facts.encoding !== 'UTF8')
+    throw refuse(`has the encoding ${facts.encoding}; make one with: createdb --encoding UTF8 --template template0`);
+  if (!facts.mayCreate)
+    throw refuse(
+      'lets this user make no tables; make the user its owner: createdb --owner, or alter database … owner to …',
+    );
+  await mustBeAlone(db, says);
+}
+
+export async function mustBeAlone(db: Executor, says: string): Promise<void> {
+  if (db.dialect !== 'pg') return;
+  const others = await otherConnections(db, CONNECTION);
+  if (others === 0) return;
+  throw new MoveRefused(
+    `${others === 1 ? 'another connection of rasket is' : `${others} other connections of rasket are`} open to ${says}; stop all nodes and commands first. Nothing was changed`,
+  );
+}
+
+/** An SQLite file takes about what the rows take elsewhere; its log takes a little more. */
+const ROOM_FACTOR = 1.2;
+
+/** Where the disk of the target is this machine's. */
+export async function mustHaveRoom(end: MoveEnd, bytes: number): Promise<void> {
+  const { driver, file } = end.options;
+  if (driver === 'pg') return;
+  const folder = path.dirname(file);
+  if (!existsSync(folder)) throw new MoveRefused(`${folder} is not there; make it first. Nothing was changed`);
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch {
+    throw new MoveRefused(`this user may make no file in ${folder}. Nothing was changed`);
+  }
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize + (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
+  const needed = Math.ceil(bytes * ROOM_FACTOR);
+  if (free < needed)
+    throw new MoveRefused(
+      `${megabytes(needed)} are needed on the disk of ${folder}, and ${megabytes(free)} are free. Nothing was changed`,
+    );
+}
+
+export const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1_000_000).toLocaleString('en')} MB`;

@@ -1,0 +1,16 @@
+/**
+ * Moves an installation to another database: every row is copied, compared and hashed, the service stands still meanwhile. It promises
+ * that at no moment both databases can be started on, and that whatever is interrupted is made anew, never taken for whole.
+ */
+export { APART } from './apart.ts';
+export { megabytes, MoveRefused, type MoveEnd } from './ends.ts';
+export {
+  moveDatabase,
+  planMove,
+  type Moved,
+  type MoveOrder,
+  type MovePhase,
+  type MovePlan,
+  type MoveWatch,
+} from './move-database.ts';
+export { undoMove } from './undo-move.ts';

@@ -1,0 +1,257 @@
+// an installation with mail, stopped --> rasket migrate-to-sqlite, migrate-to-postgres --> the same rows and answers, and nothing sent twice
+import fs from 'node:fs';
+import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import pg from 'pg';
+import { startApp, type App } from '../../src/app.ts';
+import type { Config } from '../../src/platform/config/index.ts';
+import { openDb } from '../../src/platform/db/index.ts';
+import { HOUR, mailIn } from '../flow/mail.ts';
+import { createApi } from '../rig/api.ts';
+import { driver } from '../rig/database.ts';
+import { createDatabase, dropDatabase } from '../rig/database-server.ts';
+import { inboxOf } from '../rig/inboxes.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { Desk, expectOneLine, type Ended, type Running } from './desk.ts';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+type Env = Record<string, string>;
+
+let desk: Desk;
+beforeEach(() => {
+  desk = new Desk();
+});
+afterEach(() => desk.clear());
+
+async function emptyDatabase(): Promise<string> {
+  const { name, url } = await createDatabase(inject('pgUrl'));
+  onTestFinished(() => dropDatabase(inject('pgUrl'), name));
+  return url;
+}
+
+const onPg = (url: string): Env => ({ RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url });
+const onSqlite = (path = 'rasket.db'): Env => ({ RASKET_DATABASE_PATH: path });
+
+const rasket = (words: string[], env: Env = {}): Promise<Ended> => desk.run([...words, '--data', 'data'], { env });
+
+async function works(words: string[], env: Env = {}): Promise<string> {
+  const ended = await rasket(words, env);
+  expect(ended, ended.stderr).toMatchObject({ code: 0 });
+  return ended.stdout;
+}
+
+/** As `rasket init` leaves it, on SQLite. */
+const init = (): Promise<string> => works(['init']);
+
+/** A clear refusal of the move; what it copied so far is told before. */
+async function isRefused(words: string[], env: Env, says: RegExp): Promise<void> {
+  const ended = await rasket(words, env);
+  expect(ended.code, ended.stdout).toBe(1);
+  expect(ended.stderr.split('\n').at(-2)).toMatch(says);
+  expect(ended.stderr).not.toMatch(/^\s+at /m);
+}
+
+/** The scene's installation with another database, at the same time and with the same mail servers. */
+async function startOn(scene: Scene, database: Partial<Config['database']>): Promise<App> {
+  const { config, clock, log } = scene.app.world;
+  const settings = { ...config, database: { ...config.database, ...database } };
+  const roles = ['http', 'delivery'] as const;
+  const app = await startApp({ config: settings, dataDir: scene.dataDir, clock, log, version: '0.0.0-test', roles });
+  onTestFinished(() => app.close(0));
+  return app;
+}
+
+async function answersOf(app: App, asked: readonly (readonly [path: string, key: string])[]): Promise<unknown[]> {
+  const api = createApi(app.http?.url ?? '');
+  const answers: unknown[] = [];
+  for (const [path, key] of asked) {
+    const { status, body } = await api('GET', path, { key });
+    expect([path, status]).toEqual([path, 200]);
+    answers.push([path, body]);
+  }
+  return answers;
+}
+
+// runs only with PostgreSQL, because that is at one end of every move
+describe.skipIf(driver !== 'pg')('an installation with mail', () => {
+  it('answers the same on SQLite and on PostgreSQL again, and sends what is scheduled once', async () => {
+    const scene = await startScene();
+    onTestFinished(() => scene.close());
+    const mail = await mailIn(scene);
+    const { key } = mail.team;
+    const inbox = await inboxOf(scene, mail.team);
+    await inbox.receive({ subject: 'Where is my order', text: 'It is ✉ late.' });
+    const large = 'x'.repeat(40_000);
+    const attachment = { filename: 'a.bin', content: Buffer.alloc(400_000, 7).toString('base64') };
+    const sent = await mail.send('ada@one.example', {
+      subject: 'Sent',
+      html: `<p>${large}</p>`,
+      attachments: [attachment],
+    });
+    await scene.api('POST', '/templates', {
+      key,
+      body: { name: 'Welcome', html: '<p>Hello {{{NAME}}}</p>', subject: 'Hi' },
+    });
+    await scene.api('POST', '/contacts', { key, body: { email: 'reader@one.example', first_name: 'Zoë' } });
+    await scene.settled();
+    const at = new Date(scene.clock.now() + HOUR).toISOString();
+    const scheduled = await mail.send('later@one.example', { subject: 'Scheduled', scheduled_at: at });
+    const operator = await scene.operator();
+    const asked = [
+      ...['/emails', '/emails?search=sched', `/emails/${sent}`, `/emails/${sent}/events`, `/emails/${sent}/attempts`],
+      ...[`/emails/${scheduled}`, '/templates', '/contacts', '/emails/receiving', '/inboxes'],
+      ...[`/inboxes/${inbox.id}/threads`, `/inboxes/${inbox.id}/threads/search?query=order`, '/domains'],
+    ].map((path) => [path, key] as const);
+    const all = [...asked, [`/operator/queue/emails/${scheduled}`, operator] as const];
+    const before = await answersOf(scene.app, all);
+
+    const { url } = scene.app.world.config.database;
+    await isRefusedAt(
+      scene,
+      ['migrate-to-sqlite'],
+      onPg(url),
+      /other connections? of rasket (is|are) open to .*; stop all nodes/,
+    );
+    await scene.app.close(0);
+    const there = await moved(scene, ['migrate-to-sqlite'], onPg(url));
+    expect(there).toMatch(/rows of \d+ tables were copied and compared/);
+    expect(there).toMatch(/[2-9] contents were found, [1-9]\d* of them as files/);
+    const embedded = await startOn(scene, { driver: 'better-sqlite3', url: '' });
+    expect(await answersOf(embedded, all)).toEqual(before);
+    await embedded.close(0);
+
+    const second = await emptyDatabase();
+    await moved(scene, ['migrate-to-postgres', '--to', second], {});
+    const app = await startOn(scene, { url: second });
+    expect(await answersOf(app, all)).toEqual(before);
+    scene.clock.advance(HOUR + 1000);
+    await vi.waitFor(() => expect(arrivals(scene)).toContain('later@one.example'), { timeout: 30_000 });
+    await app.queue?.idle();
+    expect(arrivals(scene)).toEqual(['ada@one.example', 'later@one.example']);
+    for (const database of [{ url }, { driver: 'better-sqlite3' as const, url: '' }])
+      await expect(startOn(scene, database)).rejects.toThrow(/this database was moved to .* is kept as it was then/);
+  });
+});
+
+const arrivals = (scene: Scene): string[] => scene.sink.messages.flatMap(({ rcptTo }) => rcptTo).sort();
+
+async function moved(scene: Scene, words: string[], env: Env): Promise<string> {
+  const ended = await desk.run([...words, '--data', scene.dataDir], { env });
+  expect(ended, ended.stderr).toMatchObject({ code: 0 });
+  return ended.stdout;
+}
+
+async function isRefusedAt(scene: Scene, words: string[], env: Env, says: RegExp): Promise<void> {
+  const ended = await desk.run([...words, '--data', scene.dataDir], { env });
+  expect(ended.code, ended.stdout).toBe(1);
+  expect(ended.stderr.split('\n').at(-2)).toMatch(says);
+}
+
+async function plantTeams(file: string, count: number): Promise<void> {
+  const db = await openDb({ driver: 'better-sqlite3', file, url: '', poolMax: 1 });
+  const rows = Array.from({ length: count }, (_, n) => {
+    const id = `018bcfe5-6800-7000-8000-${String(n).padStart(12, '0')}`;
+    return [id, `Team ${n}`, `planted-${n}`, 'normal', 'standard', n];
+  });
+  await db.insertMany('teams', ['id', 'name', 'slug', 'risk_state', 'plan_code', 'created_at'], rows);
+  await db.close();
+}
+
+// runs only with PostgreSQL, because that is at one end of every move
+describe.skipIf(driver !== 'pg')('a move that is killed', () => {
+  it('at any point is begun anew, and until then one database alone is started on', async () => {
+    await init();
+    await plantTeams(desk.at('data/rasket.db'), 6000);
+    const url = await emptyDatabase();
+    const words = ['migrate-to-postgres', '--to', url, '--data', 'data'];
+    for (const phase of ['copying', 'verifying', 'reading contents', 'indexing']) {
+      const running = desk.start(desk.at('path/rasket'), words);
+      await killAt(running, phase);
+      await isRefused(
+        ['teams', 'list'],
+        onPg(url),
+        /this database is an unfinished copy of .*rasket\.db; finish it with/,
+      );
+      await works(['teams', 'list']);
+    }
+    expect(await works(['migrate-to-postgres', '--to', url])).toMatch(/^6,\d{3} rows of \d+ tables/);
+    const listed = await works(['teams', 'list', '--json'], onPg(url));
+    expect(listed.match(/"planted-\d+"/g)).toHaveLength(6000);
+    await isRefused(['teams', 'list'], {}, /was moved to postgres:/);
+  });
+});
+
+async function killAt(running: Running, phase: string): Promise<void> {
+  await vi.waitFor(() => expect(running.stderr).toMatch(new RegExp(`^${phase}`, 'm')), {
+    timeout: 60_000,
+    interval: 5,
+  });
+  running.kill('SIGKILL');
+  expect((await running.ended).code).toBe(null);
+}
+
+// runs only with PostgreSQL, because that is at one end of every move
+describe.skipIf(driver !== 'pg')('a move', () => {
+  it('is refused where the target is not empty, not there or not open to the user, and changes nothing', async () => {
+    await init();
+    const url = await emptyDatabase();
+    const move = ['migrate-to-postgres', '--to', url];
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query('create table somebodys (id integer)');
+    await isRefused(move, {}, /is not empty: it has the table somebodys\. Name an empty database/);
+    await client.query('drop table somebodys');
+    const other = new Desk();
+    onTestFinished(() => other.clear());
+    expect((await other.run(['init', '--data', 'data'], { env: onPg(url) })).code).toBe(0);
+    await isRefused(move, {}, /is not empty: it has \d+ rows? of /);
+    await client.end();
+
+    const wrong = new URL(url);
+    wrong.password = 'wrong';
+    await isRefused(
+      ['migrate-to-postgres', '--to', wrong.href],
+      {},
+      /PostgreSQL refused: password authentication failed/,
+    );
+    const nowhere = new URL(url);
+    nowhere.port = '1';
+    await isRefused(['migrate-to-postgres', '--to', nowhere.href], {}, /PostgreSQL cannot be reached at 127\.0\.0\.1/);
+    expectOneLine(await rasket(['migrate-to-postgres', '--to', 'mysql://x']), /--to takes postgres:\/\//, 1);
+    expectOneLine(await rasket(['migrate-to-sqlite']), /the settings lead to SQLite already/, 1);
+    await works(['teams', 'list']);
+  });
+
+  it('is refused while the server runs, and is only counted with --dry-run', async () => {
+    await init();
+    const url = await emptyDatabase();
+    const server = await desk.serve(['serve', '--data', 'data']);
+    await isRefused(['migrate-to-postgres', '--to', url], {}, /another rasket process is using .*; stop it first/);
+    expect(await works(['migrate-to-postgres', '--to', url, '--dry-run'])).toMatch(
+      /\d+ rows, \d+ MB, from .* about \d+ s\. The server needs \d+ MB.* Nothing was changed\.\n$/,
+    );
+    await server.stop();
+    const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
+    expect(await db.all("select 1 as one from pg_tables where schemaname = 'public'")).toEqual([]);
+    await db.close();
+  });
+
+  it('is undone as long as nothing has used the copy, and changes the settings with their comments kept', async () => {
+    await init();
+    const url = await emptyDatabase();
+    const file = desk.write('rasket.toml', '# Ours.\n[database]\n# Where it is.\ndriver = "better-sqlite3" # so far\n');
+    fs.chmodSync(file, 0o600);
+    const move = ['migrate-to-postgres', '--to', url, '--config', 'rasket.toml', '--write-config'];
+    expect(await works(move)).toMatch(/rasket\.toml leads there now\./);
+    expect(fs.readFileSync(file, 'utf8')).toMatch(
+      /^# Ours\.\n\[database\]\n# Where it is\.\ndriver = "pg" # so far\nurl = "postgres:[^\n]+"\n$/,
+    );
+    expect(await works([...move, '--undo'])).toMatch(/rasket\.db is in force again/);
+    expect(fs.readFileSync(file, 'utf8')).toContain('driver = "better-sqlite3" # so far');
+    await works(['teams', 'list'], onSqlite());
+    await isRefused(['teams', 'list'], onPg(url), /unfinished copy/);
+    await works(move);
+    await works(['teams', 'list', '--config', 'rasket.toml']);
+    await isRefused([...move, '--undo'], {}, /is not an unused copy of .*: once it was used, what came since/);
+  });
+});

@@ -1,0 +1,211 @@
+import { execFileSync, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createTransport } from 'nodemailer';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { BareRoot, file, root } from './bare-root.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
+
+interface Ready {
+  listeners: { http: { url: string }; smtp: { port: number; tls: string; doors: string[] }[] };
+}
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-package-'));
+const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+const isPossible = BareRoot.isPossible();
+let bare: BareRoot;
+
+beforeAll(() => {
+  execFileSync(process.execPath, ['packaging/build-file.ts'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  bare = new BareRoot(folder);
+});
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+const addonIn = (place: string): string => {
+  const [name = 'none'] = fs.readdirSync(place).filter((one) => one.endsWith('.node'));
+  return path.join(place, name);
+};
+
+it('answers its version, and options of Node.js in the environment or on the command line do nothing', () => {
+  const shout = 'data:text/javascript,console.log("injected")';
+  for (const words of [[], ['--inspect=0'], ['--import', shout]]) {
+    const env = { NODE_OPTIONS: `--import ${shout} --inspect=0 --require /nowhere.js` };
+    const ended = spawnSync(file, [...words, '--version'], { env, encoding: 'utf8' });
+    expect(ended.stdout + ended.stderr).not.toMatch(/injected|nowhere|Debugger/);
+    if (words.length === 0) expect(ended).toMatchObject({ status: 0, stdout: `${version}\n`, stderr: '' });
+  }
+});
+
+it('says what it cannot carry', () => {
+  const env = { HOME: path.join(folder, 'home'), DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' };
+  const told = spawnSync(file, ['doctor', '--url', 'http://127.0.0.1:9', '--api-key', 'rk_x'], {
+    env,
+    encoding: 'utf8',
+  });
+  expect(told.stdout + told.stderr).toContain('the single file cannot carry keytar and @napi-rs/keyring');
+  const watched = spawnSync(file, ['dev', '--watch'], { env, encoding: 'utf8' });
+  expect(watched.stderr).toMatch(/^rasket: --watch restarts on a change of the sources, and this single file has none/);
+});
+
+describe('the addon of the database', () => {
+  const home = path.join(folder, 'addon-home');
+  const cache = path.join(home, '.cache/rasket');
+  const init = (name: string, env: Record<string, string>) =>
+    spawnSync(file, ['init', '--data', path.join(folder, name)], { env, encoding: 'utf8' });
+
+  it('is written once for its own account alone, and a planted one is replaced', () => {
+    expect(init('first', { HOME: home })).toMatchObject({ status: 0 });
+    const addon = addonIn(cache);
+    const made = fs.statSync(addon);
+    expect(made.mode & 0o7777).toBe(0o500);
+    const bytes = fs.readFileSync(addon);
+    expect(init('second', { HOME: home })).toMatchObject({ status: 0 });
+    expect(fs.statSync(addon).ino).toBe(made.ino);
+
+    const planted: (() => void)[] = [
+      () => fs.writeFileSync(addon, 'no addon', { mode: 0o500 }),
+      () =>
+        fs.writeFileSync(addon, Buffer.concat([bytes.subarray(0, -1), Buffer.from([255 - (bytes.at(-1) ?? 0)])]), {
+          mode: 0o500,
+        }),
+      () => fs.writeFileSync(addon, bytes, { mode: 0o700 }),
+      () => fs.symlinkSync('/nowhere', addon),
+      () => fs.mkdirSync(addon),
+      () => execFileSync('mkfifo', [addon]),
+    ];
+    for (const [at, plant] of planted.entries()) {
+      fs.rmSync(addon, { recursive: true });
+      plant();
+      const ended = init(`planted-${at}`, { HOME: home });
+      expect(ended, ended.stderr).toMatchObject({ status: 0 });
+      expect(fs.lstatSync(addon).mode).toBe(fs.constants.S_IFREG | 0o500);
+      expect(fs.readFileSync(addon).equals(bytes)).toBe(true);
+    }
+    expect(fs.readdirSync(cache).filter((name) => name.includes('.node'))).toHaveLength(1);
+  });
+
+  it('is never taken from a folder where others may write; that of the data serves then', () => {
+    fs.chmodSync(cache, 0o777);
+    expect(init('shared', { HOME: home })).toMatchObject({ status: 0 });
+    expect(addonIn(path.join(folder, 'shared/run'))).toMatch(/better_sqlite3-[0-9a-f]{32}\.node$/);
+    fs.chmodSync(cache, 0o700);
+  });
+});
+
+// runs only where a root of its own may be mounted
+describe.runIf(isPossible)('in a read-only root without Node.js', () => {
+  let server: ChildProcess;
+  let ready: Ready;
+  let said = '';
+  beforeAll(async () => {
+    server = bare.start(['dev', '--data', '/data/dev']);
+    for (const stream of [server.stdout, server.stderr])
+      stream?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const place = path.join(bare.data, 'dev/run/ready.json');
+    await vi.waitFor(() => expect(fs.existsSync(place), said).toBe(true), { timeout: 60_000 });
+    ready = JSON.parse(fs.readFileSync(place, 'utf8')) as Ready;
+  });
+  afterAll(async () => {
+    const ended = once(server, 'exit');
+    server.kill('SIGTERM');
+    await ended;
+  });
+
+  const key = (): string => /API key {2}(rk_\S+)/.exec(said)?.[1] ?? '';
+  const rasket = (...words: string[]): string => {
+    const ended = bare.run([...words, '--data', '/data/dev']);
+    expect(ended, `${words.join(' ')}: ${ended.stderr}`).toMatchObject({ status: 0 });
+    return ended.stdout;
+  };
+  const listed = (): { subject: string; last_event: string }[] =>
+    (JSON.parse(rasket('emails', 'list', '--json')) as { data: { subject: string; last_event: string }[] }).data;
+
+  it('delivers a first email by HTTP, by command and by SMTP', async () => {
+    const email = { from: 'you@playground.test', to: 'someone@example.com', subject: 'By HTTP', text: 'It works.' };
+    const answer = await fetch(`${ready.listeners.http.url}/emails`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key()}`, 'content-type': 'application/json', 'user-agent': 'test' },
+      body: JSON.stringify(email),
+    });
+    expect(answer.status).toBe(200);
+    rasket('send', '--from', email.from, '--to', email.to, '--subject', 'By command', '--text', 'It works.');
+    const door = ready.listeners.smtp.find(({ tls, doors }) => tls === 'starttls' && doors.includes('submission'));
+    const client = createTransport({
+      ...{ host: '127.0.0.1', port: door?.port ?? 0, auth: { user: 'rasket', pass: key() } },
+      tls: { rejectUnauthorized: false },
+    });
+    await client.sendMail({ ...email, subject: 'By SMTP' });
+    client.close();
+    await vi.waitFor(
+      () =>
+        expect(
+          listed()
+            .map(({ subject, last_event }) => `${subject}: ${last_event}`)
+            .sort(),
+        ).toEqual(['By HTTP: delivered', 'By SMTP: delivered', 'By command: delivered']),
+      { timeout: 60_000 },
+    );
+    expect(rasket('playground', 'latest')).toContain('SPF pass, DKIM pass and pass, DMARC pass');
+  });
+
+  it('receives mail, whose threads judge and read it', async () => {
+    const door = ready.listeners.smtp.find(({ doors }) => doors.includes('receiving'));
+    const client = createTransport({ host: '127.0.0.1', port: door?.port ?? 0, tls: { rejectUnauthorized: false } });
+    await client.sendMail({
+      from: 'them@example.org',
+      to: 'hello@playground.test',
+      subject: 'From outside',
+      text: 'Hi',
+    });
+    client.close();
+    await vi.waitFor(() => expect(rasket('received', 'list')).toContain('From outside'), { timeout: 60_000 });
+    expect(said).not.toContain('could not be checked');
+  });
+
+  it('has its pages, the documents of its contract and the reference', async () => {
+    const sizes: Record<string, number> = {
+      playground: 1000,
+      docs: 1000,
+      'docs/scalar.js': 1_000_000,
+      'openapi.json': 100_000,
+      'openapi.yaml': 100_000,
+    };
+    for (const [page, bytes] of Object.entries(sizes)) {
+      const answer = await fetch(`${ready.listeners.http.url}/${page}`);
+      expect(answer.status, page).toBe(200);
+      expect((await answer.text()).length, page).toBeGreaterThan(bytes);
+    }
+  });
+
+  it('opens the console', async () => {
+    const { words, env } = bare.line(['console', '--data', '/data/dev'], 'TERM=xterm-256color');
+    const tmux = (...more: string[]): string =>
+      execFileSync('tmux', ['-S', path.join(folder, 'tmux'), '-f', '/dev/null', ...more], { env, encoding: 'utf8' });
+    tmux('new-session', '-d', '-x', '100', '-y', '30', ...words);
+    try {
+      await vi.waitFor(() => expect(tmux('capture-pane', '-p')).toMatch(/1 overview.*2 emails/), { timeout: 60_000 });
+      tmux('send-keys', '2');
+      await vi.waitFor(() => expect(tmux('capture-pane', '-p')).toContain('By SMTP'), { timeout: 60_000 });
+    } finally {
+      tmux('kill-server');
+    }
+  });
+
+  it('makes a backup, reads it again, and upgrades a database of an older version', () => {
+    rasket('backup', '/data/backup');
+    expect(bare.run(['backup', 'verify', '/data/backup'], 'XDG_CACHE_HOME=/data/cache')).toMatchObject({ status: 0 });
+    expect(bare.run(['init', '--data', '/data/old'])).toMatchObject({ status: 0 });
+    const older = path.join(bare.data, 'old');
+    const taken = spawnSync(process.execPath, ['test/package/make-older.ts', older, '3'], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(taken, taken.stderr).toMatchObject({ status: 0 });
+    const upgraded = bare.run(['migrate', '--data', '/data/old']);
+    expect(upgraded, upgraded.stderr).toMatchObject({ status: 0 });
+    for (const name of taken.stdout.trim().split('\n')) expect(upgraded.stdout).toContain(name);
+  });
+});

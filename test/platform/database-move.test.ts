@@ -1,0 +1,116 @@
+// an installation, stopped --> moveDatabase --> its rows in another SQLite file, and one database in force at any moment
+import { readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { connectAsFound, openStore, closeStore } from '../../src/open-store.ts';
+import { openDb } from '../../src/platform/db/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
+import { moveDatabase, planMove, undoMove, type MoveOrder } from '../../src/resources/moves/index.ts';
+import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
+import { mailIn } from '../flow/mail.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+interface Stage {
+  scene: Scene;
+  order: MoveOrder;
+  /** The Store of a command or a server, on the database of before or on the new one. */
+  openOn(which: 'from' | 'to'): Promise<Store>;
+}
+
+/** Two emails of which one has a file, and the service stopped. */
+async function stoppedScene(more: Partial<MoveOrder['watch']> = {}): Promise<Stage> {
+  const scene = await startScene();
+  onTestFinished(() => scene.close());
+  const mail = await mailIn(scene);
+  const content = Buffer.alloc(400_000, 7).toString('base64');
+  await mail.send('a@one.example', { attachments: [{ filename: 'a.bin', content }] });
+  await mail.send('b@one.example');
+  await scene.settled();
+  const { config, dataDir, blobs, secrets, clock, log } = scene.app.world;
+  await scene.app.close(0);
+  const { driver, url, path: file, pool_max: poolMax } = config.database;
+  const from = { options: { driver, url, file: path.resolve(dataDir, file), poolMax }, says: 'the old one' };
+  const [name, none] = ['moved.db', ''];
+  const to = {
+    options: { driver: 'better-sqlite3' as const, url: none, file: path.join(dataDir, name), poolMax: 1 },
+    says: 'the new one',
+  };
+  const moved = { ...config, database: { ...config.database, driver: to.options.driver, url: none, path: name } };
+  const openTarget = (): Promise<Store> => connectAsFound({ config: moved, dataDir, clock, log });
+  const watch = { begin: () => undefined, done: () => undefined, replaced: () => undefined, ...more };
+  return {
+    scene,
+    order: {
+      ...{ config, dataDir, blobs, secrets, clock, from, to, openTarget, watch },
+      sealed: async () => SEALED_COLUMNS,
+      conclude: async () => undefined,
+    },
+    openOn: (which) => openStore({ config: which === 'to' ? moved : config, dataDir, clock, log }),
+  };
+}
+
+const fileOf = ({ scene }: Stage): string => {
+  const blobs = path.join(scene.dataDir, 'blobs');
+  const found = readdirSync(blobs, { recursive: true, withFileTypes: true }).find(
+    (one) => one.isFile() && one.name !== 'installation.id',
+  );
+  return path.join(found?.parentPath ?? '', found?.name ?? '');
+};
+
+it('one database is in force at any moment: the old one, the new one, and the old one again once that is undone', async () => {
+  const stage = await stoppedScene();
+  const { order, openOn } = stage;
+  const plan = await planMove(order);
+  expect(plan.tables.find(({ name }) => name === 'emails')).toEqual({ name: 'emails', rows: 2 });
+  const { hashes, contents } = await moveDatabase(order);
+  expect(hashes.find(({ name }) => name === 'emails')).toMatchObject({ rows: 2 });
+  expect(contents).toMatchObject({ named: 1, files: 1, missing: 0 });
+  await expect(openOn('from')).rejects.toThrow(/this database was moved to the new one/);
+  await expect(moveDatabase(order)).rejects.toThrow(/this was done already: the rows are in the new one/);
+
+  await undoMove(order);
+  await closeStore(await openOn('from'));
+  await expect(openOn('to')).rejects.toThrow(/this database is an unfinished copy of the old one/);
+
+  // Made anew over what is there.
+  expect((await planMove(order)).isAgain).toBe(true);
+  await moveDatabase(order);
+  await closeStore(await openOn('to'));
+  await expect(openOn('from')).rejects.toThrow(/this database was moved/);
+});
+
+it('whoever writes to the old database while it is copied is found out, and it stays in force', async () => {
+  let isCompared = false;
+  const stage = await stoppedScene({
+    begin: (phase) => void (isCompared ||= phase === 'verifying'),
+  });
+  const { order, openOn } = stage;
+  const write = async (): Promise<void> => {
+    const db = await openDb(order.from.options);
+    await db.run('update emails set subject = ?', ['Changed']);
+    await db.close();
+  };
+  const conclude = (): Promise<void> => write();
+  if (order.from.options.driver === 'pg') {
+    // Who is connected is seen before anything is copied.
+    const db = await openDb(order.from.options);
+    await db.get('select 1 as one from teams');
+    await expect(moveDatabase(order)).rejects.toThrow(/other connections? of rasket (is|are) open to the old one/);
+    await db.close();
+  } else {
+    await expect(moveDatabase({ ...order, conclude })).rejects.toThrow(/the old one was changed while it was copied/);
+    expect(isCompared).toBe(true);
+    await expect(openOn('to')).rejects.toThrow(/unfinished copy/);
+  }
+  await closeStore(await openOn('from'));
+});
+
+it('a content that a row names and no file has is named', async () => {
+  const stage = await stoppedScene();
+  rmSync(fileOf(stage));
+  const { contents } = await moveDatabase(stage.order);
+  expect(contents).toMatchObject({ named: 1, missing: 1 });
+  expect(contents.faults).toEqual([expect.stringMatching(/^email_attachments \S+: the content \S+ is missing$/)]);
+});
