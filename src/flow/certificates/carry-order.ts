@@ -183,7 +183,7 @@ async function prove(on: Carrying, url: string): Promise<void> {
         ...{ token: challenge.token, certificate_id: row.id, kind, ...proof },
         expires_at: world.clock.now() + CHALLENGE_MS,
       });
-      if (kind === 'dns-01') await proveInZone(world, proof, on.signal);
+      if (kind === 'dns-01' && !(await proveInZone(world, proof, on.signal))) throw new NotYet(0, 'this process ends');
       await ask(on, `the proof of ${name}`, challenge.url, {});
       continue;
     }

@@ -21,16 +21,18 @@ const recordOf = ({ name, key_authorization: authorization }: Proof): ProofRecor
 /**
  * Writes the proof into the zone, and comes back once every name server of the zone that answers shows it: an authority that
  * looks earlier may remember that there is none. Its challenge is stored before, so that it is removed whatever happens.
+ * Answers false where the signal came first.
  */
-export async function proveInZone(world: World, proof: Proof, signal: AbortSignal): Promise<void> {
+export async function proveInZone(world: World, proof: Proof, signal: AbortSignal): Promise<boolean> {
   const { clock, config } = world;
   const record = recordOf(proof);
   await faultsOfZone(() => putProof(world, config.acme.dns_provider, record));
   const until = clock.now() + config.acme.dns_seconds * 1000;
   for (let waitMs = POLL_MS; ; waitMs = Math.min(2 * waitMs, POLL_MS_MAX)) {
     const missing = await missingProof(world, record, AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]));
-    if (missing?.length === 0) return;
-    if (clock.now() >= until || signal.aborted) throw new AcmeFault(notSeen(world, record, missing));
+    if (missing?.length === 0) return true;
+    if (signal.aborted) return false;
+    if (clock.now() >= until) throw new AcmeFault(notSeen(world, record, missing));
     await pause(clock, waitMs, signal);
   }
 }

@@ -224,7 +224,8 @@ export const zoneProofsOf = (db: Executor, certificateId: string): Promise<Chall
 export const strayProofs = (db: Executor, now: number): Promise<ChallengeRow[]> =>
   db.all<ChallengeRow>(
     `select * from acme_challenges h where kind = 'dns-01' and (expires_at <= ? or not exists (select 1 from certificates c
-      where c.id = h.certificate_id and (c.order_url is not null or c.lease_until > ?))) limit 100`,
+      where c.id = h.certificate_id and (c.order_url is not null or c.lease_until > ?)))
+      order by expires_at limit 100`,
     [now, now],
   );
 

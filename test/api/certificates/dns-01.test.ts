@@ -3,82 +3,113 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { CLASSES, plainRecord, recordDataOf } from '../../../src/protocol/dns/index.ts';
+import { renewCertificates } from '../../../src/flow/certificates/index.ts';
+import { CLASSES, OPCODES, recordDataOf } from '../../../src/protocol/dns/index.ts';
 import type { DeepPartial, Config } from '../../../src/platform/config/index.ts';
-import { startUpdateServer, type UpdateServer } from '../../rig/update-server.ts';
 import { startWithAuthority, type AuthorityScene } from './authority-scene.ts';
+import { startProofZone, type ProofZone } from './proof-zone.ts';
 
 const NAME = 'rasket.test';
 const PROOF = `_acme-challenge.${NAME}`;
 
-let zone: UpdateServer;
+let zone: ProofZone;
 let at: AuthorityScene;
 beforeEach(async () => {
-  zone = await startUpdateServer(NAME);
+  zone = await startProofZone(NAME);
 });
 afterEach(async () => {
   await at[Symbol.asyncDispose]();
-  await zone.close();
+  await zone[Symbol.asyncDispose]();
 });
 
-const txt = (name: string): string[] =>
-  zone.records
-    .map(plainRecord)
-    .filter((record) => record.type === 'TXT' && record.name === name)
-    .map(({ value }) => value);
+async function start(acme: DeepPartial<Config>['acme'] = {}): Promise<void> {
+  at = await startWithAuthority({ challenge: 'dns-01', dns_provider: 'office', ...acme }, zone.settings);
+  at.ca.zone.txt = zone.visible;
+}
 
-/** What the zone's name server shows: what is written, at once or when `publish` is called. */
-async function start({ acme = {}, isLate = false }: { acme?: DeepPartial<Config>['acme']; isLate?: boolean } = {}) {
-  const office = {
-    ...{ kind: 'rfc2136', zones: [NAME], teams: [], server: '127.0.0.1', port: zone.port },
-    ...{ key_name: 'rasket-key', key_secret: Buffer.alloc(32, 9).toString('base64') },
-  };
-  at = await startWithAuthority({ challenge: 'dns-01', dns_provider: 'office', ...acme }, {
-    dns_providers: { office },
-    network: { dns_allow_private: ['127.0.0.0/8'] },
-  } as unknown as DeepPartial<Config>);
-  const { dns } = at.scene;
-  dns.set(NAME, 'SOA', [`ns.${NAME} admin.${NAME} 1 900`]);
-  dns.set(NAME, 'NS', [`ns.${NAME}`]);
-  dns.set(`ns.${NAME}`, 'A', ['127.0.0.1']);
-  at.ca.zone.txt = txt;
-  const publish = () => dns.set(PROOF, 'TXT', txt(PROOF));
-  zone.faults.beforeUpdate = () => void queueMicrotask(() => !isLate && publish());
-  return { publish };
+const isUpdate = ({ message }: ProofZone['primary']['heard'][number]): boolean => message.opcode === OPCODES.update;
+
+/** How often the name server of the zone was asked for the proof. */
+const looks = (): number => zone.shown.queries.filter(({ name, recursion }) => name === PROOF && !recursion).length;
+
+/** The job waits by the scene's clock for the zone; each second of it passes at once. */
+async function passing<T>(work: Promise<T>): Promise<T> {
+  let isOver = false;
+  const ended = work.finally(() => (isOver = true));
+  await expect
+    .poll(() => (at.scene.clock.advance(isOver ? 0 : 1000), isOver), { interval: 5, timeout: 20_000 })
+    .toBe(true);
+  return ended;
 }
 
 it('a certificate is issued, with a wildcard, and nothing of it stays in the zone', async () => {
-  await start({ acme: { names: [`*.${NAME}`] } });
-  zone.records.push({
+  await start({ names: [`*.${NAME}`] });
+  zone.primary.records.push({
     ...{ name: PROOF, class: CLASSES.IN, ttl: 60 },
     data: recordDataOf({ name: PROOF, type: 'TXT', value: 'of somebody else', priority: null }),
   });
   await at.look();
   expect(await at.listed()).toMatchObject([{ status: 'issued', last_error: null, names: [`*.${NAME}`, NAME] }]);
   expect((await at.shown(`any.${NAME}`)).isTrusted).toBe(true);
-  expect(txt(PROOF)).toEqual(['of somebody else']);
+  expect(zone.written(PROOF)).toEqual(['of somebody else']);
   expect(at.ca.violations).toEqual([]);
-  const writes = zone.heard.filter(({ message }) => message.opcode === 5);
-  expect(writes.length, 'two names, each written and removed').toBe(4);
+  expect(zone.primary.heard.filter(isUpdate).length, 'two names, each written and removed').toBe(4);
 });
 
 it('the authority is not told before the name servers of the zone show it', async () => {
-  await start({ acme: { dns_seconds: 1 }, isLate: true });
-  let looked = 0;
-  at.ca.plays.proven = () => void looked++;
-  await at.look();
-  const [first] = await at.listed();
-  expect(first?.last_error).toBe(
-    `the TXT record of ${PROOF} was written, and ns.${NAME} does not show it after 1 seconds (acme.dns_seconds)`,
+  await start({ dns_seconds: 20 });
+  zone.isLate = true;
+  let told = 0;
+  at.ca.plays.proven = () => void told++;
+  await passing(at.look());
+  expect((await at.listed())[0]?.last_error).toBe(
+    `the TXT record of ${PROOF} was written, and ns.${NAME} does not show it after 20 seconds (acme.dns_seconds)`,
   );
-  expect(looked).toBe(0);
+  expect(told).toBe(0);
+  expect(looks()).toBeGreaterThan(2);
+  expect(zone.written(PROOF)).toHaveLength(1);
+  zone.publish();
+  zone.isLate = false;
+  at.scene.clock.advance(76_000);
+  await at.look();
+  expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
+  expect([told, at.ca.ordered, at.ca.violations]).toEqual([1, [NAME], []]);
+  expect(zone.primary.heard.filter(isUpdate).length, 'written once, removed once').toBe(2);
 });
 
-it('a zone that the provider does not have, and a key that it does not take, are named', async () => {
-  await start({ acme: { names: ['mail.elsewhere.example'] } });
+it('a process that ends while it waits for the zone has not failed', async () => {
+  await start();
+  zone.isLate = true;
+  const stopping = new AbortController();
+  const { clock, app } = at.scene;
+  const renewed = renewCertificates(app.world, stopping.signal);
+  await expect.poll(looks).toBeGreaterThan(0);
+  stopping.abort();
+  expect(await renewed).toEqual({ issued: 0, failed: 0 });
+  expect((await at.listed())[0]).toMatchObject({ last_error: null, failing_since: null });
+  zone.isLate = false;
+  zone.publish();
+  clock.advance(60_000);
+  await at.look();
+  expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
+  expect([zone.written(PROOF), at.ca.ordered]).toEqual([[], [NAME]]);
+});
+
+it('an order that the authority refuses leaves nothing in the zone either', async () => {
+  await start();
+  at.ca.zone.txt = () => ['what stands elsewhere'];
+  await at.look();
+  expect((await at.listed())[0]?.last_error).toContain(`${NAME} was not proven`);
+  expect(zone.written(PROOF)).toHaveLength(1);
+  await at.look();
+  expect(zone.written(PROOF)).toEqual([]);
+});
+
+it('a zone that the provider does not have is named', async () => {
+  await start({ names: ['mail.elsewhere.example'] });
   await at.look();
   expect((await at.listed())[0]?.last_error).toContain('has no zone for _acme-challenge.mail.elsewhere.example');
-  expect(txt(PROOF)).toEqual([]);
+  expect(zone.written(PROOF)).toEqual([]);
 });
 
 it('what a process leaves that is killed after the authority has looked is removed by the next', async () => {
@@ -95,20 +126,20 @@ it('what a process leaves that is killed after the authority has looked is remov
   };
   expect(await gone).toEqual([null, 'SIGKILL']);
   ca.plays.proven = () => undefined;
-  expect(txt(PROOF)).toHaveLength(1);
+  expect(zone.written(PROOF)).toHaveLength(1);
   scene.clock.advance(3 * 60_000);
   await at.look();
   expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
-  expect(txt(PROOF)).toEqual([]);
+  expect(zone.written(PROOF)).toEqual([]);
   expect(ca.ordered).toEqual([NAME]);
 }, 60_000);
 
 it('what cannot be removed is tried again, and given up after a day in a line of the log', async () => {
   await start();
-  at.ca.plays.proven = () => void (zone.faults.updateCode = 5);
+  at.ca.plays.proven = () => void (zone.primary.faults.updateCode = 5);
   await at.look();
   expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
-  expect(txt(PROOF)).toHaveLength(1);
+  expect(zone.written(PROOF)).toHaveLength(1);
   const lines = () => at.scene.log.filter((line) => line.includes('could not be removed'));
   expect(lines()).toHaveLength(1);
   at.scene.clock.advance(25 * 3_600_000);
