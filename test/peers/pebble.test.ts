@@ -31,7 +31,7 @@ describePeers('Pebble', ['pebble'], () => {
   /** The scene's ports are known before Pebble starts, and Pebble's before the scene does. */
   async function start(challenge: 'http-01' | 'tls-alpn-01' | 'dns-01') {
     const zone = challenge === 'dns-01' ? await startProofZone(NAME) : undefined;
-    if (zone) ends.push(() => zone[Symbol.asyncDispose]());
+    if (zone) ends.push(async () => zone[Symbol.asyncDispose]());
     const folder = scratchFolder('rasket-pebble-');
     ends.push(() => rmSync(folder, { recursive: true, force: true }));
     const own = makeCertificate({ names: [CA] });

@@ -52,8 +52,8 @@ export interface AcmeServer {
   accounts: number;
   /** Where names are looked at, whatever their DNS says. */
   look: { httpPort: number; tlsPort: number };
-  /** The TXT records of a name, as its zone has them; undefined where names are not proven so. */
-  readonly zone: { txt: ((name: string) => readonly string[]) | undefined };
+  /** The TXT records of a name, as its zone shows them. */
+  readonly zone: { txt: (name: string) => readonly string[] };
   close(): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ class Authority {
   readonly nonces = new Set<string>();
   readonly authority = makeCertificateAuthority();
   readonly look = { httpPort: 0, tlsPort: 0 };
-  readonly zone: AcmeServer['zone'] = { txt: undefined };
+  readonly zone: AcmeServer['zone'] = { txt: () => [] };
   readonly plays: Plays = {
     ...{ badNonces: 0, processing: 0, chain: undefined, external: undefined, renewal: undefined, caaIdentities: [] },
     ...{ instead: () => false, issue: { days: 90 }, finalized: () => undefined, proven: () => undefined },
@@ -212,15 +212,16 @@ class Authority {
     };
   }
 
-  private async answerProof({ route, id, signed, response }: Request): Promise<void> {
+  private async answerProof({ path, route, id, signed, response }: Request): Promise<void> {
     const proof = this.proofs[Number(id)];
     if (!proof || proof.order.account !== signed.account) throw new Refused('unauthorized', 'of another account', 403);
-    if (route === 'chall') await this.lookAt(proof, signed);
+    const chosen = path.split('/')[3] ?? '';
+    if (route === 'chall') await this.lookAt(proof, chosen, signed);
     const challengeOf = (type: string): object => ({
       ...{ type, token: proof.token, status: proof.status, url: `${this.base}/chall/${id}/${type}` },
       ...(proof.error ? { error: proof.error } : {}),
     });
-    if (route === 'chall') return this.reply(response, 200, challengeOf('http-01'));
+    if (route === 'chall') return this.reply(response, 200, challengeOf(chosen));
     const isWildcard = proof.name.startsWith('*.');
     this.reply(response, 200, {
       ...{ status: proof.status, identifier: { type: 'dns', value: bare(proof.name) } },
@@ -229,16 +230,18 @@ class Authority {
     });
   }
 
-  private async lookAt(proof: Proof, { key, payload }: Signed): Promise<void> {
+  private async lookAt(proof: Proof, chosen: string, { key, payload }: Signed): Promise<void> {
     if (payload === undefined || Object.keys(payload).length > 0) throw this.wrong('a challenge is begun with {}');
     const { crv, kty, x, y } = key;
     const print = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
     const wanted = `${proof.token}.${print}`;
     const { tlsPort, httpPort } = this.look;
-    const { txt } = this.zone;
-    const found = txt
-      ? lookInZone(txt(`_acme-challenge.${bare(proof.name)}`), wanted)
-      : await (tlsPort > 0 ? lookByTls(proof.name, wanted, tlsPort) : lookByHttp(proof, httpPort));
+    const looks: Record<string, () => Promise<string> | string> = {
+      'dns-01': () => lookInZone(this.zone.txt(`_acme-challenge.${bare(proof.name)}`), wanted),
+      'tls-alpn-01': () => lookByTls(proof.name, wanted, tlsPort),
+      'http-01': () => lookByHttp(proof, httpPort),
+    };
+    const found = (await looks[chosen]?.()) ?? `nothing that proves by ${chosen}`;
     proof.status = found === wanted ? 'valid' : 'invalid';
     await this.plays.proven();
     if (found === wanted) return;

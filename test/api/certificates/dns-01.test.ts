@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { renewCertificates } from '../../../src/flow/certificates/index.ts';
 import { CLASSES, OPCODES, recordDataOf } from '../../../src/protocol/dns/index.ts';
 import type { DeepPartial, Config } from '../../../src/platform/config/index.ts';
-import { startWithAuthority, type AuthorityScene } from './authority-scene.ts';
+import { startWithAuthority, trackedDomain, type AuthorityScene } from './authority-scene.ts';
 import { startProofZone, type ProofZone } from './proof-zone.ts';
 
 const NAME = 'rasket.test';
@@ -75,6 +75,15 @@ it('the authority is not told before the name servers of the zone show it', asyn
   expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
   expect([told, at.ca.ordered, at.ca.violations]).toEqual([1, [NAME], []]);
   expect(zone.primary.heard.filter(isUpdate).length, 'written once, removed once').toBe(2);
+});
+
+it('a tracking host, which stands in the zone of others, is proven at port 80', async () => {
+  await start();
+  const host = await trackedDomain(at, 'shop.example', zone.shown);
+  await at.look();
+  expect(at.ca.ordered).toEqual([NAME, host]);
+  expect(await at.listed()).toMatchObject([{ status: 'issued' }, { name: host, status: 'issued' }]);
+  expect(zone.primary.heard.filter(isUpdate).length, 'those of our own name').toBe(2);
 });
 
 it('a process that ends while it waits for the zone has not failed', async () => {
