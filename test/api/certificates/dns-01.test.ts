@@ -121,16 +121,22 @@ it('a zone that the provider does not have is named', async () => {
   expect(zone.written(PROOF)).toEqual([]);
 });
 
-it('what a process leaves that is killed after the authority has looked is removed by the next', async () => {
-  await start();
+/** Another process that runs the job, for a test to kill; resolves how it ended. */
+function renewElsewhere(): { kill: () => void; gone: Promise<unknown[]> } {
   const { ca, scene } = at;
   const { config } = scene.app.world;
   const quiet = { ...config, log: { ...config.log, level: 'silent' } };
   const given = JSON.stringify({ config: quiet, dataDir: scene.dataDir, trustedCa: ca.trust });
   const child = spawn(process.execPath, [path.join(import.meta.dirname, 'renew-once.ts'), given], { stdio: 'inherit' });
-  const gone = once(child, 'exit');
+  return { kill: () => void child.kill('SIGKILL'), gone: once(child, 'exit') };
+}
+
+it('what a process leaves that is killed after the authority has looked is removed by the next', async () => {
+  await start();
+  const { ca, scene } = at;
+  const { kill, gone } = renewElsewhere();
   ca.plays.proven = async () => {
-    child.kill('SIGKILL');
+    kill();
     await gone;
   };
   expect(await gone).toEqual([null, 'SIGKILL']);
@@ -141,6 +147,23 @@ it('what a process leaves that is killed after the authority has looked is remov
   expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
   expect(zone.written(PROOF)).toEqual([]);
   expect(ca.ordered).toEqual([NAME]);
+}, 60_000);
+
+it('what a process leaves that is killed while it writes is removed, although its order is followed no more', async () => {
+  await start();
+  const { ca, scene } = at;
+  const { faults } = zone.primary;
+  const publishing = faults.beforeUpdate;
+  const { kill, gone } = renewElsewhere();
+  faults.beforeUpdate = kill;
+  expect(await gone).toEqual([null, 'SIGKILL']);
+  faults.beforeUpdate = publishing ?? kill;
+  expect(zone.written(PROOF)).toHaveLength(1);
+  await scene.app.world.db.run('update certificates set order_url = null, order_key = null', []);
+  scene.clock.advance(3 * 60_000);
+  await at.look();
+  expect(await at.listed()).toMatchObject([{ status: 'issued', names: [NAME] }]);
+  expect([zone.written(PROOF), ca.ordered]).toEqual([[], [NAME, NAME]]);
 }, 60_000);
 
 it('what cannot be removed is tried again, and given up after a day in a line of the log', async () => {
