@@ -108,7 +108,7 @@ export default defineConfig({
   overrides: [
     {
       // These rules ask the type checker: a promise nobody waits for is how an accepted mail is lost without a word.
-      files: ['{src,cli,console,bin,migrations,test}/**/*.{ts,tsx}'],
+      files: ['{src,cli,console,bin,migrations,packaging,test}/**/*.{ts,tsx}'],
       rules: {
         'typescript/no-floating-promises': 'error',
         'typescript/no-misused-promises': ['error', { checksVoidReturn: { arguments: false, attributes: false } }],
@@ -119,14 +119,15 @@ export default defineConfig({
     },
     {
       files: ['src/**/*.{ts,tsx}'],
-      excludeFiles: ['src/platform/config/**'],
+      // Where the program's own files are is asked before there are settings.
+      excludeFiles: ['src/platform/config/**', 'src/program-files/**'],
       rules: {
         'no-console': 'error',
         'no-restricted-properties': ['error', environment],
         'no-restricted-imports': ['error', { paths: [processModule] }],
       },
     },
-    { files: ['src/platform/config/**'], rules: { 'no-console': 'error' } },
+    { files: ['src/{platform/config,program-files}/**'], rules: { 'no-console': 'error' } },
     { files: ['console/**', 'migrations/**'], rules: { 'no-restricted-properties': ['error', environment] } },
     {
       files: ['{cli,console}/**/*.{ts,tsx}'],

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import path from 'node:path';
+import { mustBeOurs } from '../src/program-files/index.ts';
 
 /** What the launcher of a checkout (`bin/rasket`) gives to Node before it starts, with its reasons. */
 const OF_SERVERS = { UV_THREADPOOL_SIZE: '8', MALLOC_MMAP_THRESHOLD_: '65536' };
@@ -21,7 +22,7 @@ function startWithVariables(): void {
   process.execve?.(process.execPath, process.argv.slice(1), { ...env, ...Object.fromEntries(missing) });
 }
 
-/** Compiled code is kept between starts where we may write, as a checkout does. */
+/** Compiled code is kept between starts where we alone may write, as a checkout does: what stands there is run. */
 function cacheFolder(): string | undefined {
   const { NODE_COMPILE_CACHE: named, XDG_CACHE_HOME: cache, HOME: home } = process.env;
   if (named) return undefined;
@@ -30,6 +31,7 @@ function cacheFolder(): string | undefined {
   const folder = path.join(parent, 'rasket', 'compile');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    mustBeOurs(folder);
     accessSync(folder, constants.W_OK);
     return folder;
   } catch {

@@ -13,14 +13,16 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
+import { userInfo } from 'node:os';
 import path from 'node:path';
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+import { mustBeOurs } from './own-folder.ts';
 import { isSingleFile } from './places.ts';
 import { readProgramFile } from './read.ts';
 
 const ADDON = 'better_sqlite3.node';
-/** Told to the threads of this process: where it was loaded from. */
-const FOLDER = 'rasket addon folder';
+/** Told to the threads of this process: what was loaded. */
+const LOADED = 'rasket addon';
 const MODE = 0o500;
 
 const offered: string[] = [];
@@ -35,31 +37,60 @@ export function offerFolder(folder: string): void {
  * can write, named after its content; it is read and compared before each load, and replaced where it is not what it should be.
  */
 export function loadAddon(): object {
+  const told = getEnvironmentData(LOADED);
+  // The system has it under this name already, and opens no file for it.
+  if (typeof told === 'string') return load(told);
   const bytes = readProgramFile(ADDON);
   const name = `better_sqlite3-${sha256(bytes).slice(0, 32)}.node`;
-  const refusals: string[] = [];
-  for (const folder of candidates()) {
-    try {
-      const addon = load(placeIn(folder, name, bytes));
-      setEnvironmentData(FOLDER, folder);
-      return addon;
-    } catch (error) {
-      refusals.push(`${folder}: ${error instanceof Error ? error.message : String(error)}`);
+  return asRealAccount(() => {
+    const refusals: string[] = [];
+    for (const folder of candidates()) {
+      try {
+        const file = placeIn(folder, name, bytes);
+        const addon = load(file);
+        setEnvironmentData(LOADED, file);
+        return addon;
+      } catch (error) {
+        refusals.push(`${folder}: ${error instanceof Error ? error.message : String(error)}`);
+      }
     }
+    throw new Error(
+      `the database's addon could be written and loaded nowhere; give it a folder of this account, on a file system without noexec, by XDG_CACHE_HOME (${refusals.join('; ') || 'no folder is known'})`,
+    );
+  });
+}
+
+/**
+ * Root may act as the owner of the data and become root again: what that owner can write is no code for such a process, because it could
+ * be changed between the comparison and the load, and behind it.
+ */
+function asRealAccount<T>(work: () => T): T {
+  const [real, acting] = [process.getuid?.(), process.geteuid?.()];
+  if (real === undefined || acting === undefined || real === acting) return work();
+  process.seteuid?.(real);
+  try {
+    return work();
+  } finally {
+    process.seteuid?.(acting);
   }
-  throw new Error(
-    `the database's addon could be written and loaded nowhere; give it a folder of this account, on a file system without noexec, by XDG_CACHE_HOME (${refusals.join('; ') || 'no folder is known'})`,
-  );
 }
 
 function* candidates(): Iterable<string> {
-  const told = getEnvironmentData(FOLDER);
-  if (typeof told === 'string') yield told;
   const { CACHE_DIRECTORY: service, XDG_CACHE_HOME: cache, HOME: home } = process.env;
   if (service) yield service.split(':')[0] ?? service;
   else if (cache) yield path.join(cache, 'rasket');
-  else if (home) yield path.join(home, '.cache', 'rasket');
+  const own = home || homeOfAccount();
+  if (own) yield path.join(own, '.cache', 'rasket');
   yield* offered;
+}
+
+/** Undefined for an account that the system does not know. */
+function homeOfAccount(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return undefined;
+  }
 }
 
 function load(file: string): object {
@@ -77,13 +108,6 @@ function placeIn(folder: string, name: string, bytes: Buffer): string {
   return file;
 }
 
-function mustBeOurs(folder: string): void {
-  const stat = lstatSync(folder);
-  if (!stat.isDirectory()) throw new Error('it is no folder, or a link to one');
-  if (stat.uid !== process.geteuid?.()) throw new Error('it belongs to another account');
-  if ((stat.mode & 0o022) !== 0) throw new Error('others may write there');
-}
-
 function isSound(file: string, bytes: Buffer): boolean {
   let fd: number;
   try {
@@ -93,7 +117,7 @@ function isSound(file: string, bytes: Buffer): boolean {
   }
   try {
     const stat = fstatSync(fd);
-    const isOurs = stat.isFile() && stat.uid === process.geteuid?.() && (stat.mode & 0o7777) === MODE;
+    const isOurs = stat.isFile() && stat.uid === process.getuid?.() && (stat.mode & 0o7777) === MODE;
     return isOurs && stat.size === bytes.length && readFileSync(fd).equals(bytes);
   } finally {
     closeSync(fd);

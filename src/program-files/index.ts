@@ -3,6 +3,7 @@
  * where it is a single file (`packaging/`). Names are relative to the root of the program.
  */
 export { loadAddon, offerFolder } from './addon.ts';
+export { mustBeOurs } from './own-folder.ts';
 export { executable, filesBeside, isSingleFile, programRoot, tryOutFolder } from './places.ts';
 export { namesIn, readProgramFile, readProgramText } from './read.ts';
 export { moduleUrl, readModuleMap, serveModules } from './modules.ts';

@@ -7,7 +7,7 @@ import { plantTree } from '../tidy/plant.ts';
 let tree: ReturnType<typeof plantTree>;
 let folder: string;
 beforeEach(() => {
-  tree = plantTree({}, ['src/contract', 'package.json']);
+  tree = plantTree({}, ['src/contract', 'src/program-files', 'package.json']);
   folder = path.join(tree.root, 'src/contract');
   for (const name of fs.readdirSync(folder)) if (name.includes('.gen.')) fs.rmSync(path.join(folder, name));
 });

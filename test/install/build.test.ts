@@ -9,7 +9,7 @@ beforeEach(() => {
   tree = new Tree();
   tree.markInstalled('prod');
   tree.bringBuilder();
-  for (const folder of ['cli', 'console', 'migrations', 'src']) fs.mkdirSync(path.join(tree.folder, folder));
+  for (const folder of ['cli', 'console', 'migrations']) fs.mkdirSync(path.join(tree.folder, folder));
   tree.write('bin/main.ts', PROGRAM);
   tree.write('src/part.ts', "export const part = 'one';");
   tree.write('src/late.ts', "export const late = 'late one';");

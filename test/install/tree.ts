@@ -42,9 +42,11 @@ export class Tree {
   /** What makes builds of the program. */
   bringBuilder(): void {
     this.bringNode();
-    for (const file of ['build.ts', 'compiled.ts', 'source-lines.ts']) {
+    for (const file of ['build.ts', 'build-plugins.ts', 'compiled.ts', 'source-lines.ts']) {
       fs.copyFileSync(path.join(root, 'bin', file), path.join(this.folder, 'bin', file));
     }
+    // Stack traces are read by it.
+    fs.cpSync(path.join(root, 'src/program-files'), path.join(this.folder, 'src/program-files'), { recursive: true });
     for (const name of ['esbuild', '@esbuild']) {
       fs.symlinkSync(path.join(root, 'node_modules', name), path.join(this.folder, 'node_modules', name));
     }

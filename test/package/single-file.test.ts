@@ -95,6 +95,49 @@ describe('the addon of the database', () => {
   });
 });
 
+// runs only as root, who alone may act as another account
+describe.runIf(process.getuid?.() === 0)('root, on data of another account', () => {
+  const home = path.join(folder, 'root-home');
+  const data = path.join(folder, 'of-another');
+  const stranger = 65_534;
+  const move = (...words: string[]) =>
+    spawnSync(file, ['migrate-to-postgres', '--data', data, '--to', 'postgres://x@127.0.0.1:9/x', ...words], {
+      env: { HOME: home },
+      encoding: 'utf8',
+    });
+  const addonsIn = (place: string): string[] => fs.readdirSync(place).filter((name) => name.endsWith('.node'));
+
+  beforeAll(() => {
+    fs.mkdirSync(home, { mode: 0o700 });
+    fs.chmodSync(folder, 0o755);
+    expect(spawnSync(file, ['init', '--data', data], { env: { HOME: home } })).toMatchObject({ status: 0 });
+    execFileSync('chown', ['-R', `${stranger}`, data]);
+    fs.rmSync(path.join(home, '.cache'), { recursive: true });
+  });
+
+  it('loads no code from where that account may write, though it acts as that account', () => {
+    for (const words of [['--dry-run'], []]) {
+      const ended = move(...words);
+      expect(ended.stderr).toContain('ECONNREFUSED');
+      expect(addonsIn(path.join(data, 'run'))).toEqual([]);
+    }
+    expect(fs.statSync(addonIn(path.join(home, '.cache/rasket')))).toMatchObject({ uid: 0 });
+  });
+
+  it('takes neither the addon nor compiled code from a cache in the home folder of another account', () => {
+    execFileSync('chown', ['-R', `${stranger}`, home]);
+    fs.rmSync(path.join(home, '.cache'), { recursive: true });
+    fs.mkdirSync(path.join(home, '.cache/rasket/compile'), { recursive: true });
+    execFileSync('chown', ['-R', `${stranger}`, home]);
+    const told = move('--dry-run').stderr;
+    expect(told).toContain('root-home/.cache/rasket: it belongs to another account');
+    fs.chownSync(path.join(home, '.cache/rasket'), 0, 0);
+    fs.chownSync(path.join(home, '.cache/rasket/compile'), 0, 0);
+    expect(move('--dry-run').stderr).toContain(`it stands in ${path.join(home, '.cache')}, which is not root's alone`);
+    expect(fs.readdirSync(path.join(home, '.cache/rasket/compile'))).toEqual([]);
+  });
+});
+
 // runs only where a root of its own may be mounted
 describe.runIf(isPossible)('in a read-only root without Node.js', () => {
   let server: ChildProcess;

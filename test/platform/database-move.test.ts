@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { connectAsFound, openStore, closeStore } from '../../src/open-store.ts';
+import { closeStore, connectAsFound, migrateStore, openStore } from '../../src/open-store.ts';
 import { openDb } from '../../src/platform/db/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { moveDatabase, planMove, undoMove, type MoveOrder } from '../../src/resources/moves/index.ts';
@@ -79,6 +79,16 @@ it('one database is in force at any moment: the old one, the new one, and the ol
   await moveDatabase(order);
   await closeStore(await openOn('to'));
   await expect(openOn('from')).rejects.toThrow(/this database was moved/);
+});
+
+it('whoever had begun to start on the new database when that was undone does not go on', async () => {
+  const { order, openOn } = await stoppedScene();
+  await moveDatabase(order);
+  const starting = await openOn('to');
+  await undoMove(order);
+  await expect(migrateStore(starting)).rejects.toThrow(/this database is an unfinished copy of the old one/);
+  await closeStore(starting);
+  await closeStore(await openOn('from'));
 });
 
 it('whoever writes to the old database while it is copied is found out, and it stays in force', async () => {

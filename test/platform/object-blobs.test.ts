@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBlobs, type Blobs } from '../../src/platform/blobs/index.ts';
@@ -13,9 +13,9 @@ let server: ObjectServer;
 let folders: string[];
 let opened: Blobs[];
 
-/** What a node of its own has of the store. */
-function node(settings: object = {}): { blobs: Blobs; folder: string } {
-  const folder = scratchFolder('rasket-object-blobs-');
+/** What a node of its own has of the store, or another process on the data folder of one. */
+function node(settings: object = {}, shared?: string): { blobs: Blobs; folder: string } {
+  const folder = shared ?? scratchFolder('rasket-object-blobs-');
   folders.push(folder);
   const { endpoint, bucket, region, accessKey: access_key, secretKey: secret_key } = server;
   const s3 = { store: 's3', endpoint, bucket, region, access_key, secret_key, prefix: 'a/prefix' } as const;
@@ -161,6 +161,28 @@ describe('the cache', () => {
     }
     server.wrong = undefined;
     expect((await blobs.get(`${OWNER}/a`)).equals(Buffer.alloc(1000, 'x'))).toBe(true);
+  });
+
+  it('of a data folder that containers share, whose processes all have the number 1, mixes up nothing', async () => {
+    const one = node();
+    const two = node({}, one.folder);
+    const owners = Array.from({ length: 60 }, (_, at) => `018bcfe5-6800-7000-8000-0000000000${at + 10}`);
+    const contentOf = (owner: string): Buffer => Buffer.alloc(200_000, owner.slice(-2));
+    await Promise.all(owners.map((owner, at) => (at % 2 === 0 ? one : two).blobs.put(`${owner}/a`, contentOf(owner))));
+    for (const owner of owners) expect((await one.blobs.get(`${owner}/a`)).equals(contentOf(owner)), owner).toBe(true);
+    const spools = await Promise.all([one, two].map(({ blobs }) => blobs.spool(OWNER)));
+    for (const spool of spools) await spool.close();
+  });
+
+  it('that takes nothing keeps nobody from reading, and the store is not asked for ever', async () => {
+    await node().blobs.put(`${OWNER}/a`, Buffer.from('x'));
+    const { blobs, folder } = node();
+    const [made = ''] = await blobs.check().then(() => readdirSync(path.join(folder, 'blob-cache')));
+    mkdirSync(path.join(folder, 'blob-cache', made, 'ab'));
+    symlinkSync(path.join(folder, 'nowhere'), path.join(folder, 'blob-cache', made, 'ab', OWNER));
+    expect((await blobs.get(`${OWNER}/a`)).toString()).toBe('x');
+    expect(gets().length).toBeLessThanOrEqual(2);
+    expect(await blobs.open(`${OTHER}/a`)).toBeUndefined();
   });
 
   it('that somebody removed is read from the store again', async () => {

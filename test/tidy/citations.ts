@@ -64,7 +64,7 @@ function isThere(root: string, files: string[], folder: string, target: string):
     extension.test(target) || known.some((start) => fs.existsSync(path.join(root, start.split('/')[0] ?? start)));
   // `text/html`, `mail/queue` and the like are words with a slash, not paths of this tree.
   if (!isOurs) return true;
-  const made = starts.some((start) => /^(node_modules|data|coverage|\.cache)(\/|$)/.test(start));
+  const made = starts.some((start) => /^(node_modules|data|coverage|dist|\.cache)(\/|$)/.test(start));
   if (made) return true;
   return starts.some((start) => {
     const pattern = patternOf(start);

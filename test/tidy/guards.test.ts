@@ -16,6 +16,7 @@ describe('the import rules', () => {
   // Each file breaks the rule it is named after and no other.
   const planted: Record<string, string> = {
     'contract-imports-nothing-above-it': 'src/contract/a.ts -> ../protocol/text/index.ts',
+    'program-files-imports-nothing-above-it': 'src/program-files/r.ts -> ../contract/index.ts',
     'protocol-imports-nothing-above-it': 'src/protocol/text/b.ts -> ../../platform/db/index.ts',
     'platform-imports-nothing-above-it': 'src/platform/db/c.ts -> ../../events/index.ts',
     'events-imports-nothing-above-it': 'src/events/d.ts -> ../resources/emails/index.ts',

@@ -58,8 +58,8 @@ export function findTestsNobodyRuns(root: string): Problem[] {
 const topLevel = new Set([
   ...['package.json', 'package-lock.json', 'tsconfig.json', 'vitest.config.ts', 'oxlint.config.ts'],
   ...['README.md', 'CHANGELOG.md', 'LICENSE', 'install.sh'],
-  ...['bin', 'src', 'cli', 'console', 'migrations', 'config', 'systemd', 'monitoring', 'test', 'docs'],
-  ...['node_modules', 'data', 'coverage'],
+  ...['bin', 'src', 'cli', 'console', 'migrations', 'config', 'systemd', 'monitoring', 'packaging', 'test', 'docs'],
+  ...['node_modules', 'data', 'coverage', 'dist'],
 ]);
 
 export function findTopLevelStrangers(root: string): Problem[] {

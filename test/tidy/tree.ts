@@ -6,7 +6,7 @@ export type Problem = { at: string; says: string };
 
 export type SourceFile = { path: string; text: string };
 
-const notOurs = new Set(['node_modules', '.git', '.cache', 'data', 'coverage']);
+const notOurs = new Set(['node_modules', '.git', '.cache', 'data', 'coverage', 'dist']);
 
 /** Every file of the tree under `root` as a path with forward slashes, relative to it; what is installed or made is left out. */
 export function listFiles(root: string, under = ''): string[] {

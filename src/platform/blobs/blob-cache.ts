@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { link, mkdir, open, readdir, rename, rm, rmdir, stat, utimes, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
@@ -44,7 +45,7 @@ export function openBlobCache(root: string, { bytesMax, now }: CacheOptions): Bl
     const { owner, name } = partsOfKey(key);
     return path.join(folderOf(owner), name);
   };
-  let [made, grown] = [0, 0];
+  let grown = 0;
   let trimming: Promise<void> | undefined;
 
   function trim(): Promise<void> {
@@ -58,7 +59,8 @@ export function openBlobCache(root: string, { bytesMax, now }: CacheOptions): Bl
     trim,
     async temporary() {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      return path.join(folder, `${process.pid}-${++made}${PART}`);
+      // By chance: in containers the processes on one data folder may all have the same number.
+      return path.join(folder, `${randomUUID()}${PART}`);
     },
     async open(key) {
       const file = fileOf(key);

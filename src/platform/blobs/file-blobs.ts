@@ -64,7 +64,7 @@ export function openFileBlobs(root: string): Blobs {
       await makeFolder(root, folder);
       return openSpool({ root, folder, temporary: path.join(folder, `spool.${process.pid}-${++puts}${PART}`), fileOf });
     },
-    scratch: () => openScratchFile(root, `scratch-${process.pid}-${++puts}`),
+    scratch: () => openScratchFile(root),
     open: async (key, range) => openFile(fileOf(key).file, range),
     async isEmpty() {
       for await (const _ of ownersIn(root, Infinity)) return false;

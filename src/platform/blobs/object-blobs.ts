@@ -32,13 +32,12 @@ export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
   const cache = openBlobCache(cacheFolder, { bytesMax: cacheBytes, now: systemClock.now });
   const names = namesUnder(prefix);
   const parts: Parts = { store, probe, cache, names, sinceStored: createSinceStored() };
-  let scratches = 0;
   return {
     place: `${store.name}${prefix === '' ? '' : `, under ${prefix}`}`,
     ...createWriter(parts),
     ...createReader(store, cache, names),
     ...createRemover(parts),
-    scratch: () => openScratchFile(cache.folder, `scratch-${process.pid}-${++scratches}`),
+    scratch: () => openScratchFile(cache.folder),
     owners: (beforeMs) => ownersIn(store, names, beforeMs),
     async *keys() {
       for await (const { key } of store.list(names.all)) {
@@ -127,10 +126,9 @@ const createRemover = ({ store, cache, names }: Parts): Pick<Blobs, 'remove' | '
 /** Callers that come together share one look. */
 function createCheck({ probe, cache, sinceStored }: Parts, object: string): () => Promise<void> {
   let checking: Promise<void> | undefined;
-  let checks = 0;
 
   async function check(): Promise<void> {
-    const file = await openScratchFile(cache.folder, `check-${process.pid}-${++checks}`);
+    const file = await openScratchFile(cache.folder);
     await file.close();
     if (sinceStored.ms() < SHOWN_MS) return;
     await probe.put(object, bodyOf(Buffer.from('rasket asks whether it may write here\n')));
@@ -165,11 +163,7 @@ function namesUnder(prefix: string) {
   };
 }
 
-function createReader(
-  store: ObjectStore,
-  cache: BlobCache,
-  names: Names,
-): Pick<Blobs, 'get' | 'size' | 'digest' | 'open'> {
+function createOpener(store: ObjectStore, cache: BlobCache, names: Names): BlobCache['open'] {
   const fetching = new Map<string, Promise<boolean>>();
 
   async function fetchContent(key: string): Promise<boolean> {
@@ -183,18 +177,35 @@ function createReader(
     }
   }
 
-  /** Readers of one content that come together share one request. Undefined where there is no such blob. */
-  async function opened(key: string): ReturnType<BlobCache['open']> {
-    partsOfKey(key);
-    for (;;) {
-      const handle = await cache.open(key);
-      if (handle) return handle;
-      const under = fetching.get(key) ?? fetchContent(key).finally(() => fetching.delete(key));
-      fetching.set(key, under);
-      if (!(await under)) return undefined;
+  /** Where the cache takes nothing, as on a full disk: a file without a name for this reader alone. */
+  async function fetchAside(key: string): ReturnType<BlobCache['open']> {
+    const temporary = await cache.temporary();
+    try {
+      const isThere = await store.get(names.object(key), (content) => writeFile(temporary, content, { mode: 0o600 }));
+      return isThere ? await open(temporary, 'r') : undefined;
+    } finally {
+      await rm(temporary, { force: true });
     }
   }
 
+  /** Readers of one content that come together share one request. Undefined where there is no such blob. */
+  return async (key) => {
+    partsOfKey(key);
+    const handle = await cache.open(key);
+    if (handle) return handle;
+    const under = fetching.get(key) ?? fetchContent(key).finally(() => fetching.delete(key));
+    fetching.set(key, under);
+    if (!(await under)) return undefined;
+    return (await cache.open(key)) ?? fetchAside(key);
+  };
+}
+
+function createReader(
+  store: ObjectStore,
+  cache: BlobCache,
+  names: Names,
+): Pick<Blobs, 'get' | 'size' | 'digest' | 'open'> {
+  const opened = createOpener(store, cache, names);
   return {
     async get(key) {
       const handle = await opened(key);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { PART } from './copy-blobs.ts';
@@ -13,9 +14,9 @@ export interface ScratchFile {
   close(): Promise<void>;
 }
 
-export async function openScratchFile(root: string, name: string): Promise<ScratchFile> {
+export async function openScratchFile(root: string): Promise<ScratchFile> {
   await mkdir(root, { recursive: true, mode: 0o700 });
-  const file = path.join(root, `.${name}${PART}`);
+  const file = path.join(root, `.scratch-${randomUUID()}${PART}`);
   const handle = await open(file, 'wx+', 0o600);
   await rm(file, { force: true });
   let size = 0;

@@ -1,7 +1,5 @@
-import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
-import { offerFolder } from '../../program-files/index.ts';
 import type { Db, Executor, Row, Value } from './types.ts';
 import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
 import { createLockWait } from './lock-wait.ts';
@@ -15,7 +13,6 @@ import { cutUnusedPages, firstNumber } from './unused-pages.ts';
  * cached whenever this one commits; only while a transaction is open are they done aside, on what is committed.
  */
 export function openBetterSqlite(file: string): Db {
-  offerFolder(path.join(path.dirname(file), 'run'));
   const [writer, reader] = [connect(file), connect(file)];
   // Whoever waits inside SQLite waits with the whole process: `untilUnlocked` does the rest of it beside the others' work.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);

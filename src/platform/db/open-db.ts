@@ -1,9 +1,13 @@
+import path from 'node:path';
+import { offerFolder } from '../../program-files/index.ts';
 import type { Db, OpenDbOptions } from './types.ts';
 
 /** Each driver is loaded only where it is used. */
 export async function openDb(options: OpenDbOptions): Promise<Db> {
-  if (options.driver === 'better-sqlite3')
+  if (options.driver === 'better-sqlite3') {
+    offerFolder(path.join(path.dirname(options.file), 'run'));
     return (await import('./better-sqlite-db.ts')).openBetterSqlite(options.file);
+  }
   if (options.driver === 'pg') return (await import('./pg-db.ts')).openPgDb(options);
   return (await import('./knex-db.ts')).openKnexDb(options.file);
 }

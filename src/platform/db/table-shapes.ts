@@ -105,8 +105,6 @@ export function planCopy(
   const from = new Map(source.map((table) => [table.name, table]));
   const names = [...new Set([...from.keys(), ...into.keys()])].filter((name) => !(name in apart));
   const faults = names.flatMap((name) => faultsOf(name, from.get(name), into.get(name)));
-  for (const name of Object.keys(apart))
-    if (!from.has(name) && !into.has(name)) faults.push(`there is no table ${name}`);
   if (faults.length > 0) throw new UnknownTable(`these tables cannot be copied: ${faults.join('; ')}`);
   const tables = names.map((name) => copied(from.get(name), into.get(name)));
   return parentsFirst(tables, new Map([...from].map(([name, { parents }]) => [name, parents])));

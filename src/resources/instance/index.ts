@@ -18,7 +18,16 @@ export {
 } from './installation.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { isAway, settleHere } from './home.ts';
-export { forgetMove, installationHash, mustNotBeMoved, noteMove, noteUse, readMove, type MoveMark } from './moves.ts';
+export {
+  forgetMove,
+  installationHash,
+  mustNotBeMoved,
+  noteMove,
+  noteUnfinished,
+  noteUse,
+  readMove,
+  type MoveMark,
+} from './moves.ts';
 export {
   createSendSwitch,
   sendSwitchMovedAt,

@@ -17,6 +17,17 @@ export async function writeMoveText(db: Executor, value: string): Promise<void> 
   );
 }
 
+/** In place of just this one; false where it has changed or gone. */
+export async function replaceMoveText(db: Executor, before: string, value: string): Promise<boolean> {
+  const sql = 'update database_moves set value = ? where name = ? and value = ?';
+  return (await db.run(sql, [value, NAME, before])) === 1;
+}
+
+/** Just this one; false where it has changed or gone. */
+export async function removeMoveText(db: Executor, value: string): Promise<boolean> {
+  return (await db.run('delete from database_moves where name = ? and value = ?', [NAME, value])) === 1;
+}
+
 export async function removeMove(db: Executor): Promise<void> {
   await db.run('delete from database_moves where name = ?', [NAME]);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Db, Executor } from '../../platform/db/index.ts';
 import { InstallationMismatch } from './installation.ts';
-import { readMoveText, removeMove, writeMoveText } from './moves.store.ts';
+import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './moves.store.ts';
 
 /** What a database says of its own move to another one, or from another one. */
 export interface MoveMark {
@@ -44,7 +44,17 @@ export async function mustNotBeMoved(db: Db): Promise<void> {
   );
 }
 
-/** From the first use on, a move is not undone any more: only moved back. */
+/**
+ * From the first use on, a move is not undone any more: only moved back. Of a use and an undoing at the same moment one alone happens; throws
+ * where that is the undoing.
+ */
 export async function noteUse(db: Db): Promise<void> {
-  if ((await readMove(db))?.state === 'copied') await forgetMove(db);
+  const text = await readMoveText(db);
+  if (text === undefined) return;
+  const isUnused = (JSON.parse(text) as MoveMark).state === 'copied';
+  if (!isUnused || !(await removeMoveText(db, text))) await mustNotBeMoved(db);
 }
+
+/** Makes an unfinished copy of it again; false where somebody has used it since `copy` was read. */
+export const noteUnfinished = (db: Executor, copy: MoveMark, at: number): Promise<boolean> =>
+  replaceMoveText(db, JSON.stringify(copy), JSON.stringify({ ...copy, state: 'copying', at } satisfies MoveMark));

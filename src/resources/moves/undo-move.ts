@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { lockDataFolder, openDb } from '../../platform/db/index.ts';
-import { forgetMove, noteMove, readMove } from '../instance/index.ts';
+import { forgetMove, noteUnfinished, readMove } from '../instance/index.ts';
 import { MoveRefused, mustBeAlone, named, type MoveEnd } from './ends.ts';
 import type { MoveOrder } from './move-database.ts';
 
@@ -29,13 +29,10 @@ async function undo(from: MoveEnd, to: MoveEnd, at: number): Promise<void> {
     const target = await openDb(to.options);
     try {
       const copy = await readMove(target);
-      if (!copy || copy.state === 'moved' || copy.installation !== mark.installation)
-        throw new MoveRefused(
-          `${to.says} is not an unused copy of ${from.says}: once it was used, what came since is brought back only by another move. Nothing was changed`,
-        );
+      if (!copy || copy.state === 'moved' || copy.installation !== mark.installation) throw wasUsed(from, to);
       await mustBeAlone(target, to.says);
       // First: a crash in between leaves a move that can be finished or undone once more.
-      await noteMove(target, { ...copy, state: 'copying', at });
+      if (!(await noteUnfinished(target, copy, at))) throw wasUsed(from, to);
     } finally {
       await target.close();
     }
@@ -44,3 +41,8 @@ async function undo(from: MoveEnd, to: MoveEnd, at: number): Promise<void> {
     await source.close();
   }
 }
+
+const wasUsed = (from: MoveEnd, to: MoveEnd): MoveRefused =>
+  new MoveRefused(
+    `${to.says} is not an unused copy of ${from.says}: once it was used, what came since is brought back only by another move. Nothing was changed`,
+  );

@@ -117,6 +117,7 @@ const listed: Listed[] = [
       (await scene.api('POST', '/segments', { key: team.key, body: { name: `${i % 2 === 0 ? 'Even' : 'Odd'} ${i}` } }))
         .body.id,
     half: () => 'search=even',
+    every: 'include=counts',
   },
   {
     family: 'events',
