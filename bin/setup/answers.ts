@@ -84,7 +84,7 @@ async function askAcme(around: Surroundings, https: Https, isLed: boolean): Prom
     asker.tell(`Certificate: the files of [tls] (${config.tls.certificate_file}); no authority is asked.`);
     return undefined;
   }
-  const challenge = challengeFor(https);
+  const challenge = config.acme.challenge === 'dns-01' ? 'dns-01' : challengeFor(https);
   if (challenge === undefined) return withoutChallenge(options, asker);
   const isWritten = config.acme.directory !== '';
   const isRefused = !isWritten && fromOf('acme.directory') !== undefined;

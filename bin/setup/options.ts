@@ -40,7 +40,7 @@ export type Https =
 export interface Acme {
   directory: string;
   contact: string;
-  challenge: 'http-01' | 'tls-alpn-01';
+  challenge: 'http-01' | 'tls-alpn-01' | 'dns-01';
 }
 
 /** Everything that was answered, and nothing that was done. */

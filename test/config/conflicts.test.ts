@@ -93,6 +93,23 @@ const conflicts = [
       'acme.challenge is "tls-alpn-01" but https.ports is empty; names are proven at port 443 then: open it, or choose "http-01"',
   },
   {
+    why: 'a wildcard that is proven at a port',
+    toml: 'acme = { directory = "https://ca.example/dir", agree_to_terms = true, names = ["*.example.com"] }',
+    fault: 'acme.names has *.example.com but acme.challenge is "http-01"; wildcards are proven by "dns-01" alone',
+  },
+  {
+    why: 'a proof in a zone that nobody may write',
+    toml: 'acme = { directory = "https://ca.example/dir", agree_to_terms = true, challenge = "dns-01" }',
+    fault:
+      'acme.challenge is "dns-01" but acme.dns_provider is empty; name the entry that may write the zones of these names',
+  },
+  {
+    why: 'a provider that is not there',
+    toml: 'acme = { directory = "https://ca.example/dir", agree_to_terms = true, challenge = "dns-01", dns_provider = "office" }',
+    fault:
+      'acme.challenge is "dns-01" but acme.dns_provider is "office", which [dns_providers] does not have; name the entry that may write the zones of these names',
+  },
+  {
     why: 'a port of HTTPS that leads to itself',
     toml: 'https = { ports = [443], redirect_ports = [80, 443] }',
     fault: 'https.redirect_ports and https.ports both have 443; take it out of one of them',

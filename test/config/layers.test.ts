@@ -136,6 +136,9 @@ describe('the configuration', () => {
     });
     for (const directory of ['http://ca.example/dir', 'ca.example', 'https://user@ca.example/dir'])
       expect(() => loadToml(`acme.directory = "${directory}"\nacme.agree_to_terms = true`)).toThrow(/acme\.directory/);
+    for (const name of ['*', '*.', '*.*.example.com', 'a.*.example.com', '*example.com'])
+      expect(() => loadToml(`acme.names = ["${name}"]`), name).toThrow(/acme\.names/);
+    expect(loadConfig({ env: {} }).config.acme).toMatchObject({ dns_provider: '', dns_seconds: 180 });
     const own = '[tls]\ncertificate_file = "own.pem"\n[acme]\ndirectory = "https://ca.example/dir"';
     expect(loadToml(own).config.tls.certificate_file).toBe('own.pem');
   });

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { lookElsewhere, shownAt } from '../api/certificates/authority-scene.ts';
+import { startProofZone } from '../api/certificates/proof-zone.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { makeCertificate } from '../rig/tls.ts';
@@ -28,7 +29,9 @@ describePeers('Pebble', ['pebble'], () => {
   });
 
   /** The scene's ports are known before Pebble starts, and Pebble's before the scene does. */
-  async function start(challenge: 'http-01' | 'tls-alpn-01') {
+  async function start(challenge: 'http-01' | 'tls-alpn-01' | 'dns-01') {
+    const zone = challenge === 'dns-01' ? await startProofZone(NAME) : undefined;
+    if (zone) ends.push(async () => zone[Symbol.asyncDispose]());
     const folder = scratchFolder('rasket-pebble-');
     ends.push(() => rmSync(folder, { recursive: true, force: true }));
     const own = makeCertificate({ names: [CA] });
@@ -43,9 +46,10 @@ describePeers('Pebble', ['pebble'], () => {
             allow_private: ['127.0.0.0/8'],
             challenge,
           },
-          names: ['api.rasket.test'],
+          ...(zone ? { names: ['*.rasket.test'], dns_provider: 'office' } : { names: ['api.rasket.test'] }),
         },
         https: { host: '127.0.0.1', ports: [0], redirect_ports: [0] },
+        ...zone?.settings,
       },
     });
     ends.push(() => scene.close());
@@ -58,7 +62,13 @@ describePeers('Pebble', ['pebble'], () => {
       ...{ httpPort: scene.app.http?.redirectPorts[0], tlsPort: scene.app.http?.securePorts[0], ocspResponderURL: '' },
     };
     writeFileSync(path.join(folder, 'config.json'), JSON.stringify({ pebble }));
-    const args = ['-config', path.join(folder, 'config.json'), '-strict', '-dnsserver', scene.dns.server];
+    const args = [
+      '-config',
+      path.join(folder, 'config.json'),
+      '-strict',
+      '-dnsserver',
+      (zone?.shown ?? scene.dns).server,
+    ];
     const env = { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '50', PEBBLE_AUTHZREUSE: '0' };
     const child: ChildProcess = spawn(findProgram('pebble') ?? '', args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
@@ -70,15 +80,15 @@ describePeers('Pebble', ['pebble'], () => {
     });
     await expect.poll(() => said, { timeout: 10_000 }).toContain('ACME directory available');
     const root = await read(`https://127.0.0.1:${management}/roots/0`, own.cert);
-    return { scene, root, trustedCa: [own.cert] };
+    return { scene, root, zone, trustedCa: [own.cert] };
   }
 
   const shown = (scene: Scene, root: string) => shownAt(scene.app.http?.securePorts[0] ?? 0, 'api.rasket.test', [root]);
 
-  test.each(['http-01', 'tls-alpn-01'] as const)(
+  test.each(['http-01', 'tls-alpn-01', 'dns-01'] as const)(
     'issues by %s, and again with the same key',
     async (challenge) => {
-      const { scene, root, trustedCa } = await start(challenge);
+      const { scene, root, zone, trustedCa } = await start(challenge);
       expect(await lookElsewhere(scene, { trustedCa }), scene.log.join('\n')).toEqual({ issued: 1, failed: 0 });
       scene.clock.advance(10_000);
       await expect.poll(async () => (await shown(scene, root)).isTrusted).toBe(true);
@@ -94,6 +104,7 @@ describePeers('Pebble', ['pebble'], () => {
       scene.clock.advance(10_000);
       await expect.poll(async () => (await shown(scene, root)).serial).not.toBe(first.serial);
       expect(await shown(scene, root)).toMatchObject({ isTrusted: true, key: first.key });
+      expect(zone?.primary.records ?? []).toEqual([]);
     },
     60_000,
   );

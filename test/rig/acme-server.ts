@@ -32,6 +32,8 @@ export interface Plays {
   processing: number;
   /** Awaited once an order was finalized, before that is answered. */
   finalized: () => Promise<void> | void;
+  /** Awaited once a name was looked at, before that is answered. */
+  proven: () => Promise<void> | void;
   /** The window of the renewal information; undefined has none. */
   renewal: { start: string; end: string } | undefined;
 }
@@ -50,6 +52,8 @@ export interface AcmeServer {
   accounts: number;
   /** Where names are looked at, whatever their DNS says. */
   look: { httpPort: number; tlsPort: number };
+  /** The TXT records of a name, as its zone shows them. */
+  readonly zone: { txt: (name: string) => readonly string[] };
   close(): Promise<void>;
 }
 
@@ -105,9 +109,10 @@ class Authority {
   readonly nonces = new Set<string>();
   readonly authority = makeCertificateAuthority();
   readonly look = { httpPort: 0, tlsPort: 0 };
+  readonly zone: AcmeServer['zone'] = { txt: () => [] };
   readonly plays: Plays = {
     ...{ badNonces: 0, processing: 0, chain: undefined, external: undefined, renewal: undefined, caaIdentities: [] },
-    ...{ instead: () => false, issue: { days: 90 }, finalized: () => undefined },
+    ...{ instead: () => false, issue: { days: 90 }, finalized: () => undefined, proven: () => undefined },
   };
   base = '';
   private readonly orders: Order[] = [];
@@ -207,29 +212,38 @@ class Authority {
     };
   }
 
-  private async answerProof({ route, id, signed, response }: Request): Promise<void> {
+  private async answerProof({ path, route, id, signed, response }: Request): Promise<void> {
     const proof = this.proofs[Number(id)];
     if (!proof || proof.order.account !== signed.account) throw new Refused('unauthorized', 'of another account', 403);
-    if (route === 'chall') await this.lookAt(proof, signed);
+    const chosen = path.split('/')[3] ?? '';
+    if (route === 'chall') await this.lookAt(proof, chosen, signed);
     const challengeOf = (type: string): object => ({
       ...{ type, token: proof.token, status: proof.status, url: `${this.base}/chall/${id}/${type}` },
       ...(proof.error ? { error: proof.error } : {}),
     });
-    if (route === 'chall') return this.reply(response, 200, challengeOf('http-01'));
+    if (route === 'chall') return this.reply(response, 200, challengeOf(chosen));
+    const isWildcard = proof.name.startsWith('*.');
     this.reply(response, 200, {
-      ...{ status: proof.status, identifier: { type: 'dns', value: proof.name } },
-      challenges: ['dns-01', 'tls-alpn-01', 'http-01'].map(challengeOf),
+      ...{ status: proof.status, identifier: { type: 'dns', value: bare(proof.name) } },
+      ...(isWildcard ? { wildcard: true } : {}),
+      challenges: (isWildcard ? ['dns-01'] : ['dns-01', 'tls-alpn-01', 'http-01']).map(challengeOf),
     });
   }
 
-  private async lookAt(proof: Proof, { key, payload }: Signed): Promise<void> {
+  private async lookAt(proof: Proof, chosen: string, { key, payload }: Signed): Promise<void> {
     if (payload === undefined || Object.keys(payload).length > 0) throw this.wrong('a challenge is begun with {}');
     const { crv, kty, x, y } = key;
     const print = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
     const wanted = `${proof.token}.${print}`;
     const { tlsPort, httpPort } = this.look;
-    const found = tlsPort > 0 ? await lookByTls(proof.name, wanted, tlsPort) : await lookByHttp(proof, httpPort);
+    const looks: Record<string, () => Promise<string> | string> = {
+      'dns-01': () => lookInZone(this.zone.txt(`_acme-challenge.${bare(proof.name)}`), wanted),
+      'tls-alpn-01': () => lookByTls(proof.name, wanted, tlsPort),
+      'http-01': () => lookByHttp(proof, httpPort),
+    };
+    const found = (await looks[chosen]?.()) ?? `nothing that proves by ${chosen}`;
     proof.status = found === wanted ? 'valid' : 'invalid';
+    await this.plays.proven();
     if (found === wanted) return;
     const detail = `${proof.name} answers ${found.slice(0, 40)}`;
     proof.error = { type: 'urn:ietf:params:acme:error:unauthorized', detail };
@@ -247,6 +261,12 @@ class Authority {
     this.reply(response, 200, this.orderOf(order));
   }
 }
+
+const bare = (name: string): string => name.replace(/^\*\./, '');
+
+/** RFC 8555 §8.4: one of the records is the digest of the key authorization. */
+const lookInZone = (records: readonly string[], wanted: string): string =>
+  records.includes(createHash('sha256').update(wanted).digest('base64url')) ? wanted : records.join(' ');
 
 const CHAIN = 'application/pem-certificate-chain';
 
@@ -305,9 +325,9 @@ export async function startAcmeServer(name = 'ca.test'): Promise<AcmeServer> {
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   on.base = `https://${name}:${(server.address() as AddressInfo).port}`;
-  const { authority, finalized, look, ordered, plays, violations } = on;
+  const { authority, finalized, look, ordered, plays, violations, zone } = on;
   return {
-    ...{ authority, finalized, look, ordered, plays, violations },
+    ...{ authority, finalized, look, ordered, plays, violations, zone },
     ...{ directory: `${on.base}/dir`, trust: [own.cert, authority.root] },
     get accounts() {
       return on.accounts.size;

@@ -12,6 +12,7 @@ import {
   readRetryAfter,
   readUrl,
   type Chain,
+  type ChallengeType,
 } from '../../protocol/acme/index.ts';
 import { certificateRequest } from '../../protocol/x509/index.ts';
 import {
@@ -24,6 +25,7 @@ import {
 } from '../../resources/certificates/index.ts';
 import type { Account } from './account.ts';
 import type { Answer, Authority } from './ask-authority.ts';
+import { proveInZone } from './dns-proof.ts';
 
 export interface Carrying {
   world: World;
@@ -156,9 +158,15 @@ async function finalize(on: Carrying, url: string, csr: string): Promise<void> {
   }
 }
 
+/** The zones of tracking hosts are those of customers: we write into ours alone, and theirs lead here. */
+const kindOf = ({ world, row }: Carrying): ChallengeType => {
+  const { challenge } = world.config.acme;
+  return challenge === 'dns-01' && row.kind === 'tracking' ? 'http-01' : challenge;
+};
+
 async function prove(on: Carrying, url: string): Promise<void> {
   const { account, row, world } = on;
-  const { challenge: kind } = world.config.acme;
+  const kind = kindOf(on);
   let isAnswered = false;
   for (let polls = 0; polls < POLLS_MAX; polls++) {
     const answer = await readOwn(on, 'an authorization', url);
@@ -170,11 +178,12 @@ async function prove(on: Carrying, url: string): Promise<void> {
       throw new OrderOver(new AcmeFault(`the authority asks for a proof of ${name}, which is not ordered`));
     if (challenge.isPending && !isAnswered) {
       isAnswered = true;
+      const proof = { name, key_authorization: keyAuthorization(challenge.token, account.key) };
       await putChallenge(world.db, {
-        ...{ token: challenge.token, certificate_id: row.id, kind, name },
-        key_authorization: keyAuthorization(challenge.token, account.key),
+        ...{ token: challenge.token, certificate_id: row.id, kind, ...proof },
         expires_at: world.clock.now() + CHALLENGE_MS,
       });
+      if (kind === 'dns-01' && !(await proveInZone(world, proof, on.signal))) throw new NotYet(0, 'this process ends');
       await ask(on, `the proof of ${name}`, challenge.url, {});
       continue;
     }

@@ -16,6 +16,7 @@ import {
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import { forgetAccount, openAccount, type Account } from './account.ts';
 import { createAuthority, type Authority } from './ask-authority.ts';
+import { removeProofsOf, removeStrayProofs } from './dns-proof.ts';
 import { renewalOf } from './renewal-time.ts';
 import { carryOrder, held, NotYet, type Carrying } from './carry-order.ts';
 
@@ -40,6 +41,7 @@ export async function renewCertificates(
   if (!asksForCertificates(world.config)) return done;
   // Its names lead to the original, whose limits at the authority a copy would use up.
   if ((await createSendSwitch(world)()).isRestored === true) return done;
+  await removeStrayProofs(world);
   await keepWanted(world);
   const authority = createAuthority(world, world.config.acme.directory, stopping);
   for (let count = 0; count < AT_MOST && !stopping.aborted; count++) {
@@ -90,6 +92,7 @@ async function carry(world: World, { authority, row, owner, stopping }: Leased) 
     // Other names are wanted by now, or another node has it.
     if ((await noteIssued(db, held(on), issued)) === 0) return undefined;
     await removeChallengesOf(db, row.id);
+    await removeProofsOf(world, row.id);
     log.info({ name: row.name, endsAt: new Date(endsAt).toISOString() }, 'a certificate was issued');
     return 'issued' as const;
   } catch (error) {

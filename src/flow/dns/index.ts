@@ -7,6 +7,8 @@
 export { recheckClaims } from './claims/recheck-claims.ts';
 export { verifyClaim } from './claims/verify-claim.ts';
 export { configureDomainDns } from './publish/configure-domain-dns.ts';
+export { missingProof, putProof, removeProof, type ProofRecord } from './publish/proof-records.ts';
+export { ProviderFault } from './publish/provider.ts';
 export { publishConfigured } from './publish/publish-configured.ts';
 export { createDomain } from './verify/create-domain.ts';
 export { getDomain } from './verify/get-domain.ts';

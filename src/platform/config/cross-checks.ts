@@ -117,7 +117,7 @@ function checkHttpsPorts({ http, https }: Config): Conflict[] {
 }
 
 // The terms are agreed to by the operator, never by the program.
-function checkAcme({ acme, https, tls }: Config): Conflict[] {
+function checkAcme({ acme, dns_providers: providers, https, tls }: Config): Conflict[] {
   if (acme.directory === '' || tls.certificate_file !== '') return [];
   const conflicts: Conflict[] = [];
   if (!acme.agree_to_terms) {
@@ -128,6 +128,17 @@ function checkAcme({ acme, https, tls }: Config): Conflict[] {
     const [there, lacks] = acme.eab_key_id === '' ? ['eab_hmac_key', 'eab_key_id'] : ['eab_key_id', 'eab_hmac_key'];
     const text = `acme.${there} is set but acme.${lacks} is empty; an external account has both`;
     conflicts.push({ keys: ['acme.eab_key_id', 'acme.eab_hmac_key'], text });
+  }
+  const [wildcard] = acme.names.filter((name) => name.startsWith('*.'));
+  if (wildcard !== undefined && acme.challenge !== 'dns-01') {
+    const text = `acme.names has ${wildcard} but acme.challenge is "${acme.challenge}"; wildcards are proven by "dns-01" alone`;
+    conflicts.push({ keys: ['acme.names', 'acme.challenge'], text });
+  }
+  if (acme.challenge === 'dns-01' && !Object.hasOwn(providers, acme.dns_provider)) {
+    const lacks =
+      acme.dns_provider === '' ? 'is empty' : `is "${acme.dns_provider}", which [dns_providers] does not have`;
+    const text = `acme.challenge is "dns-01" but acme.dns_provider ${lacks}; name the entry that may write the zones of these names`;
+    conflicts.push({ keys: ['acme.challenge', 'acme.dns_provider'], text });
   }
   if (acme.challenge === 'tls-alpn-01' && https.ports.length === 0) {
     const text =

@@ -5,6 +5,11 @@ import { readPostgresUrl } from './postgres-url.ts';
 
 export const hostName = text('a host name such as mail.example.com', isHostName);
 
+export const hostNameOrWildcard = text(
+  'a host name such as mail.example.com, or a wildcard such as *.example.com',
+  (value) => isHostName(value.replace(/^\*\./, '')),
+);
+
 export const hostNameOrEmpty = textOrEmpty('a host name such as mail.example.com', isHostName);
 
 export const listenAddress = text(

@@ -148,6 +148,10 @@ describe('an order', () => {
       ...{ kind: 'pending', name: 'a.example' },
       challenge: { url: challenge.url, token, isPending: true },
     });
+    const inZone = { ...challenge, type: 'dns-01' };
+    expect(
+      acme.readAuthorization(authorization({ status: 'pending', wildcard: true, challenges: [inZone] }), 'dns-01'),
+    ).toMatchObject({ kind: 'pending', name: '*.a.example' });
     const failed = { ...challenge, status: 'invalid', error: { detail: 'connection refused' } };
     const over = acme.readAuthorization(authorization({ status: 'invalid', challenges: [failed] }), 'http-01');
     expect(over).toMatchObject({ fault: { message: 'a.example was not proven: connection refused' } });

@@ -48,7 +48,7 @@ function authorizationsOf({ authorizations }: Fields): string[] {
   return all.map((url) => readUrl('an authorization of the order', url));
 }
 
-export type ChallengeType = 'http-01' | 'tls-alpn-01';
+export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01';
 
 export interface Challenge {
   url: string;
@@ -69,7 +69,9 @@ export const isToken = (text: string): boolean => /^[A-Za-z0-9_-]{22,256}$/.test
 export function readAuthorization(answer: RawAnswer, wanted: ChallengeType): Authorization {
   const fields = readFields('an authorization', answer);
   const { value } = fieldsIn(fields.identifier);
-  const name = typeof value === 'string' ? value.toLowerCase() : '';
+  // RFC 8555 §7.1.4: of a wildcard, the asterisk is left out.
+  const asterisk = fields.wildcard === true ? '*.' : '';
+  const name = typeof value === 'string' ? asterisk + value.toLowerCase() : '';
   const { challenges, status } = fields;
   const all = Array.isArray(challenges) ? (challenges as unknown[]).map(fieldsIn) : [];
   if (status === 'valid') return { kind: 'valid', name };

@@ -16,11 +16,16 @@ export function caaOf(record: string): Caa {
 /** RFC 8659 §4.2: the issuer's domain is what stands before the first semicolon; an empty one allows nobody. */
 const issuerOf = (value: string): string => (value.split(';', 1)[0] ?? '').trim().toLowerCase().replace(/\.$/, '');
 
-/** Whether a set of CAA records lets an issuer make a certificate for one name (no wildcard). */
-export function permitsIssuer(records: readonly string[], issuer: string): boolean {
+/** Whether a set of CAA records lets an issuer make a certificate for one name, or for all below it (RFC 8659 §4.3). */
+export function permitsIssuer(
+  records: readonly string[],
+  issuer: string,
+  { isWildcard = false }: { isWildcard?: boolean } = {},
+): boolean {
   const all = records.map(caaOf);
   if (all.some(({ tag, isCritical }) => isCritical && !KNOWN_TAGS.has(tag))) return false;
-  const issue = all.filter(({ tag }) => tag === 'issue');
+  const wild = isWildcard ? all.filter(({ tag }) => tag === 'issuewild') : [];
+  const issue = wild.length > 0 ? wild : all.filter(({ tag }) => tag === 'issue');
   return issue.length === 0 || issue.some(({ value }) => issuerOf(value) === issuer.toLowerCase());
 }
 

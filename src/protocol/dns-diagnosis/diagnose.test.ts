@@ -255,6 +255,17 @@ it.each([
   expect(permitsIssuer(records, 'ca.test')).toBe(permits);
 });
 
+it.each([
+  { records: [], permits: true },
+  { records: ['0 issue "ca.test"'], permits: true },
+  { records: ['0 issue "other.test"'], permits: false },
+  { records: ['0 issue "ca.test"', '0 issuewild "other.test"'], permits: false },
+  { records: ['0 issue "ca.test"', '0 issuewild ";"'], permits: false },
+  { records: ['0 issue ";"', '0 issuewild "ca.test"'], permits: true },
+])('CAA $records for a wildcard', ({ records, permits }) => {
+  expect(permitsIssuer(records, 'ca.test', { isWildcard: true })).toBe(permits);
+});
+
 it('what is shown is short, whole characters only, and steers nothing', () => {
   expect(shown('a\u001b[31m\u0000\u202eb\u200bc')).toBe('a\uFFFD[31m\uFFFD\uFFFDb\uFFFDc');
   expect(Array.from(shown('😀'.repeat(500)))).toHaveLength(70);

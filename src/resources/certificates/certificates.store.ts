@@ -180,7 +180,7 @@ export const certificatesInTrouble = (
 export interface ChallengeRow {
   token: string;
   certificate_id: string;
-  kind: 'http-01' | 'tls-alpn-01';
+  kind: 'http-01' | 'tls-alpn-01' | 'dns-01';
   name: string;
   key_authorization: string;
   expires_at: number;
@@ -209,8 +209,25 @@ export const challengeByName = (db: Executor, name: string, now: number): Promis
     [name, now],
   );
 
+/** Those that stand in a zone go by `forgetChallenge`, once they were taken out of it. */
 export const removeChallengesOf = (db: Executor, certificateId: string): Promise<number> =>
-  db.run('delete from acme_challenges where certificate_id = ?', [certificateId]);
+  db.run("delete from acme_challenges where certificate_id = ? and kind <> 'dns-01'", [certificateId]);
 
 export const removeEndedChallenges = (db: Executor, now: number): Promise<number> =>
-  db.run('delete from acme_challenges where expires_at <= ?', [now]);
+  db.run("delete from acme_challenges where expires_at <= ? and kind <> 'dns-01'", [now]);
+
+/** What was written into a zone for a certificate. */
+export const zoneProofsOf = (db: Executor, certificateId: string): Promise<ChallengeRow[]> =>
+  db.all<ChallengeRow>("select * from acme_challenges where certificate_id = ? and kind = 'dns-01'", [certificateId]);
+
+/** What stands in a zone for no order that is under way, or longer than any lasts. */
+export const strayProofs = (db: Executor, now: number): Promise<ChallengeRow[]> =>
+  db.all<ChallengeRow>(
+    `select * from acme_challenges h where kind = 'dns-01' and (expires_at <= ? or not exists (select 1 from certificates c
+      where c.id = h.certificate_id and (c.order_url is not null or c.lease_until > ?)))
+      order by expires_at limit 100`,
+    [now, now],
+  );
+
+export const forgetChallenge = (db: Executor, token: string): Promise<number> =>
+  db.run('delete from acme_challenges where token = ?', [token]);

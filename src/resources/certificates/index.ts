@@ -11,6 +11,7 @@ export {
   challengeByName,
   challengeByToken,
   claimDue,
+  forgetChallenge,
   issuedVersions,
   noteFailure,
   noteIssued,
@@ -21,7 +22,10 @@ export {
   removeChallengesOf,
   renewLease,
   renewSooner,
+  strayProofs,
+  zoneProofsOf,
   type CertificateRow,
+  type ChallengeRow,
 } from './certificates.store.ts';
 export {
   newAccountKey,

@@ -8,7 +8,8 @@ import type { Clock } from '../../../src/platform/clock/index.ts';
 import type { Config, DeepPartial } from '../../../src/platform/config/index.ts';
 import { issuedVersions, readShown } from '../../../src/resources/certificates/index.ts';
 import { startAcmeServer, type AcmeServer } from '../../rig/acme-server.ts';
-import { startScene, type Scene } from '../../rig/scene.ts';
+import type { DnsRig } from '../../rig/dns.ts';
+import { publish, startScene, type Scene } from '../../rig/scene.ts';
 
 export interface AuthorityScene extends AsyncDisposable {
   scene: Scene;
@@ -55,7 +56,7 @@ export async function startWithAuthority(
   });
   scene.dns.set('ca.test', 'A', ['127.0.0.1']);
   ca.look.httpPort = scene.app.http?.redirectPorts[0] ?? 0;
-  if (acme.challenge === 'tls-alpn-01') ca.look.tlsPort = scene.app.http?.securePorts[0] ?? 0;
+  ca.look.tlsPort = scene.app.http?.securePorts[0] ?? 0;
   const operator = await scene.operator();
 
   const shown = (servername = 'rasket.test'): Promise<Shown> =>
@@ -86,6 +87,16 @@ export async function startWithAuthority(
       await ca.close();
     },
   };
+}
+
+/** A verified domain with a tracking host, which it answers; published in the scene's DNS, or in another. */
+export async function trackedDomain({ scene }: AuthorityScene, name: string, dns: DnsRig = scene.dns): Promise<string> {
+  const team = await scene.team();
+  const body = { name, click_tracking: true, tracking_subdomain: 'links' };
+  const created = await scene.api('POST', '/domains', { key: team.key, body });
+  publish(dns, created.body);
+  await scene.api('POST', `/domains/${created.body.id}/verify`, { key: team.key });
+  return `links.${name}`;
 }
 
 /** Runs the job on another node beside the scene: with the system's clock, unless another is given. */

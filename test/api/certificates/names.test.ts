@@ -3,8 +3,7 @@ import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { switchOffRestored } from '../../../src/resources/instance/index.ts';
-import { publish } from '../../rig/scene.ts';
-import { lookElsewhere, startWithAuthority, type AuthorityScene } from './authority-scene.ts';
+import { lookElsewhere, startWithAuthority, trackedDomain } from './authority-scene.ts';
 
 function get(port: number, target: string, headers: Record<string, string> = {}, method = 'GET') {
   return new Promise<{ status: number; location: string | undefined; body: string }>((resolve, reject) => {
@@ -17,15 +16,6 @@ function get(port: number, target: string, headers: Record<string, string> = {},
     );
     request.on('error', reject).end();
   });
-}
-
-async function trackedDomain({ scene }: AuthorityScene, name: string): Promise<string> {
-  const team = await scene.team();
-  const body = { name, click_tracking: true, tracking_subdomain: 'links' };
-  const created = await scene.api('POST', '/domains', { key: team.key, body });
-  publish(scene.dns, created.body);
-  await scene.api('POST', `/domains/${created.body.id}/verify`, { key: team.key });
-  return `links.${name}`;
 }
 
 it('a tracking host gets one of its own once it leads here, is shown it by name, and nothing is ordered for unknown names', async () => {

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createDoctor } from '../../../src/flow/doctor/index.ts';
 import { makeCertificate } from '../../rig/tls.ts';
 import { startWithAuthority } from '../certificates/authority-scene.ts';
+import { startProofZone } from '../certificates/proof-zone.ts';
 import { DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
 
 let machine: Machine;
@@ -204,6 +205,26 @@ describe('CAA', () => {
     expect(await caa(), 'the nearest set decides alone').toMatchObject({ state: 'passed', found: [] });
     scene.dns.set('mail.deep.example', 'CAA', 'SERVFAIL');
     expect(await caa()).toMatchObject({ state: 'unknown', found: [] });
+  });
+
+  it('a record that names another authority for wildcards alone', async () => {
+    await using zone = await startProofZone('rasket.test');
+    const acme = { challenge: 'dns-01', dns_provider: 'office', names: ['*.rasket.test'] } as const;
+    await using asked = await startWithAuthority(acme, { ...zone.settings, doctor: { checks: ['caa'] } });
+    asked.ca.plays.caaIdentities = ['authority.test'];
+    zone.shown.set('rasket.test', 'CAA', ['0 issue "authority.test"']);
+    const examine = () => asked.scene.api('POST', '/operator/findings/examination', { key: asked.operator });
+    const forbidden = async () =>
+      (await examine()).body.findings.filter(({ code }: { code: string }) => code === 'caa_forbids');
+    expect(await forbidden()).toEqual([]);
+    zone.shown.set('rasket.test', 'CAA', ['0 issue "authority.test"', '0 issuewild "other.test"']);
+    expect(await forbidden()).toMatchObject([
+      {
+        subjects: ['*.rasket.test'],
+        summary: 'The CAA records at rasket.test do not let authority.test issue for *.rasket.test.',
+        advice: { words: 'Add the CAA record: 0 issuewild "authority.test" at rasket.test, then' },
+      },
+    ]);
   });
 });
 

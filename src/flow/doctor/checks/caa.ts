@@ -18,11 +18,12 @@ export const checkCaa: Check = async (examination) => {
   }
   const wrong: { name: string; at: string }[] = [];
   for (const name of hostNames(config)) {
-    const nearest = await nearestSet(examination, name);
+    const isWildcard = name.startsWith('*.');
+    const nearest = await nearestSet(examination, isWildcard ? name.slice(2) : name);
     if (nearest === undefined) seen.says.push(`No CAA record keeps anybody from issuing for ${name}`);
     else if ('reason' in nearest)
       seen.unknown.push({ subject: name, says: `the CAA records of ${name}: ${nearest.reason}` });
-    else if (issuers.some((issuer) => permitsIssuer(nearest.records, issuer)))
+    else if (issuers.some((issuer) => permitsIssuer(nearest.records, issuer, { isWildcard })))
       seen.says.push(`The CAA records at ${nearest.at} let ${issuers.join(', ')} issue for ${name}`);
     else wrong.push({ name, at: nearest.at });
   }
@@ -32,7 +33,7 @@ export const checkCaa: Check = async (examination) => {
     const many = wrong.map(({ name }) => name);
     const summary = `The CAA records at ${first.at} do not let ${issuer} issue for ${many.join(', ')}.`;
     const advice = {
-      words: `Add the CAA record: 0 issue "${issuer}" at ${first.at}, then`,
+      words: `Add the CAA record: 0 ${first.name.startsWith('*.') ? 'issuewild' : 'issue'} "${issuer}" at ${first.at}, then`,
       command: 'rasket tls renew',
     };
     seen.findings.push(findingOf('caa_forbids', { summary, subjects: many, advice }));
