@@ -121,6 +121,15 @@ it('a zone that the provider does not have is named', async () => {
   expect(zone.written(PROOF)).toEqual([]);
 });
 
+it('an alias at the name of the proof is named, and left', async () => {
+  await start();
+  const alias = { name: PROOF, type: 'CNAME', value: 'proofs.elsewhere.example', priority: null } as const;
+  zone.primary.records.push({ ...{ name: PROOF, class: CLASSES.IN, ttl: 60 }, data: recordDataOf(alias) });
+  await at.look();
+  expect((await at.listed())[0]?.last_error).toContain(`${PROOF} is a CNAME in the zone ${NAME}`);
+  expect(zone.primary.heard.filter(isUpdate)).toEqual([]);
+});
+
 /** Another process that runs the job, for a test to kill; resolves how it ended. */
 function renewElsewhere(): { kill: () => void; gone: Promise<unknown[]> } {
   const { ca, scene } = at;
