@@ -25,7 +25,7 @@ export const withRoutes: Plugin = {
   name: 'with-routes',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/contract\/routes\.ts$/ }, async () => {
-      // Only here: whoever builds something else has no contract.
+      // Only here: a build of something else has no contract.
       const { loadRoutes } = await import('../src/contract/index.ts');
       return { contents: `const routes = ${JSON.stringify(loadRoutes())};\nexport const loadRoutes = () => routes;` };
     });

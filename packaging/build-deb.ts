@@ -26,7 +26,7 @@ const [FILE, PROGRAM] = [0o644, 0o755];
 type Put = (name: string, content: string | Uint8Array, mode?: number) => void;
 
 export function buildDeb(program: string, compress: string): string {
-  // Folders of a package are for everyone to read, whoever makes it.
+  // Folders of a package are for everyone to read, whatever the umask of the builder.
   process.umask(0o022);
   const architecture = ARCHITECTURES[process.arch] ?? process.arch;
   const target = path.join(path.dirname(program), `rasket_${versionOf()}_${architecture}.deb`);

@@ -47,7 +47,7 @@ async function move(store: Store, { blobs: settings }: Config, { json }: MoveOpt
     const id = await installationOf(store);
     await mustBeOurs(target, id);
     const sum = await copyAllBlobs(store.blobs, target);
-    // From here on the settings of before are refused at a start, and no mail is stored where nobody looks for it.
+    // From here on the settings of before are refused at a start, and no mail is stored where no node looks for it.
     if ((await target.writeMark(id)) !== id) throw otherInstallation(target);
     await store.blobs.removeMark();
     if (json) return console.log(JSON.stringify({ from: store.blobs.place, to: target.place, ...sum }));

@@ -122,7 +122,7 @@ function programOf(proc: string, pid: number): string | undefined {
   const known = KNOWN.find(([, of]) => of.test(name))?.[0];
   // Node.js calls its process MainThread.
   const told = known ?? (name === 'MainThread' ? path.basename(words[0] ?? name) : name);
-  // Whoever runs a program names it, and a terminal obeys what is no letter.
+  // The account that runs a program names it, and a terminal obeys control characters.
   return told.replaceAll(/[^\x20-\x7e]/g, '?');
 }
 

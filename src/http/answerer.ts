@@ -43,6 +43,14 @@ interface Verb {
 const verbs: Record<ValueId | PageId, Verb['answer']> = { ...operations, ...pages };
 const isVerb = (id: string): id is ValueId | PageId => Object.hasOwn(verbs, id);
 
+const unanswered = (operationId: string): Error =>
+  new Error(`the contract has the operation ${operationId}, and nothing answers it`);
+
+/** Throws when the program answers none of that name: asked at the start, because answerers are made by their first request. */
+export function mustHaveAnswerer({ operationId }: Pick<OperationValidators, 'operationId'>): void {
+  if (!isVerb(operationId)) throw unanswered(operationId);
+}
+
 /** Makes the HTTP answerer of an operation; throws when the program has none for it. */
 export function answererOf(operation: OperationValidators, validators: Validators, services: HttpServices): Answerer {
   const run = runnerOf(operation, validators, services);
@@ -72,7 +80,7 @@ function unheldRunnerOf(
   services: HttpServices,
 ): (checked: CheckedRequest, page?: PageCall) => Promise<unknown> {
   const { operationId } = operation;
-  if (!isVerb(operationId)) throw new Error(`the contract has the operation ${operationId}, and nothing answers it`);
+  if (!isVerb(operationId)) throw unanswered(operationId);
   const answer = verbs[operationId];
   const ctxOf = contexts(validators, services)[callerKindOf(accessOf(operation.operation))];
   const callOf = callReader(operation);

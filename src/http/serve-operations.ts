@@ -12,7 +12,7 @@ import { checksItsOwnBody } from '../operations/index.ts';
 import { mustReach } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
 import { rateLimited, setRateHeaders } from './answers.ts';
-import { answererOf, type Answerer } from './answerer.ts';
+import { answererOf, mustHaveAnswerer, type Answerer } from './answerer.ts';
 import type { createCallerCheck } from './authenticators.ts';
 import {
   checkBody,
@@ -130,8 +130,9 @@ const constraintOf = (find: FindTarget) => ({
   },
 });
 
-/** Makes each when it is first asked for. */
+/** Makes each when it is first asked for; that there is one for each operation is known before. */
 function createAnswerers(validators: Validators, services: HttpServices): (operation: OperationValidators) => Answerer {
+  for (const operation of validators.operations.values()) if (!isMcp(operation)) mustHaveAnswerer(operation);
   const made = new Map<string, Answerer>();
   return (operation) => {
     const answerer = made.get(operation.operationId) ?? answererOf(operation, validators, services);

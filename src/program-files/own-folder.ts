@@ -11,7 +11,7 @@ export function mustBeOurs(folder: string): void {
   if (account === 0) mustBeRootsAbove(realpathSync(folder));
 }
 
-/** Whoever may rename a folder above puts another in its place. */
+/** An account that may rename a folder above can put another in its place. */
 function mustBeRootsAbove(folder: string): void {
   for (let above = path.dirname(folder); ; above = path.dirname(above)) {
     const { uid, mode } = lstatSync(above);

@@ -42,7 +42,7 @@ const CHECKS: Record<CheckName, Check> = {
 };
 
 const NAMES = Object.keys(CHECKS) as CheckName[];
-/** Those that ask nobody else and cost next to nothing. */
+/** Those that ask no other machine and cost next to nothing. */
 const OF_ITSELF: readonly CheckName[] = ['disk', 'files', 'certificates', 'backups'];
 
 export interface Doctor {

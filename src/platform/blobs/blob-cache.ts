@@ -101,7 +101,7 @@ interface Trimmed {
   now: number;
 }
 
-/** Never rejects: whoever stored something has stored it. Other processes of this machine may trim the same. */
+/** Never rejects: the content is in the store already. Other processes of this machine may trim the same. */
 async function trimFolder({ root, folder, boot, bytesMax, now }: Trimmed): Promise<void> {
   for (const other of await readdir(root).catch(() => [])) {
     if (other !== boot) await rm(path.join(root, other), { recursive: true, force: true }).catch(() => undefined);

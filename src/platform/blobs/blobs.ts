@@ -34,7 +34,7 @@ export interface BlobDigest {
 }
 
 export interface Blobs {
-  /** Where they are, for whoever has to look: a folder, or a bucket. */
+  /** Where they are, as an operator is told: a folder, or a bucket. */
   readonly place: string;
   /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
   put(key: string, content: Uint8Array): Promise<void>;
@@ -46,7 +46,7 @@ export interface Blobs {
   size(key: string): Promise<number>;
   /** What stands under a key, by reading all of it or by what the store knows; undefined where nothing does. */
   digest(key: string): Promise<BlobDigest | undefined>;
-  /** `owner` is an id that is nobody's: what a crash leaves is found under it by the sweep. */
+  /** `owner` is an id that no row has: what a crash leaves is found under it by the sweep. */
   spool(owner: string): Promise<BlobSpool>;
   /** For what is too large for memory and may never be kept. */
   scratch(): Promise<ScratchFile>;
@@ -76,7 +76,7 @@ export interface Blobs {
   close(): Promise<void>;
 }
 
-/** Thrown for a blob that is not there, or no longer: whoever named it may have been overtaken by whoever removed it. */
+/** Thrown for a blob that is not there, or no longer: a removal may have overtaken the caller that names it. */
 export class NoSuchBlob extends Error {
   readonly code = 'ENOENT';
 

@@ -11,7 +11,7 @@ export interface CopiedAll {
 const BATCH = 256;
 const AT_ONCE_MAX = 8;
 
-/** Copies what is not there yet, and compares each content with its original afterwards. Nobody writes to either meanwhile. */
+/** Copies what is not there yet, and compares each content with its original afterwards. Needs all servers stopped: no process writes to either meanwhile. */
 export async function copyAllBlobs(from: Blobs, to: Blobs): Promise<CopiedAll> {
   const sum: CopiedAll = { copied: 0, found: 0, bytes: 0 };
   const copy = async (key: string): Promise<void> => {

@@ -11,7 +11,7 @@ import { openScratchFile, readRange } from './scratch-file.ts';
 /** A disk syncs several files in nearly the time of one; more would only wait for each other. */
 const AT_ONCE_MAX = 16;
 
-/** Blobs as files: whole and synced when `put` resolves. A crash in the middle leaves only a temporary name that nobody reads. */
+/** Blobs as files: whole and synced when `put` resolves. A crash in the middle leaves only a temporary name that no reader asks for. */
 export function openFileBlobs(root: string): Blobs {
   const folderOf = (owner: string): string => path.join(root, shardOf(owner), owner);
 

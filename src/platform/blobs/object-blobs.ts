@@ -27,7 +27,7 @@ const SHOWN_MS = 20_000;
 export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
   const { prefix, cacheFolder, cacheBytes } = options;
   const store = openObjectStore(options);
-  // Whoever asks whether the store works waits for an answer.
+  // A caller that asks whether the store works waits for an answer.
   const probe = openObjectStore({ ...options, requestsMax: 2, timeoutMs: PROBE_MS, giveUpMs: PROBE_MS });
   const cache = openBlobCache(cacheFolder, { bytesMax: cacheBytes, now: systemClock.now });
   const names = namesUnder(prefix);
@@ -67,7 +67,7 @@ function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' 
   const { store, cache, names, sinceStored } = parts;
 
   async function upload(key: string, body: ObjectBody): Promise<void> {
-    // Whoever looks behind a failure is told of it, however lately something was stored.
+    // After a failure the check says so, however lately something was stored.
     sinceStored.forget();
     await store.put(names.object(key), body);
     sinceStored.now();

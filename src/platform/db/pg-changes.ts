@@ -4,7 +4,7 @@ import { memoOver } from './memo.ts';
 import type { Db, Executor } from './types.ts';
 
 /**
- * What is remembered on PostgreSQL, where other nodes write too. Whoever changes a table changes its number in `table_changes`
+ * What is remembered on PostgreSQL, where other nodes write too. Each transaction that changes a table changes its number in `table_changes`
  * in the same transaction (by triggers: migration 0111); the numbers are read before anything remembered is used, in one
  * statement for all who ask at that moment. So a change that is committed is seen by every look-up that begins behind it.
  */

@@ -16,7 +16,7 @@ export interface ListenerOptions {
 }
 
 export interface PgListener {
-  /** Tells those who wait for it, together with all else of the next few milliseconds. Nobody is told while not connected. */
+  /** Tells those who wait for it, together with all else of the next few milliseconds. While not connected, no process is told. */
   tell(names: Iterable<string>): void;
   /** What is wanted has changed. */
   wantsElse(): void;
@@ -51,7 +51,7 @@ const PAYLOAD_CHARS_MAX = 7000;
 
 /**
  * Processes on one PostgreSQL tell each other what they have committed, by NOTIFY on a connection of their own, outside every
- * transaction. It makes them quick and is never relied on: whoever waits also polls.
+ * transaction. It makes them quick and is never relied on: a loop that waits also polls.
  */
 export function openPgListener(options: ListenerOptions): PgListener {
   return new Listener(options);
@@ -210,7 +210,7 @@ class Listener implements PgListener {
   }
 }
 
-/** Whoever may connect to the database may notify. */
+/** Any client that may connect to the database may notify. */
 function messageOf(payload: string): Message | undefined {
   try {
     const { from, of, wants, isNew } = JSON.parse(payload) as Partial<Message>;

@@ -39,7 +39,7 @@ interface ColumnRow {
   filled: number;
 }
 
-/** SQLite keeps a full-text index in tables beside it (`shadow`), which nobody but the index writes. */
+/** SQLite keeps a full-text index in tables beside it (`shadow`), which the index alone writes. */
 const SQLITE = {
   columns: `select t.name as "table", c.name as name, lower(c.type) as type, c.pk as key,
         case when c.hidden <> 0 or (m.sql like '%autoincrement%' and c.pk = 1) then 1 else 0 end as filled

@@ -62,7 +62,7 @@ export interface Db extends Executor {
    * other processes that hear, too; the returned function ends that. The table is
    * read from the text of each statement (`tableWrittenBy`), which therefore begins with `insert into`, `update` or
    * `delete from` and its name; a check of test/tidy/sql.ts holds that. A statement in `withoutCommitNotice` is not
-   * noticed. Whoever must not miss what other processes write looks by the clock, too.
+   * noticed. A loop that must not miss what other processes write also polls.
    */
   onCommit(table: string, fire: () => void): () => void;
   /** Fires what other processes have given to `onAnnounced` under this name, which is that of no table. */

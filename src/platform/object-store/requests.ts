@@ -54,7 +54,7 @@ export interface Answer {
 }
 
 export interface Requests {
-  /** `s3://bucket at https://…`, for whoever has to look for it. */
+  /** `s3://bucket at https://…`, as an operator is told. */
   name: string;
   bucket: string;
   /** Does it again, with waits that double, while the faults of `attempt` are transient and there is time. */

@@ -1,7 +1,7 @@
 import { systemClock } from '../clock/index.ts';
 import { ObjectStoreFault } from './fault.ts';
 
-/** A bound on what is under way at once; whoever waits longer than `waitMs` for a slot gets a fault instead. */
+/** A bound on what is under way at once; a request that waits longer than `waitMs` for a slot gets a fault instead. */
 export function createSlots(max: number, waitMs: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = max;
   const waiting = new Set<() => void>();
@@ -25,7 +25,7 @@ export function createSlots(max: number, waitMs: number): <T>(work: () => Promis
 
   function giveBack(): void {
     const [next] = waiting;
-    // Whoever is next has the slot at once: nobody comes between.
+    // The slot passes to the next that waits, with no gap for a newcomer.
     if (next) next();
     else free++;
   }

@@ -41,7 +41,7 @@ export function signRequest({ privateKey, account, nonce, url, payload }: Reques
   return JSON.stringify({ protected: head, payload: content, signature: base64url(signature) });
 }
 
-/** What an authority gives whoever has an account there by other means. */
+/** What an authority gives a customer who has an account there by other means. */
 export interface ExternalAccount {
   keyId: string;
   hmacKey: Buffer;

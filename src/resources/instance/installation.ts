@@ -10,7 +10,7 @@ import { addSetting, readSetting, sealedSamples, writeSetting } from './instance
 
 /**
  * Database, data folder, blobs and key belong to one installation: its id stands sealed in the database and plainly in
- * both folders, or in the bucket of the blobs. On a database of another installation, or an empty one, every blob would look like nobody's.
+ * both folders, or in the bucket of the blobs. On a database of another installation, or an empty one, every blob would look as if no row named it.
  */
 export class InstallationMismatch extends Error {
   override readonly name = 'InstallationMismatch';
@@ -64,7 +64,7 @@ export async function bindInstallation(store: Store, sealed: BelongingOptions['s
     await addSetting(db, SETTING, secrets.seal(ids.uuid(), PURPOSE, SETTING), clock.now());
     id = await installationOf(store);
   }
-  // Marked on every start before, the blobs are too: a store that is away keeps nobody from starting.
+  // Marked on every start before, the blobs are too: a store that is away keeps no server from starting.
   const isMarked = readMark(dataDir) === id;
   if (isJoining && db.dialect === 'pg' && (await blobs.readMark()) === undefined) {
     log.warn({ blobs: blobs.place }, 'this place of blobs is new; all nodes of an installation share one');

@@ -7,7 +7,7 @@ import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveTex
 /** What a database says of its own move to another one, or from another one. */
 export interface MoveMark {
   /**
-   * `copying`: it is written, and not whole. `copied`: it is whole, and nobody has used it yet. `moved`: its rows live on in another
+   * `copying`: it is written, and not whole. `copied`: it is whole, and no server has used it yet. `moved`: its rows live on in another
    * database.
    */
   state: 'copying' | 'copied' | 'moved';

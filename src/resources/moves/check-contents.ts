@@ -13,7 +13,7 @@ export interface ContentsCheck {
 
 const TOLD_MAX = 20;
 
-/** Every row that names a content finds it, where it stands: files stay where they are, and nobody copied them. */
+/** Every row that names a content finds it, where it stands: files stay where they are and are not copied. */
 export async function checkContents(store: Pick<Store, 'db' | 'blobs'>): Promise<ContentsCheck> {
   const check: ContentsCheck = { named: 0, files: 0, faults: [], missing: 0 };
   for await (const { table, named } of namedContents(store.db)) {

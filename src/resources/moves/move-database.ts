@@ -94,7 +94,7 @@ export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
     }
   });
 
-/** Nobody else uses the data folder meanwhile. */
+/** No other process uses the data folder meanwhile. */
 async function alone<T>(
   order: MoveOrder,
   work: (source: ReadOnlyDb, from: MoveEnd, to: MoveEnd) => Promise<T>,
@@ -218,7 +218,7 @@ async function verifyAll(
   { source, target, tables, rows }: CopyOfTables,
 ): Promise<Moved['hashes']> {
   watch.begin('verifying', rows);
-  // Of another moment than the copy: whoever wrote to the source meanwhile is found.
+  // Of another moment than the copy, so that a write to the source in between is found.
   return source.snapshot(async (at) => {
     const hashes: Moved['hashes'] = [];
     for (const table of tables) hashes.push({ name: table.name, ...(await verifyTable(at, target.db, table, watch)) });
@@ -252,7 +252,7 @@ async function giveUpSource(
   const db = await openDb(from.options);
   try {
     await db.tx(async (tx) => {
-      // Within the transaction nobody else writes to an SQLite file.
+      // Within the transaction no other process writes to an SQLite file.
       if (!(await isUnchanged()))
         throw new MoveRefused(
           `${from.says} was changed while it was copied; stop whatever writes to it and begin again`,

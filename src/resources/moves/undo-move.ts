@@ -6,7 +6,7 @@ import { MoveRefused, mustBeAlone, named, type MoveEnd } from './ends.ts';
 import type { MoveOrder } from './move-database.ts';
 
 /**
- * Makes the database that was moved the one in force again, as long as nobody has used the copy, which is an unfinished one from then
+ * Makes the database that was moved the one in force again, as long as no server has used the copy, which is an unfinished one from then
  * on. What was sent from the copy would be sent again.
  */
 export async function undoMove(order: Pick<MoveOrder, 'from' | 'to' | 'dataDir' | 'clock'>): Promise<void> {

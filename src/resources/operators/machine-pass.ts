@@ -32,7 +32,7 @@ export function createMachineAuthentication({
     const given = Buffer.from(rest.join('_'), 'base64url');
     const isOfNow = /^\d{1,15}$/.test(at) && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
     const isPossible = isOfNow && given.length === MAC_BYTES;
-    // A key that was replaced has perhaps leaked: it reads links in old mail, and lets nobody in.
+    // A key that was replaced has perhaps leaked: it reads links in old mail, and opens no session.
     const macs = isPossible ? secrets.standingMacs(PURPOSE).map((mac) => mac(Buffer.from(at))) : [];
     if (!macs.some((mac) => timingSafeEqual(mac, given)))
       throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });

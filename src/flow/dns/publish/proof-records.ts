@@ -8,7 +8,7 @@ export interface ProofRecord {
   value: string;
 }
 
-/** Nobody is to remember for long what is taken away again. */
+/** Short, because resolvers are not to keep what is taken away again. */
 const TTL_SECONDS = 60;
 /** Somebody else changes the same name meanwhile. */
 const TRIES = 3;
