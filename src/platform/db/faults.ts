@@ -51,6 +51,8 @@ const SETBACK_CODES = [
   'ENOSPC',
   'EDQUOT',
   'EROFS',
+  // A disk that reads or writes no more, a file system that is gone, more files than the system opens, or larger ones than it takes.
+  ...['EIO', 'ESTALE', 'ENOTCONN', 'EMFILE', 'ENFILE', 'EFBIG'],
   // The blob store does not answer, or refuses.
   'OBJECT_STORE',
   // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.
