@@ -25,7 +25,9 @@ export class BackupNotWhole extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof OperatorFault) return error.exitCode;
   // The unit does not try that again: it takes a person.
-  return error instanceof Error && error.name === 'UpgradeRefused' ? EXIT.refused : EXIT.failed;
+  return error instanceof Error && ['UpgradeRefused', 'DatabaseMoved'].includes(error.name)
+    ? EXIT.refused
+    : EXIT.failed;
 }
 
 interface SystemFault extends Error {
@@ -54,6 +56,7 @@ const EXPECTED = new Set([
   'OperatorFault',
   'CertificateFault',
   'DataFolderInUse',
+  'DatabaseMoved',
   'InstallationMismatch',
   'SchemaTooNew',
   'MoveRefused',

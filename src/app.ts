@@ -21,6 +21,7 @@ import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
 import { createNode, exportTraces, hearOtherNodes, type Node, watchInstallation } from './flow/upkeep/index.ts';
+import { watchMove, type MoveWatch } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
@@ -68,6 +69,8 @@ export interface App {
   confirmations: ReturnType<typeof createConfirmations> | undefined;
   people: People | undefined;
   tracking: Tracking | undefined;
+  /** Resolves with why, once the database was moved away beside this process, which has to stop then. */
+  gone: Promise<string>;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
   /** Reads again what may be replaced while it runs: the operator's certificate. */
@@ -105,6 +108,8 @@ export async function startApp(options: AppOptions): Promise<App> {
     toStop.push(() => closeWorld(world));
     await prepareData(world, options.upgrade);
     const node = createNode(world, { version: options.version, roles: [...roles] });
+    const move = watchMove(world);
+    node.watch(move.findings);
     // Behind all others, whose last spans go with it.
     toStop.push(hearOtherNodes(world, node), node.stop, exportTraces(world, options.version));
     const marks = openProcessMarks(options.dataDir);
@@ -132,7 +137,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const stages = { accept, listeners, wakeQueue, node, doctor };
+    const stages = { accept, listeners, wakeQueue, node, doctor, move };
     const certificates = await startCertificates(world, roles);
     if (certificates) toStop.push(certificates.close);
     show(certificates?.tls);
@@ -149,7 +154,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await webhooks?.start();
     await audience?.start();
     return {
-      ...{ world, http, smtp, webhooks, tracking, jobs, close },
+      ...{ world, http, smtp, webhooks, tracking, jobs, close, gone: move.gone },
       queue: mail?.queue,
       imports: audience?.imports,
       ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
@@ -261,13 +266,20 @@ async function warnOfUnsafeSettings({ db, log }: World): Promise<void> {
     log.warn({ off }, 'PostgreSQL may lose accepted mail in a power cut; switch these on in its configuration');
 }
 
+interface HttpStages extends Pick<
+  HttpParts,
+  'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'doctor' | 'secure'
+> {
+  move: MoveWatch;
+}
+
 function startHttpPort(
   world: World,
   { version, payments = noPayments }: AppOptions,
-  stages: Pick<HttpParts, 'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'doctor' | 'secure'>,
+  { move, ...stages }: HttpStages,
 ): Promise<HttpPort> {
   const checks = {
-    database: () => ping(world.db),
+    database: () => move.check().then(() => ping(world.db)),
     storage: () => world.blobs.check(),
   };
   const unknownProxy = createUnknownProxy(world);
@@ -276,12 +288,8 @@ function startHttpPort(
   stages.node.watch(modelHealth.findings);
   return startHttp({
     world,
-    version,
-    payments,
-    modelHealth,
-    checks,
+    ...{ version, payments, modelHealth, checks, unknownProxy },
     ...stages,
-    unknownProxy,
     document: loadContract(),
   });
 }

@@ -27,6 +27,7 @@ import {
   mustHaveDatabase,
   mustNotBeMoved,
   noteUse,
+  stayHere,
 } from './resources/instance/index.ts';
 
 export interface StoreOptions {
@@ -78,6 +79,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  * database that is in use it asks for room and makes a backup, or refuses.
  */
 export async function migrateStore(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
+  await stayHere(store.db);
   const { done: before, pending } = await schemaState(store.db);
   const from = before.at(-1);
   if (from !== undefined && pending.length > 0) {

@@ -69,7 +69,7 @@ test.each([
     status: 429,
     body: refusal(429, 'daily_quota_exceeded'),
     headers: { ...headers, 'retry-after': '1' },
-    says: 'rate_limit_exceeded only',
+    says: 'rate_limit_exceeded and service_unavailable only',
   },
   {
     why: 'retry-after of zero',

@@ -76,12 +76,14 @@ function checkHeaders(
   return [...problems, ...checkRetryAfter(present.get('retry-after'), answer)];
 }
 
-/** retry-after promises that waiting helps, so it stands with rate_limit_exceeded and nowhere else. */
+/** retry-after promises that waiting helps: rate_limit_exceeded has it always, service_unavailable where that is known, and nothing else. */
 function checkRetryAfter(value: unknown, answer: Answer): string[] {
   const isOfOauth = (answer.body as { error?: unknown } | null)?.error === 'invalid_request';
   const isRateLimit = answer.status === 429 && (nameOf(answer.body) === 'rate_limit_exceeded' || isOfOauth);
   if (isRateLimit && value === undefined) return ['rate_limit_exceeded needs the header retry-after'];
-  if (!isRateLimit && value !== undefined) return ['retry-after may stand with rate_limit_exceeded only'];
+  const isUnavailable = answer.status === 503 && nameOf(answer.body) === 'service_unavailable';
+  if (!isRateLimit && !isUnavailable && value !== undefined)
+    return ['retry-after may stand with rate_limit_exceeded and service_unavailable only'];
   return [];
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseSetback } from '../platform/db/index.ts';
+import { isDatabaseSetback, isFenced } from '../platform/db/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import { routeOf } from './find-operation.ts';
@@ -37,6 +37,9 @@ export const rateHeaders = (state: RateState) => ({
 
 export const setRateHeaders = (reply: FastifyReply, state: RateState): void => void reply.headers(rateHeaders(state));
 
+/** A disk or a store that is full or away is not back in an instant, and a restart of either takes as long. */
+const RETRY_AFTER_S = 10;
+
 /**
  * The one place where an error becomes an answer: refusals as they are, an unavailable database as 503, and anything
  * else as our own defect, whose cause goes to the log under the request's id and nowhere else.
@@ -48,9 +51,19 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
   }
   const known = fastifyRefusal(error, request);
   if (known) return known;
+  if (isFenced(error)) {
+    log.error({ err: error, requestId: request.id }, 'the database was moved to another one');
+    return refuse('service_unavailable', {
+      say: 'This server’s database was moved to another one, and it takes nothing more; nothing was accepted. Try again at the server that took its place.',
+      retryAfterSeconds: RETRY_AFTER_S,
+    });
+  }
   if (isDatabaseSetback(error)) {
     log.error({ err: error, requestId: request.id }, 'storage is not available');
-    return refuse('service_unavailable', { say: 'The service cannot store anything just now; try again later.' });
+    return refuse('service_unavailable', {
+      say: 'The service cannot store anything just now, and nothing was accepted; try again later.',
+      retryAfterSeconds: RETRY_AFTER_S,
+    });
   }
   log.error(
     { err: error, requestId: request.id, method: request.method, route: routeOf(request).url },
@@ -85,7 +98,7 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
   }
 }
 
-/** `retry-after` is sent with this refusal alone, and is never 0. */
+/** Its `retry-after` is never 0. */
 export function rateLimited(state: RateState): Refusal {
   return refuse('rate_limit_exceeded', {
     say: `Too many requests: at most ${state.limit} at once (rate_limit.burst of this server). Try again in ${state.retryAfterSeconds} s.`,

@@ -40,13 +40,16 @@ async function works(words: string[], env: Env = {}): Promise<string> {
   return ended.stdout;
 }
 
+/** With what whoever uses a database that is out of use ends: the unit does not start it again. */
+const OUT_OF_USE = 65;
+
 /** As `rasket init` leaves it, on SQLite. */
 const init = (): Promise<string> => works(['init']);
 
 /** A clear refusal of the move; what it copied so far is told before. */
-async function isRefused(words: string[], env: Env, says: RegExp): Promise<void> {
+async function isRefused(words: string[], env: Env, says: RegExp, code = 1): Promise<void> {
   const ended = await rasket(words, env);
-  expect(ended.code, ended.stdout).toBe(1);
+  expect(ended.code, ended.stdout).toBe(code);
   expect(ended.stderr.split('\n').at(-2)).toMatch(says);
   expect(ended.stderr).not.toMatch(/^\s+at /m);
 }
@@ -171,13 +174,14 @@ describe.skipIf(driver !== 'pg')('a move that is killed', () => {
         ['teams', 'list'],
         onPg(url),
         /this database is an unfinished copy of .*rasket\.db; finish it with/,
+        OUT_OF_USE,
       );
       await works(['teams', 'list']);
     }
     expect(await works(['migrate-to-postgres', '--to', url])).toMatch(/^6,\d{3} rows of \d+ tables/);
     const listed = await works(['teams', 'list', '--json'], onPg(url));
     expect(listed.match(/"planted-\d+"/g)).toHaveLength(6000);
-    await isRefused(['teams', 'list'], {}, /was moved to postgres:/);
+    await isRefused(['teams', 'list'], {}, /was moved to postgres:/, OUT_OF_USE);
   });
 });
 
@@ -249,7 +253,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     expect(await works([...move, '--undo'])).toMatch(/rasket\.db is in force again/);
     expect(fs.readFileSync(file, 'utf8')).toContain('driver = "better-sqlite3" # so far');
     await works(['teams', 'list'], onSqlite());
-    await isRefused(['teams', 'list'], onPg(url), /unfinished copy/);
+    await isRefused(['teams', 'list'], onPg(url), /unfinished copy/, OUT_OF_USE);
     await works(move);
     await works(['teams', 'list', '--config', 'rasket.toml']);
     await isRefused([...move, '--undo'], {}, /is not an unused copy of .*: once it was used, what came since/);

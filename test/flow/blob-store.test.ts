@@ -3,6 +3,8 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { blobsIn, startObjectServer, type ObjectServer, type Wrong } from '../rig/object-server.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { bringMail, receivingDomainOf } from '../rig/mx.ts';
+import { connect, logIn, submit } from '../smtp/dialogue.ts';
 import { HOUR, mailIn, type Mail } from './mail.ts';
 
 const START = '2026-03-02T10:00:00Z';
@@ -16,7 +18,8 @@ beforeAll(async () => {
   server = await startObjectServer({ now: () => now() });
   // No content fits into a row.
   const config = { blobs: blobsIn(server, { give_up_seconds: 1 }), storage: { inline_bytes: 0, row_bytes: 0 } };
-  scene = await startScene({ config, startAt: START, roles: ['http', 'delivery', 'scheduler'] });
+  const roles = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
+  scene = await startScene({ config, startAt: START, roles });
   now = scene.clock.now;
   mail = await mailIn(scene);
 });
@@ -72,6 +75,57 @@ it.each<Wrong>(['lose', 'keep less', 'forbid', 'slow down', 'hang up', 'wrong et
     expect((await send()).status).toBe(200);
     await scene.settled();
     expect(scene.sink.messages.length).toBe(before + 1);
+  },
+);
+
+it('a send that is refused for want of the store says so, and when to come again', async () => {
+  always('forbid', 'PUT');
+  const body = { from: `a@${mail.domain.name}`, to: ['x@one.example'], subject: 'Hello', text: 'x' };
+  const refused = await scene.api('POST', '/emails', { key: mail.team.key, body });
+  expect([refused.status, refused.headers.get('retry-after'), refused.body]).toEqual([
+    503,
+    '10',
+    {
+      statusCode: 503,
+      name: 'service_unavailable',
+      message: 'The service cannot store anything just now, and nothing was accepted; try again later.',
+    },
+  ]);
+});
+
+it.each<Wrong>(['forbid', 'slow down', 'hang up', 'stall'])(
+  'both doors of SMTP tell clients to come again while the store fails, and take mail once it is back: "%s"',
+  async (wrong) => {
+    const { name } = await receivingDomainOf(scene, mail.team);
+    const number = ++sends;
+    const content = (from: string): string =>
+      `From: <${from}>\r\nTo: <reader${number}@one.example>\r\nSubject: Number ${number}\r\n\r\nHello\r\n`;
+    const submitting = async (): Promise<string> => {
+      const client = await connect(scene, 'tls');
+      try {
+        expect(await logIn(client, mail.team.key)).toMatch(/^235 /);
+        const from = `a@${mail.domain.name}`;
+        return await submit(client, { from, to: [`reader${number}@one.example`], content: content(from) });
+      } finally {
+        client.end();
+      }
+    };
+    const bringing = (): Promise<string> =>
+      bringMail(scene, { to: [`support@${name}`], raw: content('someone@example.org') });
+    const received = async (): Promise<string[]> =>
+      (await scene.api('GET', '/emails/receiving', { key: mail.team.key })).body.data
+        .map(({ subject }: { subject: string }) => subject)
+        .filter((subject: string) => subject === `Number ${number}`);
+    always(wrong, 'PUT');
+    for (const reply of await Promise.all([submitting(), bringing()])) expect(reply).toMatch(/^451 4\.3\.\d /);
+    await scene.settled();
+    expect(await received()).toEqual([]);
+    server.wrong = undefined;
+    expect(await submitting()).toMatch(/^250 2\.6\.0 Accepted as /);
+    expect(await bringing()).toMatch(/^250 /);
+    await scene.settled();
+    const arrived = scene.sink.messages.filter(({ rcptTo }) => rcptTo.includes(`reader${number}@one.example`));
+    expect([arrived.length, await received()]).toEqual([1, [`Number ${number}`]]);
   },
 );
 

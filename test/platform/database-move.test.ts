@@ -1,11 +1,13 @@
 // an installation, stopped --> moveDatabase --> its rows in another SQLite file, and one database in force at any moment
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { closeStore, connectAsFound, migrateStore, openStore } from '../../src/open-store.ts';
-import { openDb } from '../../src/platform/db/index.ts';
+import { isFenced, openDb, tableShapes, type Db } from '../../src/platform/db/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
-import { moveDatabase, planMove, undoMove, type MoveOrder } from '../../src/resources/moves/index.ts';
+import { APART, moveDatabase, planMove, undoMove, type MoveOrder } from '../../src/resources/moves/index.ts';
+import { leaveSource } from '../../src/resources/moves/leave-source.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { mailIn } from '../flow/mail.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
@@ -84,6 +86,74 @@ it('one database is in force at any moment: the old one, the new one, and the ol
   await expect(undoMove(order)).rejects.toThrow(/the new one is not an unused copy of the old one/);
 });
 
+it('whoever has the old database open writes nothing to it any more, until that is undone', async () => {
+  const { order } = await stoppedScene();
+  const { options } = order.from;
+  // On PostgreSQL under a name that the move does not know as one of ours.
+  const db = await openDb({ ...options, url: `${options.url}?application_name=somebody` });
+  onTestFinished(() => db.close());
+  let refused = 0;
+  db.onFenced(() => refused++);
+  const tables = (await tableShapes(db)).filter(({ name }) => !(name in APART));
+  const rename = (): Promise<number> => db.run('update teams set name = name');
+  expect(await rename()).toBe(1);
+  await moveDatabase(order);
+  const writes = [rename, () => db.tx((tx) => tx.run('delete from emails')), () => insertOne(db)];
+  for (const write of writes) await expect(write()).rejects.toSatisfy(isFenced);
+  expect(refused).toBe(1);
+  expect(await fencedTables(db)).toEqual(expect.arrayContaining(tables.map(({ name }) => name)));
+  await undoMove(order);
+  expect(await rename()).toBe(1);
+  expect(await fencedTables(db)).toEqual([]);
+});
+
+const insertOne = (db: Db): Promise<number> =>
+  db.insertMany('instance_settings', ['name', 'value', 'changed_at'], [['planted', '1', 1]]);
+
+async function fencedTables(db: Db): Promise<string[]> {
+  const sql =
+    db.dialect === 'pg'
+      ? `select distinct tgrelid::regclass::text as name from pg_trigger where tgname like 'refuses_writes%'`
+      : `select distinct tbl_name as name from sqlite_master where type = 'trigger' and name like 'refuses_writes%'`;
+  return (await db.all<{ name: string }>(sql)).map(({ name }) => name);
+}
+
+it('a move that fails, or is killed, while rows are compared leaves the old database in force', async () => {
+  let isFailing = true;
+  const stage = await stoppedScene({
+    begin(phase) {
+      if (phase === 'indexing' && isFailing) throw new Error('planted');
+    },
+  });
+  const { order, openOn } = stage;
+  await expect(moveDatabase(order)).rejects.toThrow('planted');
+  const db = await openDb(order.from.options);
+  expect(await db.run('update teams set name = name')).toBe(1);
+  await db.close();
+
+  // As a kill leaves it: nothing was cleared away behind it.
+  await leaveSource(order, { ...order, installation: 'x', isMoved: false, isUnchanged: async () => true });
+  const killed = await openOn('from');
+  await expect(insertOne(killed.db)).rejects.toSatisfy(isFenced);
+  await migrateStore(killed);
+  expect(await insertOne(killed.db)).toBe(1);
+  await closeStore(killed);
+
+  const leaving = await leaveSource(order, {
+    ...order,
+    installation: 'x',
+    isMoved: false,
+    isUnchanged: async () => true,
+  });
+  const started = await openOn('from');
+  await migrateStore(started);
+  await expect(leaving.giveUp(), 'somebody has started on it').rejects.toThrow(/was changed while it was copied/);
+  await closeStore(started);
+  isFailing = false;
+  await moveDatabase(order);
+  await expect(openOn('from')).rejects.toThrow(/this database was moved to the new one/);
+});
+
 it('whoever had begun to start on the new database when that was undone does not go on', async () => {
   const { order, openOn } = await stoppedScene();
   await moveDatabase(order);
@@ -95,17 +165,16 @@ it('whoever had begun to start on the new database when that was undone does not
 });
 
 it('whoever writes to the old database while it is copied is found out, and it stays in force', async () => {
-  let isCompared = false;
+  let isWritten = false;
   const stage = await stoppedScene({
-    begin: (phase) => void (isCompared ||= phase === 'verifying'),
+    done(table) {
+      if (table !== 'teams' || isWritten) return;
+      isWritten = true;
+      writeAside?.();
+    },
   });
   const { order, openOn } = stage;
-  const write = async (): Promise<void> => {
-    const db = await openDb(order.from.options);
-    await db.run('update emails set subject = ?', ['Changed']);
-    await db.close();
-  };
-  const conclude = (): Promise<void> => write();
+  let writeAside: (() => void) | undefined;
   if (order.from.options.driver === 'pg') {
     // Who is connected is seen before anything is copied.
     const db = await openDb(order.from.options);
@@ -113,8 +182,12 @@ it('whoever writes to the old database while it is copied is found out, and it s
     await expect(moveDatabase(order)).rejects.toThrow(/other connections? of rasket (is|are) open to the old one/);
     await db.close();
   } else {
-    await expect(moveDatabase({ ...order, conclude })).rejects.toThrow(/the old one was changed while it was copied/);
-    expect(isCompared).toBe(true);
+    writeAside = () => {
+      const aside = new Sqlite(order.from.options.file);
+      aside.prepare('update emails set subject = ?').run('Changed');
+      aside.close();
+    };
+    await expect(moveDatabase(order)).rejects.toThrow(/the old one was changed while it was copied/);
     await expect(openOn('to')).rejects.toThrow(/unfinished copy/);
   }
   await closeStore(await openOn('from'));

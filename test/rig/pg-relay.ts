@@ -9,6 +9,9 @@ export interface PgRelay {
    * client is gone, and gets the COMMIT when `land` is called.
    */
   loseCommitAfter(statement: string): { lost: Promise<void>; land(): Promise<void> };
+  /** Ends every connection, and each that is opened until `heal`: the server is told, the clients find out. */
+  cut(): void;
+  heal(): void;
   close(): Promise<void>;
 }
 
@@ -26,12 +29,14 @@ export async function startPgRelay(url: string): Promise<PgRelay> {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
   let plan: Plan | undefined;
+  let isParted = false;
   /** Texts by their names, which are the same on every connection. */
   const prepared = new Map<string, string>();
   const isIn = (sent: string, statement: string): boolean =>
     sent.includes(statement) ||
     [...prepared].some(([name, text]) => text.includes(statement) && sent.includes(`\0${name}\0`));
   const relay = createServer((client) => {
+    if (isParted) return void client.destroy();
     const server = connect(Number(port), hostname);
     let sawStatement = false;
     let isCut = false;
@@ -81,6 +86,11 @@ export async function startPgRelay(url: string): Promise<PgRelay> {
         },
       };
     },
+    cut() {
+      isParted = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    heal: () => void (isParted = false),
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((done) => relay.close(() => done()));

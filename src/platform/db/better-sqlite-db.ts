@@ -12,7 +12,7 @@ import { cutUnusedPages, firstNumber } from './unused-pages.ts';
  * than the statement itself. Reads use the connection that writes, because another one forgets all the pages it has
  * cached whenever this one commits; only while a transaction is open are they done aside, on what is committed.
  */
-export function openBetterSqlite(file: string): Db {
+export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
   const [writer, reader] = [connect(file), connect(file)];
   // A wait inside SQLite blocks the whole process: `untilUnlocked` waits for the rest without blocking it.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);

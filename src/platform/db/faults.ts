@@ -1,3 +1,5 @@
+import { isFenced } from './write-fence.ts';
+
 /** Both databases name a broken unique constraint in their own way. */
 export function isUniqueViolation(error: unknown): boolean {
   const code = codeOf(error);
@@ -20,9 +22,12 @@ export const isUndefinedTable = (error: unknown): boolean => codeOf(error) === '
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);
 
-/** The server does not answer, or another process holds the file: whatever else is tried now fails the same way, after as long a wait. */
+/** Another transaction of PostgreSQL holds what was asked for, for longer than was to be waited, or each waits for the other. */
+export const isLockTimeout = (error: unknown): boolean => hasCode(error, ['55P03', '40P01']);
+
+/** Nobody answers, another holds it, or it was moved away: whatever else is tried now fails the same way, after as long a wait. */
 export function isDatabaseGone(error: unknown): boolean {
-  if (hasCode(error, GONE_CODES)) return true;
+  if (hasCode(error, GONE_CODES) || isFenced(error)) return true;
   // The socket of a server that is not running is no file; other files that are missing are our own fault.
   if (hasCode(error, ['ENOENT', 'EACCES']) && (error as { syscall?: unknown }).syscall === 'connect') return true;
   // knex and pg name these by their text alone.
@@ -46,6 +51,8 @@ const SETBACK_CODES = [
   'ENOSPC',
   'EDQUOT',
   'EROFS',
+  // A disk that reads or writes no more, a file system that is gone, more files than the system opens, or larger ones than it takes.
+  ...['EIO', 'ESTALE', 'ENOTCONN', 'EMFILE', 'ENFILE', 'EFBIG'],
   // The blob store does not answer, or refuses.
   'OBJECT_STORE',
   // PostgreSQL: out of resources, read-only after a fail-over, serialisation and deadlock.

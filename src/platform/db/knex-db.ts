@@ -6,7 +6,7 @@ import { cutUnusedPages, firstNumber } from './unused-pages.ts';
 import type { Db, Executor, Row, Value } from './types.ts';
 
 /** SQLite through the asynchronous `sqlite3` driver. */
-export function openKnexDb(file: string): Db {
+export function openKnexDb(file: string): Omit<Db, 'onFenced'> {
   const writer = openSqlite3(file);
   // SQLite has one writer; reads on a connection of their own never wait for it.
   const reader = openSqlite3(file);

@@ -1,9 +1,12 @@
 import path from 'node:path';
 import { offerFolder } from '../../program-files/index.ts';
 import type { Db, OpenDbOptions } from './types.ts';
+import { noticingFence } from './write-fence.ts';
 
 /** Each driver is loaded only where it is used. */
-export async function openDb(options: OpenDbOptions): Promise<Db> {
+export const openDb = async (options: OpenDbOptions): Promise<Db> => noticingFence(await openDriver(options));
+
+async function openDriver(options: OpenDbOptions): Promise<Omit<Db, 'onFenced'>> {
   if (options.driver === 'better-sqlite3') {
     offerFolder(path.join(path.dirname(options.file), 'run'));
     return (await import('./better-sqlite-db.ts')).openBetterSqlite(options.file);

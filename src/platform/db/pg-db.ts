@@ -29,7 +29,7 @@ interface Shared {
  * PostgreSQL over `pg`. Statements that come again are prepared, rows are inserted as one parameter, and what a transaction
  * asks at once is written at once: a connection answers in order, and nothing waits for a round trip that it need not.
  */
-export function openPgDb(options: OpenDbOptions): Db {
+export function openPgDb(options: OpenDbOptions): Omit<Db, 'onFenced'> {
   const pool = openPool(options);
   const shared: Shared = { statements: createPgStatements(), insert: createPgInsert() };
   const { committed, close: stopHearing, ...hearing } = createPgHearing(options.url);

@@ -118,6 +118,7 @@ const delegates = (db: Db): Db => ({
   onCommit: (...call) => db.onCommit(...call),
   announce: (name) => db.announce(name),
   onAnnounced: (...call) => db.onAnnounced(...call),
+  onFenced: (fire) => db.onFenced(fire),
   hear: (options) => db.hear(options),
   cutUnusedPages: (pagesMax) => db.cutUnusedPages(pagesMax),
   unsafeSettings: () => db.unsafeSettings(),

@@ -26,6 +26,12 @@ const team = (severity: Known['severity'], says: string, words: string, command:
 
 /** Every code with what is said of it where no more is known, the gravest first. */
 export const KNOWN: Readonly<Record<FindingCode, Known>> = {
+  database_moved: installation(
+    'error',
+    'The database of this node was moved to another one; the node takes nothing more, and stops.',
+    'Let database.driver and database.url of its settings lead to where it was moved, or take the node out; where that is, says its log',
+    null,
+  ),
   restored: installation(
     'error',
     'This installation is a restored copy, and sends nothing until that is confirmed.',

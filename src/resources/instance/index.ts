@@ -19,13 +19,19 @@ export {
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { isAway, settleHere } from './home.ts';
 export {
+  DatabaseMoved,
+  fenceMoved,
   forgetMove,
   installationHash,
   mustNotBeMoved,
+  noteLeaving,
   noteMove,
+  noteMoved,
   noteUnfinished,
   noteUse,
   readMove,
+  stayHere,
+  whyFenced,
   type MoveMark,
 } from './moves.ts';
 export {

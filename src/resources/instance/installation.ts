@@ -13,7 +13,7 @@ import { addSetting, readSetting, sealedSamples, writeSetting } from './instance
  * both folders, or in the bucket of the blobs. On a database of another installation, or an empty one, every blob would look as if no row named it.
  */
 export class InstallationMismatch extends Error {
-  override readonly name = 'InstallationMismatch';
+  override readonly name: string = 'InstallationMismatch';
 }
 
 const SETTING = 'installation';

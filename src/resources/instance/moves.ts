@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Db, Executor } from '../../platform/db/index.ts';
+import { lowerFence, raiseFence, type Db, type Executor } from '../../platform/db/index.ts';
 import { InstallationMismatch } from './installation.ts';
 import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './moves.store.ts';
 
 /** What a database says of its own move to another one, or from another one. */
 export interface MoveMark {
   /**
-   * `copying`: it is written, and not whole. `copied`: it is whole, and no server has used it yet. `moved`: its rows live on in another
-   * database.
+   * `copying`: it is written, and not whole. `copied`: it is whole, and no server has used it yet. `leaving`: nobody writes to it, because
+   * its rows are being compared with their copy. `moved`: its rows live on in another database, and nobody writes to it any more.
    */
-  state: 'copying' | 'copied' | 'moved';
+  state: 'copying' | 'copied' | 'leaving' | 'moved';
   /** Of which installation, as a hash: the id itself stands in a database only sealed. */
   installation: string;
   /** The database at the other end, without a password. */
@@ -26,22 +26,74 @@ export async function readMove(db: Pick<Db, 'dialect' | 'get'>): Promise<MoveMar
 
 export const noteMove = (db: Executor, mark: MoveMark): Promise<void> => writeMoveText(db, JSON.stringify(mark));
 
-export const forgetMove = (db: Executor): Promise<void> => removeMove(db);
+/** What says how it stands with the move can be written while nothing else can. */
+const FENCE = { except: ['database_moves'] };
+
+/** In one transaction with `look`, which is asked once nobody can write any more. */
+export async function noteLeaving(
+  db: Db,
+  mark: MoveMark & { state: 'leaving' },
+  look: () => Promise<void>,
+): Promise<void> {
+  await db.tx(async (tx) => {
+    await raiseFence(tx, FENCE);
+    await look();
+    await noteMove(tx, mark);
+  });
+}
+
+/** Of one that was moved before there were fences, too. */
+export const fenceMoved = (db: Db): Promise<void> => db.tx((tx) => raiseFence(tx, FENCE));
+
+/** False where somebody has used the database since, who is not refused any more. */
+export const noteMoved = (db: Executor, leaving: MoveMark, at: number): Promise<boolean> =>
+  replaceMoveText(db, JSON.stringify(leaving), JSON.stringify({ ...leaving, state: 'moved', at } satisfies MoveMark));
+
+/** One whose move was undone, and takes writes again. */
+export async function forgetMove(db: Db): Promise<void> {
+  await db.tx(async (tx) => {
+    await lowerFence(tx);
+    await removeMove(tx);
+  });
+}
+
+/** Ends a move that has not come to its end, as where it was killed: the database is in force, as it was all the time. */
+export async function stayHere(db: Db): Promise<void> {
+  const text = await readMoveText(db);
+  if (text === undefined || (JSON.parse(text) as MoveMark).state !== 'leaving') return;
+  await db.tx(async (tx) => {
+    // Of this and the end of the move at the same moment one alone happens.
+    if (await removeMoveText(tx, text)) await lowerFence(tx);
+  });
+}
 
 export const installationHash = (id: string): string => createHash('sha256').update(`installation ${id}`).digest('hex');
 
+/** It takes a person to go on: the settings lead to a database that is out of use. */
+export class DatabaseMoved extends InstallationMismatch {
+  override readonly name = 'DatabaseMoved';
+}
+
 /** Asked before anything else of it is read: mail in two databases would be sent twice. */
-export async function mustNotBeMoved(db: Db): Promise<void> {
+export async function mustNotBeMoved(db: Pick<Db, 'dialect' | 'get'>): Promise<void> {
   const mark = await readMove(db);
-  if (!mark || mark.state === 'copied') return;
+  if (!mark || mark.state === 'copied' || mark.state === 'leaving') return;
   const { state, other, at } = mark;
   const command = db.dialect === 'pg' ? 'migrate-to-postgres' : 'migrate-to-sqlite';
   const back = db.dialect === 'pg' ? 'migrate-to-sqlite' : 'migrate-to-postgres';
-  throw new InstallationMismatch(
+  throw new DatabaseMoved(
     state === 'moved'
       ? `this database was moved to ${other} at ${isoTime(at)} and is kept as it was then; let database.driver lead there. What came since is brought back by: rasket ${command}. Before anything used the other database, the move is undone by: rasket ${back} --undo --to …`
       : `this database is an unfinished copy of ${other}; finish it with: rasket ${command} again, with the settings of ${other}, or go on with that one`,
   );
+}
+
+/** Why it refuses what this process would write, once it does. */
+export async function whyFenced(db: Pick<Db, 'dialect' | 'get'>): Promise<string> {
+  const mark = await readMove(db).catch(() => undefined);
+  if (!mark) return 'this database was moved to another one; this node stops';
+  const { state, other, at } = mark;
+  return `this database ${state === 'moved' ? 'was' : 'is being'} moved to ${other} (${isoTime(at)}); this node stops`;
 }
 
 /**

@@ -40,8 +40,9 @@ export type TargetState = 'empty' | 'half' | 'whole';
 /** Refuses whatever else stands in it. */
 export async function targetState(db: Executor, says: string, installation: string): Promise<TargetState> {
   const mark = await readMove(db);
-  if (mark && mark.state !== 'moved' && mark.installation === installation)
-    return mark.state === 'copying' ? 'half' : 'whole';
+  const isCopy = mark?.state === 'copying' || mark?.state === 'copied';
+  if (isCopy && mark.installation === installation) return mark.state === 'copying' ? 'half' : 'whole';
+  if (mark?.state === 'leaving') throw notEmpty(says, `its rows were about to be moved to ${mark.other}`);
   if (mark?.state === 'copying') throw notEmpty(says, 'it holds an unfinished copy of another installation');
   if (mark?.state === 'moved') throw notEmpty(says, `its rows were moved to ${mark.other}, and it is kept as it was`);
   const tables = await tableShapes(db);

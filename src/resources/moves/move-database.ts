@@ -8,7 +8,6 @@ import {
   gatherStatistics,
   lockDataFolder,
   migrate,
-  openDb,
   openReadOnly,
   planCopy,
   schemaState,
@@ -23,11 +22,12 @@ import type { SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { indexEmails } from '../emails/index.ts';
 import { indexInboxes } from '../inbox-threads/index.ts';
-import { forgetMove, installationHash, mustBelongTogether, noteMove, readMove, settleHere } from '../instance/index.ts';
+import { installationHash, mustBelongTogether, noteMove, readMove, settleHere } from '../instance/index.ts';
 import { APART } from './apart.ts';
 import { checkContents, type ContentsCheck } from './check-contents.ts';
 import { MoveRefused, mustBeAlone, mustHaveRoom, mustTakeEverything, named, targetState } from './ends.ts';
 import type { MoveEnd } from './ends.ts';
+import { leaveSource } from './leave-source.ts';
 
 export type MovePhase = 'counting' | 'copying' | 'verifying' | 'reading contents' | 'indexing' | 'finishing';
 
@@ -66,8 +66,9 @@ export const planMove = (order: MoveOrder): Promise<MovePlan> =>
   onSource(order, async (source, from, to) => (await lookAtEnds(order, { source, from, to })).plan);
 
 /**
- * Copies every row to another database, compares them one by one, and only then says of the source that it was moved. Until then the
- * source is read alone, and no start of the program takes the target for whole. Killed at any moment, it is begun anew.
+ * Copies every row to another database, has the source refuse all writes, compares the rows one by one, and only then says of the source
+ * that it was moved. Until then no start of the program takes the target for whole, and one on the source has it take writes again. Killed
+ * at any moment, it is begun anew.
  */
 export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
   alone(order, async (source, from, to) => {
@@ -78,15 +79,20 @@ export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
     try {
       const tables = await beginCopy(order, { source, target, installation, from });
       await copyAll(order, { source, target, tables, rows: plan.rows });
-      const hashes = await verifyAll(order, { source, target, tables, rows: plan.rows });
-      order.watch.begin('reading contents');
-      const contents = await checkContents(target);
-      await indexAll(order, target, tables);
-      order.watch.begin('finishing');
-      await mustBelongTogether(target, { sealed: order.sealed, mayFound: false });
-      await order.conclude(target);
       const isUnchanged = async (): Promise<boolean> => (await source.version()) === version;
-      if (!mark) await giveUpSource(order, { from, to, installation, isUnchanged });
+      const leaving = await leaveSource(order, { from, to, installation, isMoved: mark !== undefined, isUnchanged });
+      const { hashes, contents } = await leaving.orStay(async () => {
+        // On a source that nobody can write to any more, so that whatever was written to it before is found.
+        const hashes = await verifyAll(order, { source, target, tables, rows: plan.rows });
+        order.watch.begin('reading contents');
+        const contents = await checkContents(target);
+        await indexAll(order, target, tables);
+        order.watch.begin('finishing');
+        await mustBelongTogether(target, { sealed: order.sealed, mayFound: false });
+        await order.conclude(target);
+        await leaving.giveUp();
+        return { hashes, contents };
+      });
       await settle(order, { target, installation, from });
       return { ...plan, hashes, contents };
     } finally {
@@ -235,38 +241,6 @@ async function indexAll({ watch }: MoveOrder, target: Store, tables: readonly Co
     target.db,
     tables.map(({ name }) => name),
   );
-}
-
-interface SourceGivenUp {
-  from: MoveEnd;
-  to: MoveEnd;
-  installation: string;
-  isUnchanged: () => Promise<boolean>;
-}
-
-/** Before the target may be started on: there is no moment in which both may. */
-async function giveUpSource(
-  { clock }: MoveOrder,
-  { from, to, installation, isUnchanged }: SourceGivenUp,
-): Promise<void> {
-  const db = await openDb(from.options);
-  try {
-    await db.tx(async (tx) => {
-      // Within the transaction no other process writes to an SQLite file.
-      if (!(await isUnchanged()))
-        throw new MoveRefused(
-          `${from.says} was changed while it was copied; stop whatever writes to it and begin again`,
-        );
-      await noteMove(tx, { state: 'moved', installation, other: to.says, at: clock.now() });
-    });
-    // A node that started before it could see the note has a connection; one that starts later sees the note.
-    await mustBeAlone(db, from.says).catch(async (error: unknown) => {
-      await forgetMove(db);
-      throw error;
-    });
-  } finally {
-    await db.close();
-  }
 }
 
 async function settle(

@@ -29,7 +29,8 @@ async function undo(from: MoveEnd, to: MoveEnd, at: number): Promise<void> {
     const target = await openDb(to.options);
     try {
       const copy = await readMove(target);
-      if (!copy || copy.state === 'moved' || copy.installation !== mark.installation) throw wasUsed(from, to);
+      const isCopy = copy?.state === 'copying' || copy?.state === 'copied';
+      if (!isCopy || copy.installation !== mark.installation) throw wasUsed(from, to);
       await mustBeAlone(target, to.says);
       // First: a crash in between leaves a move that can be finished or undone once more.
       if (!(await noteUnfinished(target, copy, at))) throw wasUsed(from, to);

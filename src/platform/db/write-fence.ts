@@ -1,0 +1,100 @@
+import type { Db, Executor } from './types.ts';
+
+/**
+ * A fence has every table refuse what would be written to it, whoever asks: a process with open connections, one that starts, another
+ * program. It is made of triggers, because a setting of the database binds new sessions alone and may be set back by any of them. They are
+ * there only while the fence is, so that nothing costs anything before.
+ */
+const NAME = 'refuses_writes';
+/** Of PostgreSQL's codes one that nobody else has. */
+const PG_CODE = 'MOVED';
+const SAYS = 'this database was moved to another one and is not written to any more';
+/** A writer that has not ended by then is somebody who still uses the database. */
+const LOCK_WAIT_MS = 10_000;
+
+export interface FenceOptions {
+  /** Tables that stay open: what is known of the fence itself. */
+  except: readonly string[];
+}
+
+/** Within a transaction; on PostgreSQL it waits for those that have written, and shuts out all others from then on. */
+export async function raiseFence(tx: Executor, options: FenceOptions): Promise<void> {
+  await lowerFence(tx);
+  await (tx.dialect === 'pg' ? raiseOnPg(tx, options) : raiseOnSqlite(tx, options));
+}
+
+export async function lowerFence(tx: Executor): Promise<void> {
+  if (tx.dialect === 'pg') {
+    // Its triggers go with it.
+    await tx.run(`drop function if exists ${NAME}() cascade`);
+    return;
+  }
+  const triggers = await tx.all<{ name: string }>(
+    `select name from sqlite_master where type = 'trigger' and name like '${NAME}%'`,
+  );
+  for (const { name } of triggers) await tx.run(`drop trigger "${name}"`);
+}
+
+async function raiseOnPg(tx: Executor, { except }: FenceOptions): Promise<void> {
+  await tx.run(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+  await tx.run(`create function ${NAME}() returns trigger language plpgsql as $fence$
+    begin raise exception using errcode = '${PG_CODE}', message = '${SAYS}'; end $fence$`);
+  const tables = await tx.all<{ name: string }>(
+    `select relname as name from pg_class where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace order by relname`,
+  );
+  for (const { name } of tables) {
+    if (except.includes(name)) continue;
+    // For each statement: one that finds no row is refused, too, and whoever looks for work learns of it at once.
+    await tx.run(`create trigger ${NAME} before insert or update or delete or truncate on "${name}"
+      for each statement execute function ${NAME}()`);
+  }
+}
+
+async function raiseOnSqlite(tx: Executor, { except }: FenceOptions): Promise<void> {
+  // A table of a module takes no trigger; the tables that it is made of are written by their module alone.
+  const tables = await tx.all<{ name: string }>(
+    `select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%' order by name`,
+  );
+  for (const { name } of tables) {
+    if (except.includes(name)) continue;
+    for (const verb of ['insert', 'update', 'delete'])
+      await tx.run(`create trigger "${NAME}_${verb}_${name}" before ${verb} on "${name}"
+        begin select raise(abort, '${SAYS}'); end`);
+  }
+}
+
+/** What a fence answers to a write. */
+export function isFenced(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code === PG_CODE) return true;
+  return String(code).startsWith('SQLITE_CONSTRAINT') && String(message).includes(SAYS);
+}
+
+/** Tells those who gave `fire` to `onFenced` of the first write that a fence refuses. */
+export function noticingFence(db: Omit<Db, 'onFenced'>): Db {
+  const listeners = new Set<() => void>();
+  let isNoticed = false;
+  async function noticing<T>(writing: Promise<T>): Promise<T> {
+    try {
+      return await writing;
+    } catch (error) {
+      if (!isNoticed && isFenced(error)) {
+        isNoticed = true;
+        for (const fire of listeners) fire();
+      }
+      throw error;
+    }
+  }
+  return {
+    ...db,
+    run: (...statement) => noticing(db.run(...statement)),
+    runEach: (...statement) => noticing(db.runEach(...statement)),
+    insertMany: (...insert) => noticing(db.insertMany(...insert)),
+    tx: (work) => noticing(db.tx(work)),
+    txUnsynced: (work) => noticing(db.txUnsynced(work)),
+    onFenced(fire) {
+      listeners.add(fire);
+      return () => void listeners.delete(fire);
+    },
+  };
+}
