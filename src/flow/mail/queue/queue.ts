@@ -5,7 +5,7 @@ import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
 import type { ClaimedDelivery } from './claim.ts';
-import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
+import { nextDueAt, type DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
 import { LaneScheduler } from './lane-scheduler.ts';
@@ -153,7 +153,7 @@ export function createQueue(options: QueueOptions): Queue {
   /** Renews the leases, so that no other node is offered a slow delivery while this process lives. */
   async function renew(items: readonly Work[]): Promise<void> {
     orphans.checkOnce();
-    if (items.length > 0) await renewLeases(world.db, owner, idsOf(items), world.clock.now() + leaseMs);
+    if (items.length > 0) await ledger.renew(idsOf(items));
   }
 
   return {
