@@ -91,11 +91,12 @@ export function createQueue(options: QueueOptions): Queue {
     }
     // Wherever a claim may not get all that is due, it divides its limit among the teams.
     const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
-    const { claimed, due, isMore, movedToRetrying, tookMs } = await ledger.claim({
+    const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
       ...{ lane, limit: quota },
       ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
       ...(options.isDown && !isRetrying(lane) ? { isDown: options.isDown } : {}),
     });
+    const claimed = notCarried(found.claimed);
     if (atLimit) scanCooldown.startAfter(tookMs);
     if (movedToRetrying > 0) for (const to of RETRYING) lanes.expectAt(to, world.clock.now());
     const goesOn = lanes.goOn(
@@ -105,6 +106,16 @@ export function createQueue(options: QueueOptions): Queue {
     const items = await opened(claimed, signal);
     if (goesOn) return { items, left: 'more' };
     return { items, left: atLimit || isMore ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
+  }
+
+  /**
+   * Another node may take over what is being carried here, and lose it to us again, as the same attempt: whoever carries it holds
+   * it again, and a second one would send it too.
+   */
+  function notCarried(claimed: ClaimedDelivery[]): ClaimedDelivery[] {
+    if (claimed.length === 0) return claimed;
+    const attempts = new Map(loop.items().map(({ delivery: { row } }) => [row.id, row.attempt]));
+    return claimed.filter(({ row }) => attempts.get(row.id) !== row.attempt);
   }
 
   /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease runs out. */
