@@ -70,6 +70,21 @@ it('content goes to the store and back, byte for byte; a move that failed is mad
   for (const { key, content } of contents) expect((await scene.app.world.blobs.get(key)).equals(content)).toBe(true);
 });
 
+it('a store that asks to slow down is asked again, with nothing else to keep the command up', async () => {
+  const { ids, blobs } = scene.app.world;
+  const key = `${ids.uuid()}/body`;
+  await blobs.put(key, randomBytes(1000));
+  await scene.app.close(0);
+  let refusals = 0;
+  server.wrong = ({ method, key: at }) =>
+    method === 'PUT' && at.includes(key) && refusals++ === 0 ? 'slow down' : undefined;
+  const moved = await move('s3', { RASKET_BLOBS_GIVE_UP_SECONDS: '20' });
+  expect([moved.code, moved.stderr, refusals]).toEqual([0, '', 2]);
+  expect(JSON.parse(moved.stdout)).toMatchObject({ copied: 1 });
+  expect(await move('files')).toMatchObject({ code: 0 });
+  await scene.restart();
+});
+
 it('a bucket of another installation is left as it is, and missing settings are named', async () => {
   const other = openBlobs(
     { ...scene.app.world.config.blobs, ...blobsIn(server, {}) },

@@ -169,6 +169,37 @@ describe('what a life leaves behind', () => {
     expect(await told(mail, id)).toEqual(DELIVERED);
   });
 
+  it('a delivery that another node took over, and lost to its first node again, is sent once', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const mail = await mailIn(scene);
+    const [offered, wire]: [string[], string[]] = [[], []];
+    const [goesOn, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let times = 0;
+    const { queue } = openLife(scene, async (job, ctx) => {
+      offered.push(job.recipients.join());
+      if (job.recipients[0] !== 'x@one.example') return dotThen(wire)(job, ctx);
+      // Held up before its dot; a second one would be behind its own by then.
+      if (++times > 1) return dotThen(wire, (step) => (step === 'dot written' ? ended.promise : undefined))(job, ctx);
+      await goesOn.promise;
+      return dotThen(wire)(job, ctx).finally(ended.resolve);
+    });
+    const id = await mail.send('x@one.example');
+    queue.start();
+    const { db, ids } = scene.app.world;
+    while (offered.length === 0) await new Promise((next) => setImmediate(next));
+    // As when this node could renew nothing for the time of a lease, and the other one then for as long.
+    const taken = 'update deliveries set lease_owner = ?, due_at = ? where email_id = ?';
+    await db.run(taken, [ids.uuid(), scene.clock.now() - 1, id]);
+    const other = await mail.send('y@two.example');
+    queue.wake();
+    while ((await mail.account(other)).waiting.length > 0) await new Promise((next) => setImmediate(next));
+    goesOn.resolve();
+    await queue.idle();
+    await queue.stop(0);
+    expect(wire.toSorted()).toEqual(['x@one.example', 'y@two.example']);
+    expect(await told(mail, id)).toEqual(DELIVERED);
+  });
+
   it('settling twice changes nothing', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);

@@ -8,10 +8,17 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { scratchFolder } from './scratch.ts';
 
-export type Postgres = { url: string; version: string; stop: () => Promise<void> };
+export interface Postgres {
+  url: string;
+  version: string;
+  /** Ends it as a crash would, with every connection, and starts it again on what it left; resolves when it takes connections. */
+  crash(): Promise<void>;
+  stop(): Promise<void>;
+}
 
 export interface PostgresWishes {
   /** The system's server: its programs for backups know none that is newer. */
@@ -35,8 +42,8 @@ export async function startPostgres({
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const port = await freePort();
       try {
-        const stop = await launch(bin, folder, user, { port, wishes });
-        return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, version: bin.version, stop };
+        const server = await launch(bin, folder, user, { port, wishes });
+        return { url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`, version: bin.version, ...server };
       } catch (error) {
         failure = error;
       }
@@ -142,16 +149,25 @@ async function initialise(bin: Binaries, folder: string, user: User, password: s
 
 // The shell holds our end of a pipe as its standard input. The pipe closes when we say so or when we are gone; either
 // ends PostgreSQL at once (nothing in it is worth keeping) and removes the folder. A PostgreSQL that ended by itself keeps
-// its folder, because the start is tried again on another port.
+// its folder, because the start is tried again on another port. One that ends while the file "again" is there is started again.
 const keeper = `
 trap '' INT TERM HUP
 exec 3<&0
 bin=$1; folder=$2; shift 2
-"$bin/postgres" -D "$folder/data" "$@" </dev/null 3<&- &
-server=$!
-( cat; : >"$folder/over.$$"; kill -QUIT $server ) <&3 >/dev/null 2>&1 &
-wait $server; status=$?
-[ ! -e "$folder/over.$$" ] || rm -rf "$folder"
+over="$folder/over.$$"; server="$folder/server.$$"
+(
+  cat; : >"$over"
+  while [ -e "$server" ]; do kill -QUIT "$(cat "$server")"; sleep 0.1; done
+) <&3 >/dev/null 2>&1 &
+while :; do
+  "$bin/postgres" -D "$folder/data" "$@" </dev/null 3<&- &
+  echo $! >"$server"
+  wait $!; status=$?
+  if [ -e "$over" ] || [ ! -e "$folder/again" ]; then break; fi
+  rm "$folder/again"
+done
+rm -f "$server"
+[ ! -e "$over" ] || rm -rf "$folder"
 exit $status
 `;
 
@@ -166,6 +182,8 @@ const settings = [
   'wal_level=minimal',
   'max_wal_senders=0',
   'checkpoint_timeout=1d',
+  // Some tests hold a transaction up, and a busy machine makes that long.
+  'idle_in_transaction_session_timeout=1h',
   'listen_addresses=127.0.0.1',
 ];
 
@@ -174,7 +192,7 @@ async function launch(
   folder: string,
   user: User,
   { port, wishes }: { port: number; wishes: readonly string[] },
-): Promise<() => Promise<void>> {
+): Promise<Pick<Postgres, 'crash' | 'stop'>> {
   const data = path.join(folder, 'data');
   // The path of a socket has 107 bytes at most.
   const sockets = `unix_socket_directories=${data.length < 80 ? data : ''}`;
@@ -186,21 +204,42 @@ async function launch(
   });
   child.stdin.on('error', () => {}); // Closing a pipe whose reader is already gone is what we wanted.
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  await new Promise<void>((resolve, reject) => {
-    let log = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      log = `${log}${chunk.toString()}`.slice(-4000);
-      if (log.includes('ready to accept connections')) resolve();
-    });
-    child.once('error', reject);
-    void exited.then(() => child.stdin.end());
-    void exited.then(() => reject(new Error(`${bin.version} stopped while starting on port ${port}:\n${log}`)));
-  });
-  return async () => {
-    child.stdin.end();
-    await exited;
-    fs.rmSync(folder, { recursive: true, force: true });
+  const ready = readinessOf(child.stderr);
+  const started = ready.next();
+  await Promise.race([
+    started,
+    new Promise<never>((_, reject) => child.once('error', reject)),
+    exited.then(() => {
+      child.stdin.end();
+      throw new Error(`${bin.version} stopped while starting on port ${port}:\n${ready.log()}`);
+    }),
+  ]);
+  return {
+    async crash() {
+      const again = ready.next();
+      fs.writeFileSync(path.join(folder, 'again'), '');
+      process.kill(Number(fs.readFileSync(path.join(folder, `server.${child.pid}`), 'utf8')), 'SIGQUIT');
+      await again;
+    },
+    async stop() {
+      child.stdin.end();
+      await exited;
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
   };
+}
+
+/** Waits for what a server says once it can be used, each time that it starts. */
+function readinessOf(stderr: Readable): { next(): Promise<void>; log(): string } {
+  let log = '';
+  let said = (): void => undefined;
+  stderr.on('data', (chunk: Buffer) => {
+    log = `${log}${chunk.toString()}`.slice(-4000);
+    if (!log.includes('ready to accept connections')) return;
+    log = '';
+    said();
+  });
+  return { next: () => new Promise((done) => (said = done)), log: () => log };
 }
 
 function freePort(): Promise<number> {

@@ -78,3 +78,6 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 
 /** Rests from our own work, in the same real time; never for waiting for the world, which is the clock's. */
 export const rest = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms).unref());
+
+/** In real time, with the process kept up: a command may have nothing else that does. */
+export const waitFor = (ms: number): Promise<void> => new Promise((resume) => void setTimeout(resume, ms));

@@ -71,9 +71,10 @@ const GONE_CODES = [
   'ETIMEDOUT',
   // Another program holds the file, and has for as long as we wait for that.
   'SQLITE_BUSY',
-  // PostgreSQL: connection lost, shutting down.
+  // PostgreSQL: connection lost, shutting down, a transaction that was left alone for too long.
   '08',
   '57P',
+  '25P03',
 ];
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {

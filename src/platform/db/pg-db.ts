@@ -16,6 +16,8 @@ pg.types.setTypeParser(INT8, Number);
 const QUERY_MS_MAX = 60_000;
 const CONNECT_MS_MAX = 10_000;
 const IDLE_MS_MAX = 30_000;
+/** A node that vanished in a transaction holds rows which every other node writes, and a server learns of it after hours. */
+const VANISHED_MS = 10_000;
 
 /** What runs statements: the pool for one on its own, a connection inside a transaction. */
 type Runner = Pick<pg.Pool, 'query'>;
@@ -96,7 +98,7 @@ function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
     // Statements are written without waiting for the answers to those before them.
     pipeline: true,
     // The pool waits for what it answers, whatever its type says.
-    onConnect: waitForDisk as (client: pg.ClientBase) => void,
+    onConnect: prepareSession as (client: pg.ClientBase) => void,
   });
   // A connection that is lost fails the statements on it, which reject; no other caller is concerned.
   pool.on('error', ignore);
@@ -108,10 +110,14 @@ function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
  * `off` would answer before a commit is on disk, and a crash of the server would take back accepted mail. Any other value
  * has at least this server's disk waited for, and is the operator's choice.
  */
-async function waitForDisk(client: pg.ClientBase): Promise<void> {
-  await client.query(
-    `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
-  );
+const SYNCED = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
+/** What the operator has set stays. */
+const LET_GO = `select set_config('idle_in_transaction_session_timeout', '${VANISHED_MS}', false)
+  where current_setting('idle_in_transaction_session_timeout') = '0'`;
+
+async function prepareSession(client: pg.ClientBase): Promise<void> {
+  await Promise.all([client.query(SYNCED), client.query(LET_GO)]);
 }
 
 function executorOn(on: Runner, { statements, insert }: Shared, onWrite: (table: string) => void): Executor {
@@ -153,7 +159,7 @@ async function withKnex<T>({ url }: OpenDbOptions, work: (knex: Knex) => Promise
       min: 0,
       max: 2,
       afterCreate: (client: pg.Client, done: Done) =>
-        void waitForDisk(client).then(
+        void client.query(SYNCED).then(
           () => done(null, client),
           (error: Error) => done(error, client),
         ),

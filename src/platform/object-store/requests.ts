@@ -7,7 +7,7 @@ import {
   signRequest,
   type SigningKey,
 } from '../../protocol/aws-signature/index.ts';
-import { stopwatch, systemClock } from '../clock/index.ts';
+import { stopwatch, systemClock, waitFor } from '../clock/index.ts';
 import { ObjectStoreFault, refusedBy } from './fault.ts';
 import { createSlots } from './slots.ts';
 
@@ -113,7 +113,7 @@ async function carry<T>({ random, giveUpMs }: ObjectStoreOptions, attempt: () =>
       if (!(error instanceof ObjectStoreFault) || !error.isTransient || tries >= TRIES_MAX) throw error;
       const pauseMs = Math.min(PAUSE_MS_MIN * 2 ** (tries - 1), PAUSE_MS_MAX) * (0.5 + random());
       if (elapsedMs() + pauseMs >= giveUpMs) throw error;
-      await new Promise<void>((done) => systemClock.timer(pauseMs, done));
+      await waitFor(pauseMs);
     }
   }
 }

@@ -38,21 +38,24 @@ export function createCarry(options: CarryOptions): Carry {
   const { world, handOffLog } = options;
 
   return async ({ row, recipients, decided }, batch, interrupt) => {
+    const hand = { isOff: false };
     const { done, tried } =
       recipients.length > 0
-        ? await timed(world, (note) => attempt({ row, recipients, batch, interrupt }, note))
+        ? await timed(world, (note) => attempt({ row, recipients, batch, interrupt, hand }, note))
         : { done: [], tried: undefined };
     const outcomes = done && [...decided, ...done];
     batch.release(row);
-    if (!outcomes) return handOffLog.clear(row.id);
+    // A mark that is not ours is of a later attempt at the same delivery, after other nodes had it.
+    const clear = (): void => void (hand.isOff && handOffLog.clear(row.id));
+    if (!outcomes) return clear();
     const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
     // Without a written outcome the mark stays, so that recovery knows that the message was handed off.
-    if (isWritten) handOffLog.clear(row.id);
+    if (isWritten) clear();
   };
 
   /** Answers undefined where another node has taken the delivery over. */
   async function attempt(
-    { row, recipients, batch, interrupt }: Attempt,
+    { row, recipients, batch, interrupt, hand }: Attempt,
     onConversation: (conversation: Conversation) => void,
   ): Promise<Outcome[] | undefined> {
     const removed = (): Outcome[] =>
@@ -61,7 +64,6 @@ export function createCarry(options: CarryOptions): Carry {
     if (mailFrom === undefined) return removed();
     const unverified = batch.unverifiedDomain(row.email_id);
     if (unverified !== undefined) return untilVerified(recipients, unverified);
-    let isHandedOff = false;
     const handOff: HandOff = {
       intend() {
         const rechecked = batch.recheck(row);
@@ -69,7 +71,7 @@ export function createCarry(options: CarryOptions): Carry {
       },
       mark() {
         handOffLog.mark(row.id);
-        isHandedOff = true;
+        hand.isOff = true;
       },
     };
     const message = () => batch.message(row, interrupt);
@@ -89,11 +91,11 @@ export function createCarry(options: CarryOptions): Carry {
         world.log.warn({ emailId: row.email_id }, 'a delivery was taken over by another node before its hand-off');
         return undefined;
       }
-      if (interrupt.aborted && !isHandedOff) return again(recipients, INTERRUPTED);
+      if (interrupt.aborted && !hand.isOff) return again(recipients, INTERRUPTED);
       world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
       const detail = 'The message could not be sent because of a local problem';
       return recipients.map((address) =>
-        isHandedOff
+        hand.isOff
           ? { kind: 'ambiguous', address, detail }
           : { kind: 'deferred', address, reason: 'local_trouble', detail },
       );
@@ -106,6 +108,8 @@ interface Attempt {
   recipients: string[];
   batch: Batch;
   interrupt: AbortSignal;
+  /** Whether the dot was written. */
+  hand: { isOff: boolean };
 }
 
 /** Runs one attempt, and notes when it began, how long it took, and its conversation. */

@@ -5,7 +5,7 @@ import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
 import type { ClaimedDelivery } from './claim.ts';
-import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
+import { nextDueAt, type DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
 import { LaneScheduler } from './lane-scheduler.ts';
@@ -91,11 +91,12 @@ export function createQueue(options: QueueOptions): Queue {
     }
     // Wherever a claim may not get all that is due, it divides its limit among the teams.
     const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
-    const { claimed, due, isMore, movedToRetrying, tookMs } = await ledger.claim({
+    const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
       ...{ lane, limit: quota },
       ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
       ...(options.isDown && !isRetrying(lane) ? { isDown: options.isDown } : {}),
     });
+    const claimed = notCarried(found.claimed);
     if (atLimit) scanCooldown.startAfter(tookMs);
     if (movedToRetrying > 0) for (const to of RETRYING) lanes.expectAt(to, world.clock.now());
     const goesOn = lanes.goOn(
@@ -105,6 +106,16 @@ export function createQueue(options: QueueOptions): Queue {
     const items = await opened(claimed, signal);
     if (goesOn) return { items, left: 'more' };
     return { items, left: atLimit || isMore ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
+  }
+
+  /**
+   * Another node may take over what is being carried here, and lose it to us again, as the same attempt: whoever carries it holds
+   * it again, and a second one would send it too.
+   */
+  function notCarried(claimed: ClaimedDelivery[]): ClaimedDelivery[] {
+    if (claimed.length === 0) return claimed;
+    const attempts = new Map(loop.items().map(({ delivery: { row } }) => [row.id, row.attempt]));
+    return claimed.filter(({ row }) => attempts.get(row.id) !== row.attempt);
   }
 
   /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease runs out. */
@@ -153,7 +164,7 @@ export function createQueue(options: QueueOptions): Queue {
   /** Renews the leases, so that no other node is offered a slow delivery while this process lives. */
   async function renew(items: readonly Work[]): Promise<void> {
     orphans.checkOnce();
-    if (items.length > 0) await renewLeases(world.db, owner, idsOf(items), world.clock.now() + leaseMs);
+    if (items.length > 0) await ledger.renew(idsOf(items));
   }
 
   return {

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { isDatabaseSetback, openDb } from '../../src/platform/db/index.ts';
+import { driver } from '../rig/database.ts';
+import { startTcpRelay } from '../rig/tcp-relay.ts';
+import { openScratchDb } from './scratch-db.ts';
+
+// runs only with PostgreSQL: an embedded database has one process
+describe.runIf(driver === 'pg')('a node that vanishes in a transaction', () => {
+  it('lets go of its rows, so that another node writes them', async () => {
+    const scratch = await openScratchDb();
+    const { hostname, port } = new URL(scratch.options.url);
+    const relay = await startTcpRelay({ host: hostname, port: Number(port) });
+    const through = new URL(scratch.options.url);
+    through.port = String(relay.port);
+    // As an operator may have set it, and shorter than ours.
+    through.searchParams.set('options', '-c idle_in_transaction_session_timeout=200');
+    const vanishing = await openDb({ ...scratch.options, url: through.href });
+    try {
+      await scratch.db.run('create table shared_rows (id integer primary key, n integer)');
+      await scratch.db.run('insert into shared_rows values (1, 0)');
+      const written = Promise.withResolvers<void>();
+      const goesOn = Promise.withResolvers<void>();
+      const lost = vanishing.tx(async (tx) => {
+        await tx.run('update shared_rows set n = 1 where id = 1');
+        written.resolve();
+        await goesOn.promise;
+        await tx.run('update shared_rows set n = 2 where id = 1');
+      });
+      lost.catch(() => undefined);
+      await written.promise;
+      relay.set('silent');
+      await scratch.db.run('update shared_rows set n = n + 10 where id = 1');
+      relay.set('open');
+      goesOn.resolve();
+      const failure: unknown = await lost.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      expect(isDatabaseSetback(failure)).toBe(true);
+      expect(await scratch.db.get('select n from shared_rows')).toEqual({ n: 10 });
+    } finally {
+      await vanishing.close();
+      await relay.close();
+      await scratch.close();
+    }
+  });
+
+  it.each([
+    { set: '0', inForce: '10s' },
+    { set: '3s', inForce: '3s' },
+    { set: '5min', inForce: '5min' },
+  ])('idle_in_transaction_session_timeout = $set is $inForce on every connection of ours', async ({ set, inForce }) => {
+    const scratch = await openScratchDb();
+    try {
+      const name = new URL(scratch.options.url).pathname.slice(1);
+      await scratch.db.run(`alter database ${name} set idle_in_transaction_session_timeout = '${set}'`);
+      const db = await openDb(scratch.options);
+      const asked = Array.from({ length: 5 }, () =>
+        db.get<{ now: string }>(`select current_setting('idle_in_transaction_session_timeout') as now`),
+      );
+      expect(new Set((await Promise.all(asked)).map((row) => row?.now))).toEqual(new Set([inForce]));
+      await db.close();
+    } finally {
+      await scratch.close();
+    }
+  });
+});
