@@ -140,6 +140,8 @@ if [ $uninstall = yes ]; then
   elif [ -f "$program/bin/rasket" ]; then
     rm -rf "$program"
   fi
+  # Of a run that was broken off.
+  rm -rf "$program.new" "$program.previous" "$program.stopped"
   if has_systemd; then systemctl daemon-reload; fi
   say "rasket is removed. Kept: $settings, and all mail and keys in $state."
   say "To delete those for good: rm -r $destdir/etc/rasket $state && userdel rasket"
@@ -156,6 +158,8 @@ source=$(cd "$source" && pwd -P)
 
 if [ $staged = no ]; then
   [ "$(uname -s)" = Linux ] || fail "it installs on Linux; this is $(uname -s)."
+  [ ! -e /usr/lib/systemd/system/rasket.service ] ||
+    fail 'the package rasket is installed: upgrade it with apt, or remove it first, which keeps mail, keys and settings: apt remove rasket'
   tools='npm node useradd'
   [ -z "$file" ] || tools=useradd
   for tool in $tools; do
@@ -165,6 +169,13 @@ if [ $staged = no ]; then
     useradd --system --user-group --home-dir /var/lib/rasket --no-create-home --shell /usr/sbin/nologin rasket
     say 'created the system account rasket'
   fi
+fi
+
+# Two at once would take the folders of the new program from each other.
+if command -v flock >/dev/null 2>&1; then
+  mkdir -p "${program%/*}"
+  exec 9<"${program%/*}"
+  flock -n 9 || flock -w 30 9 || fail 'another installation is at work; run it again once that has ended.'
 fi
 
 # The new program is made ready beside the running one, so that mail stops for seconds, not for the length of a download.
@@ -227,14 +238,44 @@ installed_rasket() {
   (cd / && env -i PATH="$PATH" "$prefix/bin/rasket" "$@")
 }
 
+# Folders that cannot be made are said while the service still runs.
+mkdir -p "$destdir/etc/systemd/system" "$destdir/usr/local/bin" "$destdir/etc/rasket" "$state"
+
+# Called off with the service stopped, by a signal or an error: it runs again before this ends. After a kill -9 the next run starts it.
+start_again() {
+  status=$?
+  trap - EXIT
+  trap '' HUP INT PIPE TERM
+  if [ $was_active = yes ] && has_systemd; then
+    if [ ! -e "$program" ] && [ -e "$previous" ]; then mv "$previous" "$program"; fi
+    systemctl daemon-reload
+    if systemctl start rasket.service; then
+      rm -f "$stopped"
+      printf 'install.sh: broken off; the service was stopped for the upgrade and runs again. Run install.sh again to complete it.\n' >&2
+    else
+      printf 'install.sh: the service was stopped for the upgrade and does not start. The reason: journalctl -u rasket -n 20\n' >&2
+    fi
+  fi
+  exit $status
+}
 was_active=no
+trap start_again EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 141' PIPE
+trap 'exit 143' TERM
 # What was stopped by a run that was broken off is started by this one.
 if [ -e "$stopped" ]; then was_active=yes; fi
-if has_systemd && systemctl is-active --quiet rasket.service; then
-  was_active=yes
-  : >"$stopped"
-  systemctl stop rasket.service
-  say 'stopped the service for the upgrade'
+if has_systemd; then
+  # One that migrates its database or waits for its next try runs as well.
+  case $(systemctl show -p ActiveState rasket.service) in
+    *=active | *=activating | *=reloading)
+      was_active=yes
+      : >"$stopped"
+      systemctl stop rasket.service
+      say 'stopped the service for the upgrade'
+      ;;
+  esac
 fi
 if [ $in_place = no ]; then
   rm -rf "$previous"
@@ -242,7 +283,6 @@ if [ $in_place = no ]; then
   mv "$fresh" "$program"
 fi
 
-mkdir -p "$destdir/etc/systemd/system" "$destdir/usr/local/bin" "$destdir/etc/rasket" "$state"
 chmod 750 "$destdir/etc/rasket"
 chmod 700 "$state"
 ln -sfn "$prefix/bin/rasket" "$link"
@@ -272,16 +312,6 @@ if [ $staged = yes ]; then
   exit 0
 fi
 
-# From the same source as --help; an installation without a manual or completion is none the worse.
-(umask 022 && installed_rasket man --to "$manuals") || rm -f "$manuals/rasket.1" "$manuals"/rasket-*.1
-lay_completion() {
-  mkdir -p "${2%/*}"
-  installed_rasket completion "$1" >"$2" || rm -f "$2"
-}
-lay_completion bash "$bash_completion"
-lay_completion zsh "$zsh_completion"
-lay_completion fish "$fish_completion"
-
 chgrp rasket /etc/rasket "$settings"
 chown rasket:rasket "$state"
 if has_systemd; then systemctl daemon-reload; fi
@@ -293,7 +323,10 @@ if [ -e "$state/instance.key" ]; then
     if [ -e "$previous" ]; then
       rm -rf "$program"
       mv "$previous" "$program"
-      if [ $was_active = yes ]; then systemctl start rasket.service; fi
+      if [ $was_active = yes ] && systemctl start rasket.service; then
+        was_active=no
+        rm -f "$stopped"
+      fi
       fail 'the database could not be migrated; the previous version is back in place and the data is untouched by this script.'
     fi
     fail 'the database could not be migrated; see the lines above.'
@@ -303,9 +336,24 @@ else
 fi
 rm -rf "$previous"
 
+upgraded=$was_active
 if [ $was_active = yes ]; then
   systemctl start rasket.service
+  was_active=no
   rm -f "$stopped"
+fi
+
+# From the same source as --help; an installation without a manual or completion is none the worse.
+(umask 022 && installed_rasket man --to "$manuals") || rm -f "$manuals/rasket.1" "$manuals"/rasket-*.1
+lay_completion() {
+  mkdir -p "${2%/*}"
+  installed_rasket completion "$1" >"$2" || rm -f "$2"
+}
+lay_completion bash "$bash_completion"
+lay_completion zsh "$zsh_completion"
+lay_completion fish "$fish_completion"
+
+if [ $upgraded = yes ]; then
   say 'upgraded; the service runs again'
 elif [ $first = no ]; then
   say 'upgraded; the service was not running and was left so: systemctl start rasket'

@@ -1,5 +1,9 @@
-/** Makes a Debian package of `dist/rasket`: `node packaging/build-deb.ts [--compress gzip]`. It needs dpkg-deb and no root. */
+/**
+ * Makes a Debian package of `dist/rasket`: `node packaging/build-deb.ts [--compress gzip] [--version 0.1.0+1]`. It needs
+ * dpkg-deb and no root.
+ */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
@@ -19,17 +23,23 @@ import { root, versionOf } from './modules.ts';
 
 const HOME = '/usr/lib/rasket';
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
-const SCRIPTS = ['postinst', 'prerm', 'postrm'];
+const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
 /** What no mode says otherwise of. */
 const [FILE, PROGRAM] = [0o644, 0o755];
 
 type Put = (name: string, content: string | Uint8Array, mode?: number) => void;
 
-export function buildDeb(program: string, compress: string): string {
+interface Build {
+  program: string;
+  compress: string;
+  version: string;
+}
+
+export function buildDeb({ program, compress, version }: Build): string {
   // Folders of a package are for everyone to read, whatever the umask of the builder.
   process.umask(0o022);
   const architecture = ARCHITECTURES[process.arch] ?? process.arch;
-  const target = path.join(path.dirname(program), `rasket_${versionOf()}_${architecture}.deb`);
+  const target = path.join(path.dirname(program), `rasket_${version}_${architecture}.deb`);
   const tree = mkdtempSync(`${target}.work-`);
   try {
     chmodSync(tree, PROGRAM);
@@ -41,7 +51,8 @@ export function buildDeb(program: string, compress: string): string {
     };
     putProgram(tree, program, put);
     putManuals(tree, program, put);
-    putControl(tree, architecture, put);
+    put('usr/share/doc/rasket/changelog.gz', gzipSync(changelog(version), { level: 9 }));
+    putControl(tree, { architecture, version }, put);
     const words = ['--root-owner-group', `-Z${compress}`, '--build', tree, target];
     execFileSync('dpkg-deb', words, { stdio: ['ignore', 'ignore', 'inherit'] });
     return target;
@@ -74,9 +85,11 @@ function putProgram(tree: string, program: string, put: Put): void {
       ),
   );
   put('usr/lib/sysusers.d/rasket.conf', read('packaging/debian/sysusers.conf'));
-  put('etc/rasket/rasket.toml', read('packaging/debian/rasket.toml'), 0o640);
-  put('usr/share/doc/rasket/default.toml', read('config/default.toml'));
-  put('usr/share/doc/rasket/changelog.gz', gzipSync(read('CHANGELOG.md'), { level: 9 }));
+  // Not under doc, which small images leave out.
+  put('usr/share/rasket/rasket.toml', read('packaging/debian/rasket.toml'));
+  put('usr/share/rasket/default.toml', read('config/default.toml'));
+  put('usr/share/lintian/overrides/rasket', read('packaging/debian/lintian-overrides'));
+  put('usr/share/doc/rasket/CHANGELOG.md.gz', gzipSync(read('CHANGELOG.md'), { level: 9 }));
   put('usr/share/doc/rasket/copyright', COPYRIGHT);
 }
 
@@ -96,14 +109,18 @@ function putManuals(tree: string, program: string, put: Put): void {
   put('usr/share/fish/vendor_completions.d/rasket.fish', rasket('completion', 'fish'));
 }
 
-function putControl(tree: string, architecture: string, put: Put): void {
-  const { DEBFULLNAME: name = 'rasket', DEBEMAIL: address = 'rasket@localhost' } = process.env;
+function putControl(
+  tree: string,
+  { architecture, version }: Record<'architecture' | 'version', string>,
+  put: Put,
+): void {
   const kilobytes = filesIn(tree).reduce((sum, file) => sum + Math.ceil(statSync(file).size / 1024), 0);
+  put('DEBIAN/md5sums', sumsOf(tree));
   const control = {
     Package: 'rasket',
-    Version: versionOf(),
+    Version: version,
     Architecture: architecture,
-    Maintainer: `${name} <${address}>`,
+    Maintainer: maintainer,
     'Installed-Size': String(kilobytes),
     Depends: 'libc6 (>= 2.28), libgcc-s1, libstdc++6, systemd-standalone-sysusers | systemd | passwd, ca-certificates',
     Section: 'mail',
@@ -117,10 +134,30 @@ function putControl(tree: string, architecture: string, put: Put): void {
       .map(([field, value]) => `${field}: ${value}\n`)
       .join(''),
   );
-  put('DEBIAN/conffiles', '/etc/rasket/rasket.toml\n');
   for (const script of SCRIPTS)
     put(`DEBIAN/${script}`, readFileSync(path.join(root, 'packaging/debian', script)), PROGRAM);
 }
+
+/** Whoever builds the package; nothing but their own environment knows who that is. */
+const { DEBFULLNAME: builder = 'rasket', DEBEMAIL: address = 'rasket@builder.invalid' } = process.env;
+const maintainer = `${builder} <${address}>`;
+
+/** In the form that Debian's tools read; what has changed stands beside it. */
+function changelog(version: string): string {
+  const { SOURCE_DATE_EPOCH: epoch } = process.env;
+  const date = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000);
+  const told = `rasket (${version}) unstable; urgency=medium\n\n  * What has changed: CHANGELOG.md.gz\n\n`;
+  return `${told} -- ${maintainer}  ${date.toUTCString().replace('GMT', '+0000')}\n`;
+}
+
+const sumsOf = (tree: string): string =>
+  filesIn(tree)
+    .map((file) => ({
+      sum: createHash('md5').update(readFileSync(file)).digest('hex'),
+      name: path.relative(tree, file),
+    }))
+    .map(({ sum, name }) => `${sum}  ${name}\n`)
+    .join('');
 
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -131,10 +168,12 @@ const COPYRIGHT = `Format: https://www.debian.org/doc/packaging-manuals/copyrigh
 Upstream-Name: rasket
 
 Files: *
-Copyright: the authors of rasket
+Copyright: 2026 the authors of rasket
 License: Apache-2.0
  On Debian systems the full text is in /usr/share/common-licenses/Apache-2.0.
 `;
 
-const { values } = parseArgs({ options: { compress: { type: 'string', default: 'xz' } } });
-console.log(buildDeb(path.join(root, 'dist/rasket'), values.compress));
+const { values } = parseArgs({
+  options: { compress: { type: 'string', default: 'xz' }, version: { type: 'string', default: versionOf() } },
+});
+console.log(buildDeb({ program: path.join(root, 'dist/rasket'), ...values }));

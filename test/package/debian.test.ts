@@ -1,0 +1,177 @@
+// The package and install.sh in a Debian that has nothing of ours, under its own systemd.
+import { execFileSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describePeers } from '../peers/peers.ts';
+import { root } from './bare-root.ts';
+import { buildFile } from './built-file.ts';
+import { CHECKOUT, DebianMachine } from './debian-machine.ts';
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 300_000 });
+
+const SETUP =
+  'rasket setup --yes --host mail.example.com --public-address 192.0.2.10 --https none --no-acme --team Office --email ada@example.org --domain example.com';
+/** Of the test's network: its resolver, the port and the private addresses of its mail servers. */
+const NETWORK = `[dns]
+servers = ["127.0.0.1:5353"]
+[network]
+mail_allow_private = ["127.0.0.0/8"]
+dns_allow_private = ["127.0.0.0/8"]
+[delivery]
+smtp_port = 2526
+[rate_limit]
+requests_per_second = 1000
+burst = 1000
+`;
+const isPossible = DebianMachine.isPossible();
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rasket-debian-'));
+const at = (name: string): string => path.join(folder, name);
+const read = (name: string): string => (fs.existsSync(at(name)) ? fs.readFileSync(at(name), 'utf8') : '');
+const machine = new DebianMachine();
+
+const typed = (line: string): string => {
+  const ended = machine.type(line);
+  expect(ended, `${line}\n${ended.stdout}${ended.stderr}`).toMatchObject({ status: 0 });
+  return ended.stdout;
+};
+const packageOf = (version: string): string => {
+  const words = ['packaging/build-deb.ts', '--compress', 'none', '--version', version];
+  const made = execFileSync(process.execPath, words, { cwd: root, encoding: 'utf8' }).trim();
+  return `'${CHECKOUT}/dist/${path.basename(made)}'`;
+};
+const OLDER = '0.0.1';
+const NEWER = '0.0.2';
+
+describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], () => {
+  let neighbours: ChildProcess;
+  let [older, newer, key] = ['', '', ''];
+
+  beforeAll(async () => {
+    if (!isPossible) return;
+    buildFile();
+    [older, newer] = [packageOf(OLDER), packageOf(NEWER)];
+    await machine.start();
+    neighbours = machine.startNeighbour([process.execPath, 'test/install/neighbours.ts', folder]);
+    await vi.waitFor(() => expect(read('ready')).not.toBe(''), { timeout: 60_000 });
+  });
+  afterAll(async () => {
+    if (neighbours?.exitCode === null) {
+      const ended = once(neighbours, 'exit');
+      neighbours.kill('SIGTERM');
+      await ended;
+    }
+    await machine.stop();
+    for (const version of [OLDER, NEWER])
+      for (const name of fs.globSync(path.join(root, `dist/rasket_${version}_*.deb`))) fs.rmSync(name);
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  const publish = async (records: string): Promise<void> => {
+    fs.rmSync(at('zone-read'), { force: true });
+    fs.writeFileSync(at('zone'), records);
+    process.kill((JSON.parse(read('ready')) as { pid: number }).pid, 'SIGHUP');
+    await vi.waitFor(() => expect(fs.existsSync(at('zone-read'))).toBe(true), { timeout: 30_000 });
+  };
+  const arrived = (): string[] => read('arrived').match(/^\S+@example\.org$/gm) ?? [];
+  const health = (): string => typed('curl -sf http://127.0.0.1:3000/health');
+
+  // runs only as root, where a machine of its own may be started
+  describe.runIf(isPossible)('the package', () => {
+    it('has what it needs, makes account and folders, and starts nothing', () => {
+      expect(machine.type('command -v node npm').stdout).toBe('');
+      expect(typed(`dpkg -i ${older}`)).toContain('Next, as root: rasket setup');
+      expect(typed('dpkg --audit')).toBe('');
+      expect(typed('dpkg-query -W -f "\\${Conffiles}" rasket').trim()).toBe('');
+      expect(typed('dpkg --verify rasket')).toBe('');
+      expect(typed('stat -c "%a %U:%G %n" /etc/rasket /etc/rasket/rasket.toml /var/lib/rasket').split('\n')).toEqual([
+        '750 root:rasket /etc/rasket',
+        '640 root:rasket /etc/rasket/rasket.toml',
+        '700 rasket:rasket /var/lib/rasket',
+        '',
+      ]);
+      expect(typed('getent passwd rasket')).toMatch(/:\/var\/lib\/rasket:\/usr\/sbin\/nologin$/m);
+      expect(machine.type('systemctl is-enabled rasket').stdout).toBe('disabled\n');
+      expect(typed('rasket --version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+    });
+
+    it('is set up: the service runs as its own account, answers, and sends a first email', async () => {
+      typed(`cat >>/etc/rasket/rasket.toml <<'TOML'\n${NETWORK}TOML`);
+      const up = typed(SETUP);
+      key = /^API key {2}(rk_\S+)$/m.exec(up)?.[1] ?? '';
+      expect(up).toContain('The service runs: http://127.0.0.1:3000.');
+      expect(health()).toContain('ok');
+      const pid = typed('systemctl show -p MainPID --value rasket').trim();
+      expect(typed(`ps -o user= -p ${pid}`).trim()).toBe('rasket');
+      // The one capability that the unit gives: CAP_NET_BIND_SERVICE.
+      expect(typed(`grep CapBnd /proc/${pid}/status`)).toMatch(/\t0*400\n$/);
+      expect(typed('systemctl is-enabled rasket')).toBe('enabled\n');
+      const records = /^; example\.com.*\n([^]*?)^Publish/m.exec(up)?.[1] ?? '';
+      await publish(`mail.example.com.\tIN\tA\t192.0.2.10\n${records}`);
+      typed(`RASKET_API_KEY=${key} rasket domains verify example.com`);
+      typed(`${up.slice(up.indexOf('curl http')).trim()} -sf`);
+      await vi.waitFor(() => expect(arrived()).toEqual(['ada@example.org']), { timeout: 60_000 });
+      expect(read('arrived')).toMatch(/^DKIM-Signature:/m);
+    });
+
+    it('is confined as the unit says: 2.0 or better of 10', () => {
+      typed('systemd-analyze security --threshold=20 --no-pager rasket.service');
+    });
+
+    it('is upgraded under load: everything that was acknowledged arrives once, and nothing is asked', async () => {
+      const before = typed('systemctl show -p MainPID --value rasket; cat /etc/rasket/rasket.toml').split('\n');
+      const words = ['test/package/send-steadily.ts', 'http://127.0.0.1:3000', key, at('acknowledged')];
+      const load = machine.startNeighbour([process.execPath, ...words]);
+      const acknowledged = (): string[] => read('acknowledged').trim().split('\n');
+      await vi.waitFor(() => expect(acknowledged().length).toBeGreaterThan(20), { timeout: 60_000 });
+      expect(typed(`dpkg -i ${newer} </dev/null 2>&1`)).not.toContain('did not start');
+      const count = acknowledged().length;
+      await vi.waitFor(() => expect(acknowledged().length).toBeGreaterThan(count + 20), { timeout: 60_000 });
+      const ended = once(load, 'exit');
+      load.kill('SIGTERM');
+      expect((await ended)[0]).toBe(0);
+      const [pid, ...settings] = typed('systemctl show -p MainPID --value rasket; cat /etc/rasket/rasket.toml').split(
+        '\n',
+      );
+      expect(settings).toEqual(before.slice(1));
+      expect(pid).not.toBe(before[0]);
+      expect(typed('dpkg-query -W -f "\\${Version}" rasket')).toBe(NEWER);
+      const mail = (): string[] => arrived().filter((address) => address.startsWith('line'));
+      await vi.waitFor(() => expect(mail().length).toBeGreaterThanOrEqual(acknowledged().length), { timeout: 60_000 });
+      expect(mail().sort()).toEqual(acknowledged().sort());
+    });
+
+    it('is removed and installed again: settings, mail and the running service are back', () => {
+      typed('dpkg --remove rasket');
+      expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
+      expect(machine.type('command -v rasket').stdout).toBe('');
+      typed('test -s /etc/rasket/rasket.toml && test -s /var/lib/rasket/instance.key');
+      typed(`dpkg -i ${newer}`);
+      expect(health()).toContain('ok');
+      expect(typed(`RASKET_API_KEY=${key} rasket emails list --json`)).toContain('@example.org');
+      // What an administrator has stopped stays so at an upgrade.
+      typed(`systemctl stop rasket && dpkg -i ${older}`);
+      expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
+    });
+
+    it('is purged: settings go, mail, keys and what the administrator has put there stay', () => {
+      typed('touch /etc/rasket/environment /etc/rasket/office.key');
+      const said = typed('dpkg --purge rasket');
+      expect(said).toContain('Kept: files in /etc/rasket');
+      expect(said).toContain('Kept: mail and keys in /var/lib/rasket');
+      expect(typed('ls -A /etc/rasket')).toBe('office.key\n');
+      typed('test -s /var/lib/rasket/instance.key && id rasket');
+      expect(machine.type('ls -d /var/cache/rasket /etc/systemd/system/*.wants/rasket.service').stdout).toBe('');
+    });
+
+    it('leaves nothing where there was nothing to keep', () => {
+      typed('mv /var/lib/rasket /var/lib/kept && rm -r /etc/rasket && userdel rasket');
+      typed(`dpkg -i ${newer} && dpkg --purge rasket`);
+      expect(machine.type('ls -d /etc/rasket /var/lib/rasket /usr/lib/rasket /usr/share/rasket').stdout).toBe('');
+      expect(machine.type('id rasket').status).not.toBe(0);
+      expect(typed('dpkg --audit')).toBe('');
+    });
+  });
+});
