@@ -123,6 +123,11 @@ export class Screen implements AsyncDisposable {
     return this.#clipboard;
   }
 
+  /** Waits until it has ended of itself. */
+  async isLeft(): Promise<void> {
+    await this.#drawn?.waitUntilExit();
+  }
+
   #leave(): void {
     this.#close();
     this.#drawn?.unmount();
