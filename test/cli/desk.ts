@@ -6,7 +6,7 @@ import { expect, vi } from 'vitest';
 import { makeDatabase, makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { isHostFree, runHosted } from './command-host.ts';
-import { canRunInProcess, runInProcess, type Ended } from './in-process.ts';
+import { canBeHosted, canRunInProcess, runInProcess, type Ended } from './in-process.ts';
 import { runLine, type Shell } from './shell-line.ts';
 
 export type { Ended } from './in-process.ts';
@@ -115,7 +115,8 @@ export class Desk implements AsyncDisposable {
     const { cwd = this.folder, input, patienceMs = PATIENCE_MS } = surroundings;
     const env = { ...this.surroundings(), ...surroundings.env };
     if (canRunInProcess(args)) return runInProcess(args, { env, cwd, input }).then(({ shown: _, ...ended }) => ended);
-    if (input === undefined && isHostFree({ env })) return runHosted({ words: args, env, cwd }, patienceMs);
+    if (canBeHosted(args) && input === undefined && isHostFree({ env }))
+      return runHosted({ words: args, env, cwd }, patienceMs);
     return this.run(args, surroundings);
   }
 

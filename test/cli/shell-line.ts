@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { isHostFree, runHosted } from './command-host.ts';
-import { canRunInProcess, runInProcess, type Around, type Ended } from './in-process.ts';
+import { canBeHosted, canRunInProcess, runInProcess, type Around, type Ended } from './in-process.ts';
 
 export interface Part {
   text: string;
@@ -55,7 +55,8 @@ function readCall({ words = [] }: Part): Call | undefined {
   if (columns === undefined && name !== 'rasket') return undefined;
   // The time zone is one for the whole process.
   const isHosted = 'TZ' in env || !canRunInProcess(rest);
-  if (isHosted && (columns !== undefined || ['dev', 'serve'].includes(rest[0] ?? ''))) return undefined;
+  const isServer = ['dev', 'serve'].includes(rest[0] ?? '');
+  if (isHosted && (columns !== undefined || isServer || !canBeHosted(rest))) return undefined;
   return {
     words: rest,
     isHosted,
