@@ -42,7 +42,8 @@ const told = (stdout: string): string[] =>
     .map((line) => JSON.parse(line) as Run)
     .map(({ id, status }) => `${Number(id.slice(-6))} ${status}`);
 
-it('shows runs as they begin and end, until none is running', async () => {
+// Each waits for looks that come once a second, and has nothing to do with the others.
+it.concurrent('shows runs as they begin and end, until none is running', async () => {
   const runs = new Map([
     [1, 'completed'],
     [2, 'running'],
@@ -59,7 +60,7 @@ it('shows runs as they begin and end, until none is running', async () => {
   expect(code).toBe(0);
 });
 
-it('fails where a run that it followed has failed', async () => {
+it.concurrent('fails where a run that it followed has failed', async () => {
   const runs = new Map([[1, 'running']]);
   const { code, stdout } = await watch(
     runsOf(runs, () => runs.set(1, 'failed')),
@@ -68,7 +69,7 @@ it('fails where a run that it followed has failed', async () => {
   expect({ code, told: told(stdout) }).toEqual({ code: 1, told: ['1 running', '1 failed'] });
 });
 
-it('begins where there are none, and passes none over where many begin at once', async () => {
+it.concurrent('begins where there are none, and passes none over where many begin at once', async () => {
   const runs = new Map<number, string>();
   const answer = runsOf(runs, () => {
     if (runs.size === 0) for (let at = 1; at <= 250; at++) runs.set(at, 'completed');
@@ -82,7 +83,7 @@ it('begins where there are none, and passes none over where many begin at once',
   expect(code).toBe(0);
 });
 
-it('tells of those in the statuses that are named alone', async () => {
+it.concurrent('tells of those in the statuses that are named alone', async () => {
   const runs = new Map([[1, 'running']]);
   const answer = runsOf(runs, (look) =>
     look === 1 ? runs.set(2, 'running').set(1, 'completed') : runs.set(2, 'failed'),
@@ -91,7 +92,7 @@ it('tells of those in the statuses that are named alone', async () => {
   expect(told(stdout)).toEqual(['2 failed']);
 });
 
-it('follows no more of those that are running than the newest hundred', async () => {
+it.concurrent('follows no more of those that are running than the newest hundred', async () => {
   const runs = new Map(Array.from({ length: 150 }, (_, at) => [at + 1, 'running'] as [number, string]));
   let interrupt = (): void => undefined;
   const answer = runsOf(runs, (look) => {
@@ -104,7 +105,7 @@ it('follows no more of those that are running than the newest hundred', async ()
   expect(told(stdout)).toEqual(['149 running', '150 running', '150 completed']);
 });
 
-it.each([[['--until-done']], [['--watch', '--all']], [['--watch', '--after', idOf(1)]]])(
+it.concurrent.each([[['--until-done']], [['--watch', '--all']], [['--watch', '--after', idOf(1)]]])(
   '%j is misuse',
   async (more) => {
     const { code, asked } = await speak(['automations', 'runs', AUTOMATION, ...more], runsOf(new Map()));

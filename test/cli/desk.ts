@@ -5,7 +5,8 @@ import path from 'node:path';
 import { expect, vi } from 'vitest';
 import { makeDatabase, makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
 import { scratchFolder } from '../rig/scratch.ts';
-import { canRunInProcess, runInProcess, type Ended } from './in-process.ts';
+import { isHostFree, runHosted } from './command-host.ts';
+import { canBeHosted, canRunInProcess, runInProcess, type Ended } from './in-process.ts';
 import { runLine, type Shell } from './shell-line.ts';
 
 export type { Ended } from './in-process.ts';
@@ -109,12 +110,14 @@ export class Desk implements AsyncDisposable {
     return Object.assign(running, { ended });
   }
 
+  /** A command where it costs least: here, in the host, or as a process of its own. A server that starts is for `serve`. */
   rasket(args: string[], surroundings: Surroundings = {}): Promise<Ended> {
-    if (!canRunInProcess(args)) return this.run(args, surroundings);
-    const { env = {}, cwd = this.folder, input } = surroundings;
-    return runInProcess(args, { env: { ...this.surroundings(), ...env }, cwd, input }).then(
-      ({ shown: _, ...ended }) => ended,
-    );
+    const { cwd = this.folder, input, patienceMs = PATIENCE_MS } = surroundings;
+    const env = { ...this.surroundings(), ...surroundings.env };
+    if (canRunInProcess(args)) return runInProcess(args, { env, cwd, input }).then(({ shown: _, ...ended }) => ended);
+    if (canBeHosted(args) && input === undefined && isHostFree({ env }))
+      return runHosted({ words: args, env, cwd }, patienceMs);
+    return this.run(args, surroundings);
   }
 
   /** `rasket` as a process of its own. */

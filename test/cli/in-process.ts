@@ -64,12 +64,17 @@ export async function runInProcess(
 }
 
 /** What works on a data folder takes everything from its own process, and so do servers. */
-const NEEDS_PROCESS = new Set(
+export const NEEDS_PROCESS = new Set(
   'dev playground seed setup init serve migrate migrate-to-postgres migrate-to-sqlite vacuum backup backups rekey blobs sweep teams operators users sending config completion man'.split(
     ' ',
   ),
 );
 const VERSION = new Set(['--version', '-V', '-v', 'version']);
+/** What `bin/main.ts` answers before it loads the program. */
+const asksVersion = ([first = '', ...rest]: readonly string[]): boolean => VERSION.has(first) && rest.length === 0;
 
-export const canRunInProcess = ([first = '', ...rest]: readonly string[]): boolean =>
-  !NEEDS_PROCESS.has(first) && !(VERSION.has(first) && rest.length === 0);
+export const canRunInProcess = (words: readonly string[]): boolean =>
+  !NEEDS_PROCESS.has(words[0] ?? '') && !asksVersion(words);
+
+/** In a process that runs others too: what it is handed is the first thing that the program does. */
+export const canBeHosted = (words: readonly string[]): boolean => !asksVersion(words);

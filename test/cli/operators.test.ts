@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Desk, expectOneLine } from './desk.ts';
+import { NEEDS_PROCESS } from './in-process.ts';
 
 // A dozen processes one after the other, on whatever else the machine does.
 vi.setConfig({ testTimeout: 240_000 });
@@ -79,4 +80,39 @@ it('an operator is made, sees and changes the queue, reads what was typed on the
   const gone = /called "Ada" not found\. See what there is with: rasket operators list --data /;
   expectOneLine(await desk.rasket(['operators', 'revoke', 'Ada', ...data], { env }), gone, 66);
   expect(await server.stop()).toMatchObject({ code: 0 });
+});
+
+/** With what each command on a data folder ends as a process; the other tests run them in one that outlives them. */
+const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])[] = [
+  ['init --data data', /^Team {5}my-team /],
+  ['migrate --data data', /^The database is up to date\.$/m],
+  ['teams list --data data', /\tmy-team\t/],
+  ['users list --data data', /^ID\tEMAIL\t/],
+  ['operators list --data data', /^ID\tNAME\t/],
+  ['sending --data data', /^Sending is on\.$/m],
+  ['sweep --data data', /^All content is some email's /],
+  ['vacuum --data data', /rasket\.db had .* and has /],
+  ['backup copy --data data', /^\S+\/copy holds the database, /],
+  ['backups list --data data', /^MADE\tAGE\t/],
+  ['rekey --data data', /^The new key is in force; /],
+  ['blobs move --to s3 --data data', /^rasket: the settings do not say which store it is: /, 1],
+  ['migrate-to-postgres --data data', /^rasket: --to takes postgres:/, 1],
+  ['migrate-to-sqlite --data data', /^rasket: the settings lead to SQLite already /, 1],
+  ['config check', /^The settings of the environment are good\.$/m],
+  ['completion bash', /^# Completion of rasket for bash: /],
+  ['man', /^\.TH RASKET 1 /],
+  ['playground --data data', /^ID\tCAUGHT\t/],
+  ['seed --data data', /^rasket: \S+ is not a folder of the development profile; /, 1],
+];
+
+it('each command on a data folder ends as a process of its own, too', async () => {
+  for (const [line, says, code = 0] of PROCESSES) {
+    const ended = await desk.run(line.split(' '), { env });
+    expect(ended.stdout + ended.stderr, line).toMatch(says);
+    expect({ line, code: ended.code, stderr: code === 0 ? ended.stderr : '' }).toEqual({ line, code, stderr: '' });
+  }
+  // Servers are processes wherever they are started, and setup wherever a terminal is asked for.
+  const elsewhere = ['dev', 'serve', 'setup'];
+  const here = PROCESSES.map(([line]) => line.split(' ', 1)[0] ?? '');
+  expect([...new Set([...here, ...elsewhere])].sort()).toEqual([...NEEDS_PROCESS].sort());
 });

@@ -20,6 +20,11 @@ const contract = loadContract();
 const validators = await compileValidators(contract);
 const all = listOperations(contract);
 const entries = all.filter(({ operationId }) => !(operationId in commandless));
+/** To look commands up in; whoever runs one makes a program of their own, which keeps what it was given. */
+const known = program();
+const forms = new Map(
+  entries.map((entry) => [entry, new RegExp(`^${entry.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)] as const),
+);
 const named = entries.map((entry) => [entry.operationId, entry] as const);
 /** They have a command, and a body that is no JSON. */
 const UPLOADS = ['createContactImport', 'createImage'];
@@ -31,7 +36,7 @@ describe('the command line and the contract', () => {
   it('what is said of exceptions is of operations and fields that there are, and of no operation with a command', () => {
     const ids = new Set(all.map(({ operationId }) => operationId));
     const stale = [...Object.keys(exceptions), ...Object.keys(commandless)].filter((id) => !ids.has(id));
-    const idle = Object.keys(commandless).filter((id) => !UPLOADS.includes(id) && commandOf(program(), id));
+    const idle = Object.keys(commandless).filter((id) => !UPLOADS.includes(id) && commandOf(known, id));
     const strays = entries.flatMap((entry) => {
       const { given = {}, without = {} } = exceptions[entry.operationId] ?? {};
       const fields = [...entry.parameters.map(({ name }) => name), ...Object.keys(bodyFields(contract, entry))];
@@ -108,7 +113,11 @@ async function tryLine(desk: Desk, entry: OperationEntry, line: DerivedLine): Pr
   vi.stubEnv('RASKET_API_KEY', 'rk_test');
   const file = desk.write('attached', id === 'sendBatch' ? JSON.stringify(BATCH) : 'content');
   try {
-    await program().parseAsync(['node', 'rasket', ...line.words.map((word) => word.replace(/^FILE/, file))]);
+    await program(line.words[0]).parseAsync([
+      'node',
+      'rasket',
+      ...line.words.map((word) => word.replace(/^FILE/, file)),
+    ]);
   } finally {
     server.close();
   }
@@ -132,23 +141,23 @@ async function tryLine(desk: Desk, entry: OperationEntry, line: DerivedLine): Pr
   expect(problems.filter((problem) => !entry.path.includes(`{${String(problem.path)}}`))).toEqual([]);
 }
 
-function program(): Command {
+/** Whole, or with what a call by this first word needs, as in `bin/program.ts`. */
+function program(first?: string): Command {
   const made = new Command('rasket').version('9.9.9').exitOverride();
-  addClientCommands(made);
+  addClientCommands(made, first);
   return made;
 }
 
 /** Operations that no command reaches and for which no reason is given. */
 function uncommanded(document: OpenApiDocument): string[] {
-  const made = program();
   return listOperations(document)
     .map(({ operationId }) => operationId)
-    .filter((id) => !(id in commandless) && !commandOf(made, id, exceptions[id]));
+    .filter((id) => !(id in commandless) && !commandOf(known, id, exceptions[id]));
 }
 
 function lineOf(document: OpenApiDocument, entry: OperationEntry, isNegated = false): DerivedLine {
   const exception = exceptions[entry.operationId] ?? {};
-  const command = commandOf(program(), entry.operationId, exception);
+  const command = commandOf(known, entry.operationId, exception);
   if (!command) throw new Error(`${entry.operationId} has no command`);
   return deriveLine(document, entry, command, exception, isNegated);
 }
@@ -165,7 +174,7 @@ function operationIn(document: OpenApiDocument, id: string): Operation {
 }
 
 const isCallOf = (entry: OperationEntry, method: string, path: string): boolean =>
-  entry.method === method.toLowerCase() && new RegExp(`^${entry.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  entry.method === method.toLowerCase() && forms.get(entry)?.test(path) === true;
 
 /** The session works in a team, whose id the client puts into paths. */
 function inTeam(path: string, reply: Reply): Reply {

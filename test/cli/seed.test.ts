@@ -102,42 +102,19 @@ describe('rasket seed', () => {
     await server.stop();
   });
 
-  it('adds its broadcasts and its automation to a team that has some', async () => {
-    const server = await desk.serve(['dev', '--data', 'try'], { env });
-    const run = async (...words: string[]): Promise<string> => {
-      const ended = await desk.rasket([...words, '--data', 'try'], { env });
-      expect(ended, ended.stderr).toMatchObject({ code: 0 });
-      return ended.stdout;
-    };
-    await run('segments', 'create', 'Mine');
-    await run(
-      'broadcasts',
-      'create',
-      '--from',
-      'a@playground.test',
-      '--subject',
-      'Mine',
-      '--segment',
-      'Mine',
-      '--html',
-      'x',
-    );
-    await run('events', 'create', 'mine');
-    const steps = '[{"key": "start", "type": "trigger", "config": {"event_name": "mine"}}]';
-    await run('automations', 'create', 'Mine', '--steps', steps, '--connections', '[]');
-    await run('seed');
-    expect(await run('broadcasts')).toMatch(/Before the holidays[^]*Mine|Mine[^]*Before the holidays/);
-    expect(await run('automations')).toMatch(/Thanks after an order/);
-    await server.stop();
-  });
-
-  it('tells no webhook of the team and no listener of what it made up, unless it is asked to', async () => {
+  it('adds to what a team has, and tells no webhook and no listener of what it made up, unless it is asked to', async () => {
     const { receiver, server } = await serveBeside();
     const run = async (...words: string[]): Promise<string> => {
       const ended = await desk.rasket([...words, '--data', 'try'], { env });
       expect(ended, ended.stderr).toMatchObject({ code: 0 });
       return ended.stdout;
     };
+    await run('segments', 'create', 'Mine');
+    const draft = ['--from', 'a@playground.test', '--subject', 'Mine', '--segment', 'Mine', '--html', 'x'];
+    await run('broadcasts', 'create', ...draft);
+    await run('events', 'create', 'mine');
+    const steps = '[{"key": "start", "type": "trigger", "config": {"event_name": "mine"}}]';
+    await run('automations', 'create', 'Mine', '--steps', steps, '--connections', '[]');
     const disabled = await run('webhooks', 'create', receiver.url('/disabled'), '--events', 'all');
     await run('webhooks', 'update', disabled.split('\t')[0] ?? '', '--status', 'disabled');
     await run('webhooks', 'create', receiver.url('/hook'), '--events', 'all');
@@ -147,6 +124,8 @@ describe('rasket seed', () => {
     expect(await run('seed')).toMatch(
       /^No webhook and no listener of the team is told of them; --tell-webhooks would\.$/m,
     );
+    expect(await run('broadcasts')).toMatch(/Before the holidays[^]*Mine|Mine[^]*Before the holidays/);
+    expect(await run('automations')).toMatch(/Thanks after an order/);
     // What really happens comes behind whatever was told before.
     await run('suppressions', 'add', 'real@example.com');
     await receiver.until(1);

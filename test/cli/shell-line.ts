@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { canRunInProcess, runInProcess, type Around, type Ended } from './in-process.ts';
+import { isHostFree, runHosted } from './command-host.ts';
+import { canBeHosted, canRunInProcess, runInProcess, type Around, type Ended } from './in-process.ts';
 
 export interface Part {
   text: string;
@@ -40,6 +41,8 @@ interface Call {
   words: string[];
   env: Record<string, string>;
   columns?: number;
+  /** In the host, where it has a process to itself while it runs. */
+  isHosted: boolean;
 }
 
 /** `NAME=value rasket …`, with `at-80` in front of it at a terminal of 80 columns; undefined where that needs a process. */
@@ -49,10 +52,14 @@ function readCall({ words = [] }: Part): Call | undefined {
   const [name = '', ...rest] = words.slice(first);
   const columns = /^at-(\d+)$/.exec(name)?.[1];
   if (columns !== undefined && rest.shift() !== 'rasket') return undefined;
+  if (columns === undefined && name !== 'rasket') return undefined;
   // The time zone is one for the whole process.
-  if ((columns === undefined && name !== 'rasket') || 'TZ' in env || !canRunInProcess(rest)) return undefined;
+  const isHosted = 'TZ' in env || !canRunInProcess(rest);
+  const isServer = ['dev', 'serve'].includes(rest[0] ?? '');
+  if (isHosted && (columns !== undefined || isServer || !canBeHosted(rest))) return undefined;
   return {
     words: rest,
+    isHosted,
     env: { ...env, ...(columns === undefined ? {} : { NO_COLOR: '1' }) },
     ...(columns === undefined ? {} : { columns: Number(columns) }),
   };
@@ -88,20 +95,24 @@ export async function runLine(line: string, { env, cwd, byShell, input }: Shell)
   return ended;
 }
 
+/** Nothing here takes two minutes; what does, hangs. */
+const PATIENCE_MS = 120_000;
+
 async function runPipeline(parts: readonly Part[], { env, cwd, byShell, input }: Shell): Promise<Ended> {
   let last: Ended = { stdout: input ?? '', stderr: '', code: 0 };
   for (const [at, part] of parts.entries()) {
     const call = readCall(part);
     const given = at === 0 ? input : last.stdout;
-    const ended = call
-      ? await runCall(call, { env: { ...env, ...call.env }, cwd, input: given })
-      : await byShell(part.text, { cwd, input: given });
+    const around = { env: { ...env, ...call?.env }, cwd, input: given };
+    const isPossible = call && (!call.isHosted || (given === undefined && isHostFree(around)));
+    const ended = isPossible ? await runCall(call, around) : await byShell(part.text, { cwd, input: given });
     last = { ...ended, stderr: last.stderr + ended.stderr };
   }
   return last;
 }
 
-async function runCall({ words, columns }: Call, around: Around): Promise<Ended> {
+async function runCall({ words, columns, isHosted }: Call, around: Around): Promise<Ended> {
+  if (isHosted) return runHosted({ words, env: around.env, cwd: around.cwd }, PATIENCE_MS);
   const { shown, ...ended } = await runInProcess(words, { ...around, columns });
   if (columns === undefined) return ended;
   return { stdout: shown.replaceAll('\r', ''), stderr: '', code: 0 };

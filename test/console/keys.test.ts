@@ -1,26 +1,64 @@
-import { afterEach, beforeAll, afterAll, expect, it } from 'vitest';
+import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
+import { Screen } from './screen.ts';
 import { describeAtTerminal, Seat } from './seat.ts';
 
-describeAtTerminal('the keys of the console', () => {
-  let scene: Scene;
-  let team: Team;
-  let seat: Seat;
+let scene: Scene;
+let team: Team;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await makeBelievableTeam(scene);
+});
+afterAll(() => scene?.close());
+
+describeAtTerminal('keys as a terminal sends them', () => {
+  it('move, open, go back, complete, fill a form in, and copy', async () => {
+    await using seat = await Seat.take({ url: scene.url, key: team.key, columns: 100, rows: 30 });
+    await seat.sees('received mail');
+    await seat.press('2');
+    await seat.sees(/^› .*Your invoice/m);
+    await seat.press('Down', 'Down', 'Up', 'Down');
+    await seat.sees(/^› .*Your receipt/m);
+    await seat.press('Enter');
+    await seat.sees('emails › Your receipt', 'Its first delivery began');
+    await seat.press('Right');
+    await seat.sees(/^ emails › Your receipt/m);
+    await seat.press('Escape');
+    await seat.sees(/^› .*Your receipt/m);
+    await seat.type(':ke');
+    await seat.press('Tab');
+    await seat.sees(/^ :keys/m);
+    await seat.press('Enter');
+    await seat.sees('Billing');
+    await seat.press('c');
+    await seat.sees('create: create a key', 'name *');
+    await seat.type('Termimal');
+    await seat.press('BSpace', 'BSpace', 'BSpace');
+    await seat.type('nal');
+    await seat.press('C-s');
+    const frame = await seat.sees('This is the only time the key is shown');
+    await seat.press('y');
+    await seat.sees('Copied to the clipboard');
+    const token = await seat.clipboard();
+    expect(frame).toContain(token);
+    const { data } = (await scene.api('GET', '/api-keys?search=Terminal', { key: token })).body;
+    expect(data).toHaveLength(1);
+    await scene.api('DELETE', `/api-keys/${data[0].id}`, { key: team.key });
+  });
+});
+
+describe('the keys of the console', () => {
+  let seat: Screen;
   beforeAll(async () => {
-    scene = await startScene();
-    team = await makeBelievableTeam(scene);
-    seat = await Seat.take({ url: scene.url, key: team.key, columns: 100, rows: 30 });
+    seat = await Screen.take({ url: scene.url, key: team.key, columns: 100, rows: 30 });
     await seat.sees('received mail');
   });
   afterEach(async () => {
     await seat.press('Escape');
     await go('overview', 'Mail of the last');
   });
-  afterAll(async () => {
-    await seat?.[Symbol.asyncDispose]();
-    await scene?.close();
-  });
+  afterAll(() => seat?.[Symbol.asyncDispose]());
 
   const go = async (command: string, ...sees: (string | RegExp)[]): Promise<void> => {
     await seat.type(`:${command}`);

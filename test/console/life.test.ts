@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { root } from '../cli/desk.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { startAnswering } from '../cli/contract-server.ts';
@@ -6,28 +6,141 @@ import { execFile } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { Screen } from './screen.ts';
 import { describeAtTerminal, Seat, startLine } from './seat.ts';
 
 const run = promisify(execFile);
 const SECTIONS = ['emails', 'domains', 'keys', 'suppressions', 'webhooks', 'received', 'templates', 'logs', 'contacts'];
 const IS_THERE = 'received mail';
 
-describeAtTerminal('the life of the console', () => {
-  let scene: Scene;
-  let team: Team;
-  beforeAll(async () => {
-    scene = await startScene();
-    team = await scene.team('Example');
-    await team.domain('mail.example.com');
+let scene: Scene;
+let team: Team;
+beforeAll(async () => {
+  scene = await startScene();
+  team = await scene.team('Example');
+  await team.domain('mail.example.com');
+});
+afterAll(() => scene?.close());
+
+const send = (subject: string) =>
+  scene.api('POST', '/emails', {
+    key: team.key,
+    body: { from: 'hello@mail.example.com', to: 'ada@example.org', subject, text: 'T' },
   });
-  afterAll(() => scene?.close());
 
-  const send = (subject: string) =>
-    scene.api('POST', '/emails', {
-      key: team.key,
-      body: { from: 'hello@mail.example.com', to: 'ada@example.org', subject, text: 'T' },
+describe('the console and its server', () => {
+  it.each([
+    ['an empty list', 200, { object: 'list', has_more: false, data: [] }],
+    ['a list of nothing known', 200, { object: 'list', has_more: false, data: [{}] }],
+    ['null', 200, null],
+    ['a refusal without a name', 500, { wrong: true }],
+  ])('%s in answer to everything ends no screen', async (_, status, body) => {
+    const server = await startAnswering(() => ({ status, body }));
+    await using seat = await Screen.take({ url: server.url, key: 'rk_x' });
+    await seat.sees(/^ overview/m, status === 200 ? 'is no rasket: another program listens' : server.url);
+    for (const [at, name] of SECTIONS.entries()) {
+      await seat.press(String((at + 2) % 10));
+      await seat.sees(new RegExp(`^ ${name}`, 'm'));
+      await seat.press('Enter', 'Down', 'r', 'y', 'Right');
+    }
+    await seat.press('1');
+    await seat.sees(/^ overview/m);
+    await seat.press('q');
+    await seat.isLeft();
+    server.close();
+  });
+
+  it('goes on where the server is rasket’s again', async () => {
+    let isStrange = false;
+    const server = await startAnswering(async ({ path, query }) => {
+      if (isStrange) return { status: 200, body: { object: 'list', has_more: false, data: [] } };
+      const asked = new URLSearchParams(query).toString();
+      const answer = await scene.api('GET', `${path}${asked === '' ? '' : `?${asked}`}`, { key: team.key });
+      return { status: answer.status, body: answer.body as unknown };
     });
+    await using seat = await Screen.take({ url: server.url, key: team.key });
+    await seat.sees(IS_THERE);
+    isStrange = true;
+    await seat.press('r');
+    await seat.sees('is no rasket: another program listens');
+    isStrange = false;
+    await seat.press('r');
+    await seat.sees('✓ ready', IS_THERE);
+    server.close();
+  });
 
+  it('follows what happens, without a key being pressed', async () => {
+    await using seat = await Screen.take({ url: scene.url, key: team.key });
+    await seat.sees(IS_THERE);
+    await seat.press('2');
+    await seat.sees(/^ emails/m);
+    await send('While you look');
+    await seat.sees(/^› .*While you look/m);
+    await scene.settled();
+    await seat.sees(/✓ delivered.*While you look/);
+  });
+
+  it('says that the server is gone, keeps what it shows, and goes on when it is back', async () => {
+    await send('Kept');
+    const line = await startLine(scene.url);
+    await using seat = await Screen.take({ url: line.url, key: team.key });
+    await seat.sees('✓ connected', /Server +✓ ready/, IS_THERE);
+    await line.cut();
+    await seat.press('r');
+    await seat.sees('✗ no answer since', /Server +as of \d\d:\d\d:\d\d: ✓ ready/);
+    await line.mend();
+    await seat.press('r');
+    await seat.sees('✓ connected', /Server +✓ ready/);
+    await seat.press('2');
+    await seat.sees('Kept');
+    await line.cut();
+    await seat.sees('✗ no answer since', 'trying again', 'Kept');
+    await send('Meanwhile');
+    await line.mend();
+    await seat.sees('✓ connected', 'Meanwhile');
+    line.close();
+  });
+
+  it('a form outlives a server that is away, and what is said of the server ends when it is back', async () => {
+    const line = await startLine(scene.url);
+    await using seat = await Screen.take({ url: line.url, key: team.key, columns: 60 });
+    // What comes behind it has no room in so few columns.
+    await seat.sees('✓ connected', 'emails today');
+    await seat.press('4');
+    await seat.sees(/^ keys/m, 'rk_');
+    await seat.press('c');
+    await seat.sees('create: create a key');
+    await seat.type('Typed once');
+    await line.cut();
+    await seat.sees('✗ no answer since');
+    await seat.press('Up', 'Enter');
+    const told = await seat.sees('create: create a key', 'Typed once', 'Nothing answers at', /one\s+for\s+development/);
+    expect(told.match(/Nothing answers at/g)).toHaveLength(1);
+    await line.mend();
+    const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
+    expect(frame).toContain('Typed once');
+    await seat.press('Enter');
+    await seat.sees('This is the only time the key is shown');
+    const { data } = (await scene.api('GET', '/api-keys?search=Typed', { key: team.key })).body;
+    expect(data).toHaveLength(1);
+    line.close();
+  });
+
+  it('a question of yes or no is not answered by Enter', async () => {
+    await using seat = await Screen.take({ url: scene.url, key: team.key });
+    await seat.sees(IS_THERE);
+    await seat.press('3');
+    await seat.sees('mail.example.com');
+    await seat.press('v');
+    await seat.sees('y do it   n leave it');
+    await seat.press('Enter');
+    await seat.sees('Enter decides nothing here: y does it, n leaves it.');
+    await seat.press('n');
+    await seat.sees(/^(?![^]*y do it)/);
+  });
+});
+
+describeAtTerminal('the life of the console', () => {
   it.each([
     ['q', 0],
     ['C-c', 0],
@@ -57,27 +170,6 @@ describeAtTerminal('the life of the console', () => {
     expect(await seat.isGivenBack(1)).toContain('a planted fault');
   });
 
-  it.each([
-    ['an empty list', 200, { object: 'list', has_more: false, data: [] }],
-    ['a list of nothing known', 200, { object: 'list', has_more: false, data: [{}] }],
-    ['null', 200, null],
-    ['a refusal without a name', 500, { wrong: true }],
-  ])('%s in answer to everything ends no screen', async (_, status, body) => {
-    const server = await startAnswering(() => ({ status, body }));
-    await using seat = await Seat.take({ url: server.url, key: 'rk_x' });
-    await seat.sees(/^ overview/m, status === 200 ? 'is no rasket: another program listens' : server.url);
-    for (const [at, name] of SECTIONS.entries()) {
-      await seat.press(String((at + 2) % 10));
-      await seat.sees(new RegExp(`^ ${name}`, 'm'));
-      await seat.press('Enter', 'Down', 'r', 'y', 'Right');
-    }
-    await seat.press('1');
-    await seat.sees(/^ overview/m);
-    await seat.press('q');
-    await seat.isGivenBack(0);
-    server.close();
-  });
-
   it('a defect of its own is told as one, with its trace in a file, and all else goes on', async () => {
     const preload = `const { padEnd } = String.prototype;
 String.prototype.padEnd = function (...given) {
@@ -97,95 +189,6 @@ String.prototype.padEnd = function (...given) {
     expect(trace).toContain('console/screens/overview-screen.ts');
     await seat.press('q');
     await seat.isGivenBack(0);
-  });
-
-  it('goes on where the server is rasket’s again', async () => {
-    let isStrange = false;
-    const server = await startAnswering(async ({ path, query }) => {
-      if (isStrange) return { status: 200, body: { object: 'list', has_more: false, data: [] } };
-      const asked = new URLSearchParams(query).toString();
-      const answer = await scene.api('GET', `${path}${asked === '' ? '' : `?${asked}`}`, { key: team.key });
-      return { status: answer.status, body: answer.body as unknown };
-    });
-    await using seat = await Seat.take({ url: server.url, key: team.key });
-    await seat.sees(IS_THERE);
-    isStrange = true;
-    await seat.press('r');
-    await seat.sees('is no rasket: another program listens');
-    isStrange = false;
-    await seat.press('r');
-    await seat.sees('✓ ready', IS_THERE);
-    server.close();
-  });
-
-  it('follows what happens, without a key being pressed', async () => {
-    await using seat = await Seat.take({ url: scene.url, key: team.key });
-    await seat.sees(IS_THERE);
-    await seat.press('2');
-    await seat.sees(/^ emails/m);
-    await send('While you look');
-    await seat.sees(/^› .*While you look/m);
-    await scene.settled();
-    await seat.sees(/✓ delivered.*While you look/);
-  });
-
-  it('says that the server is gone, keeps what it shows, and goes on when it is back', async () => {
-    await send('Kept');
-    const line = await startLine(scene.url);
-    await using seat = await Seat.take({ url: line.url, key: team.key });
-    await seat.sees('✓ connected', /Server +✓ ready/, IS_THERE);
-    await line.cut();
-    await seat.press('r');
-    await seat.sees('✗ no answer since', /Server +as of \d\d:\d\d:\d\d: ✓ ready/);
-    await line.mend();
-    await seat.press('r');
-    await seat.sees('✓ connected', /Server +✓ ready/);
-    await seat.press('2');
-    await seat.sees('Kept');
-    await line.cut();
-    await seat.sees('✗ no answer since', 'trying again', 'Kept');
-    await send('Meanwhile');
-    await line.mend();
-    await seat.sees('✓ connected', 'Meanwhile');
-    line.close();
-  });
-
-  it('a form outlives a server that is away, and what is said of the server ends when it is back', async () => {
-    const line = await startLine(scene.url);
-    await using seat = await Seat.take({ url: line.url, key: team.key, columns: 60 });
-    // What comes behind it has no room in so few columns.
-    await seat.sees('✓ connected', 'emails today');
-    await seat.press('4');
-    await seat.sees(/^ keys/m, 'rk_');
-    await seat.press('c');
-    await seat.sees('create: create a key');
-    await seat.type('Typed once');
-    await line.cut();
-    await seat.sees('✗ no answer since');
-    await seat.press('Up', 'Enter');
-    const told = await seat.sees('create: create a key', 'Typed once', 'Nothing answers at', /one\s+for\s+development/);
-    expect(told.match(/Nothing answers at/g)).toHaveLength(1);
-    await line.mend();
-    const frame = await seat.sees('✓ connected', /^(?![^]*Nothing answers)/);
-    expect(frame).toContain('Typed once');
-    await seat.press('Enter');
-    await seat.sees('This is the only time the key is shown');
-    const { data } = (await scene.api('GET', '/api-keys?search=Typed', { key: team.key })).body;
-    expect(data).toHaveLength(1);
-    line.close();
-  });
-
-  it('a question of yes or no is not answered by Enter', async () => {
-    await using seat = await Seat.take({ url: scene.url, key: team.key });
-    await seat.sees(IS_THERE);
-    await seat.press('3');
-    await seat.sees('mail.example.com');
-    await seat.press('v');
-    await seat.sees('y do it   n leave it');
-    await seat.press('Enter');
-    await seat.sees('Enter decides nothing here: y does it, n leaves it.');
-    await seat.press('n');
-    await seat.sees(/^(?![^]*y do it)/);
   });
 
   it('a server that takes its time keeps nobody from leaving the screen', async () => {

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { PassThrough, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
-import { render } from 'ink';
+import type { render as Render } from 'ink';
 import { expect, vi } from 'vitest';
 import { createClient, findTarget, mustRun } from '../../cli/client/index.ts';
 import { loadTsx } from '../../cli/commands/load-tsx.ts';
@@ -12,9 +12,13 @@ import { version } from '../cli/in-process.ts';
 import { literally, type SeatOptions } from './seat.ts';
 
 await loadTsx();
-const { createConsole } = await import('../../console/main.tsx');
+// As `rasket console` says before it loads React, whose form for development takes twice the time.
+const { NODE_ENV } = process.env;
+process.env.NODE_ENV = 'production';
+const [{ render }, { createConsole }] = await Promise.all([import('ink'), import('../../console/main.tsx')]);
+process.env.NODE_ENV = NODE_ENV;
 
-type Drawn = ReturnType<typeof render>;
+type Drawn = ReturnType<typeof Render>;
 
 /** What a terminal sends for the keys that are no characters, by their names in tmux. */
 const KEYS: Readonly<Record<string, string>> = {
@@ -117,6 +121,11 @@ export class Screen implements AsyncDisposable {
 
   async clipboard(): Promise<string> {
     return this.#clipboard;
+  }
+
+  /** Waits until it has ended of itself. */
+  async isLeft(): Promise<void> {
+    await this.#drawn?.waitUntilExit();
   }
 
   #leave(): void {

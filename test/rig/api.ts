@@ -100,24 +100,28 @@ function mustKeepContract(
   path: string,
   answer: { status: number; body: unknown; headers: Record<string, string> },
 ): void {
-  for (const name of EVERY_ANSWER_HAS) {
-    expect(answer.headers, `${method} ${path} answers with ${name}`).toHaveProperty(name);
-  }
+  // Asked of each of a hundred thousand answers: an assertion that holds costs more than the question.
+  const missing = EVERY_ANSWER_HAS.filter((name) => !(name in answer.headers));
+  if (missing.length > 0) expect(answer.headers, `${method} ${path}`).toHaveProperty(missing[0] ?? '');
   // HEAD is GET without the body: there is nothing to hold against the contract but the status and the headers above.
   if (method === 'HEAD') return expect(answer.body).toBe('');
   const operation = operationAt(method, path);
   // An unknown path or a wrong method belongs to no operation.
   if (!operation) return expect([404, 405, 403]).toContain(answer.status);
-  expect(validators.validateResponse(operation.operationId, answer), `${method} ${path} keeps the contract`).toEqual(
-    [],
-  );
+  const faults = validators.validateResponse(operation.operationId, answer);
+  expect(faults, `${method} ${path} keeps the contract`).toEqual([]);
 }
+
+/** Paths of one length that begin with the same word; none begins with a parameter. */
+const placeOf = (path: string): string => `${path.split('/', 2)[1]} ${path.split('/').length}`;
+const nearby = Map.groupBy(operations, ({ operation }) => placeOf(operation.path));
 
 /** A word goes before a parameter: /emails/metrics is no email, and /inboxes/{inbox}/threads/search no thread. */
 export function operationAt(method: string, path: string): OperationValidators | undefined {
   const plain = path.split('?', 1)[0] ?? '';
   const parametersIn = ({ operation }: (typeof operations)[number]): number => operation.path.split('{').length;
-  const fitting = operations.filter(({ operation, form }) => operation.path === plain || form.test(plain));
+  const near = nearby.get(placeOf(plain)) ?? [];
+  const fitting = near.filter(({ operation, form }) => operation.path === plain || form.test(plain));
   const fewest = Math.min(...fitting.map(parametersIn));
   const candidates = fitting.filter((one) => parametersIn(one) === fewest);
   return candidates.find(({ operation }) => operation.method === method.toLowerCase())?.operation;

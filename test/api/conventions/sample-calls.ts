@@ -6,6 +6,7 @@ import { oauthOf } from '../../rig/oauth.ts';
 import { peopleOf } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
+import { scaled } from '../../rig/scale.ts';
 import { plantInvoice } from '../../rig/invoices.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 
@@ -51,6 +52,15 @@ export function queryOf(operation: Operation, more: string): string {
   const all = [...needed.map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`), more];
   return all.filter((one) => one !== '').join('&');
 }
+
+const isWhole = scaled(1) > 1;
+
+/**
+ * Of so many kinds of a fault those that the operation at this place is tried with: every kind on every so manieth operation,
+ * and every operation with `each` of them. With RASKET_TEST_SCALE it is every kind on every operation.
+ */
+export const dealt = <T>(kinds: readonly T[], at: number, each = 2): readonly T[] =>
+  isWhole ? kinds : kinds.filter((_, kind) => (kind + at) % kinds.length < each);
 
 export const labelOf = (operation: Operation): string => `${operation.method.toUpperCase()} ${operation.path}`;
 
