@@ -38,7 +38,7 @@ const onSqliteAlone = [
   'test/api/accounts/enumeration.test.ts',
   'test/api/ai/model-answers.test.ts',
   'test/api/conventions/{bodies,bodies-in-hand,costly-work,credentials,http-by-hand,parameters,paths-and-methods}.test.ts',
-  'test/api/conventions/{order-of-faults,rate-limit,reach,roles,slow-uploads,unread-answers}.test.ts',
+  'test/api/conventions/{last-answers,order-of-faults,rate-limit,reach,roles,slow-uploads,unread-answers}.test.ts',
   'test/api/attachments/{download-attachment,submitted-attachments}.test.ts',
   'test/api/automations/graphs.test.ts',
   'test/api/broadcasts/broadcast-preview.test.ts',
