@@ -54,6 +54,7 @@ const onSqliteAlone = [
   'test/api/system/description.test.ts',
   'test/api/templates/send-with-template.test.ts',
   'test/api/webhooks/hostile-endpoints.test.ts',
+  'test/fault/restart.test.ts',
   'test/flow/{bulk-sender,egress,enforced-tls,large-mail,large-mail-memory,load,outcomes,refused-by-us,silent-names,simulator}.test.ts',
   'test/flow/{tracking-domains,webhooks,webhooks-answers}.test.ts',
   'test/sdk/{resend,webhooks}.test.ts',
