@@ -29,6 +29,7 @@ import { createPlaygroundPages } from './playground-pages/index.ts';
 import { createChallengeRoute } from './challenges.ts';
 import { openPortsBeside, type SecureParts } from './ports-beside.ts';
 import { createImageRoutes } from './images.ts';
+import { createLastAnswers } from './last-answers.ts';
 import { createMetricsRoute } from './metrics.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
@@ -70,6 +71,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const answerRefusal = createRefusalAnswer(world, rateLimit);
   const served = serveOperations({ services, validators, rateLimit, noteAnswer, countUpload, findCaller });
   const answersPublic = publicRoutesOf(world, parts);
+  const lastAnswers = createLastAnswers();
   const server: FastifyInstance = fastify({
     genReqId: () => world.ids.uuid(),
     bodyLimit: config.http.body_limit_bytes,
@@ -82,7 +84,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     serverFactory(api) {
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       const listener = createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
-        if (!listener.listening) response.shouldKeepAlive = false;
+        lastAnswers.note(request, response);
         if (!answersPublic(request, response)) api(request, response);
       });
       return listener;
@@ -116,6 +118,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     ...beside.bound,
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
+      lastAnswers.begin();
       await Promise.all([beside.close(graceMs), closeServer(server, world, graceMs)]);
       unread.close();
       await requestLog.close();

@@ -84,12 +84,34 @@ const OWN: Record<string, string> = {
   CDATA: `]]><script>${RUN}</script>`,
 };
 
-const VALUES: { name: string; value: string }[] = [
-  ...Object.entries(OWN).map(([name, value]) => ({ name, value })),
-  // What takes a whole page over stands in one place of another.
-  ...hostileHtml(`http://${EVIL_HOST}`).map(({ name, html }) => ({ name, value: html.slice('<p>Hello.</p>'.length) })),
-  // A value of a contact has no NUL and at most 500 characters.
-].map(({ name, value }) => ({ name, value: value.replaceAll('\0', '').slice(0, 500) }));
+interface Value {
+  name: string;
+  value: string;
+}
+
+/** A value of a contact has no NUL and at most 500 characters. */
+const CHARACTERS_MAX = 500;
+const fit = ({ name, value }: Value): Value => ({ name, value: value.replaceAll('\0', '').slice(0, CHARACTERS_MAX) });
+
+/**
+ * As many in a value as fit. None can hide another: whatever comes of one that is not taken for text, the page is not the
+ * harmless one.
+ */
+function together(values: readonly Value[]): Value[] {
+  const joined: Value[] = [];
+  for (const { name, value } of values) {
+    const last = joined.at(-1);
+    if (!last || last.value.length + value.length > CHARACTERS_MAX) joined.push({ name, value });
+    else joined.splice(-1, 1, { name: `${last.name}, ${name}`, value: last.value + value });
+  }
+  return joined;
+}
+
+// What takes a whole page over stands in one place of another.
+const CORPUS = hostileHtml(`http://${EVIL_HOST}`).map(({ name, html }) =>
+  fit({ name, value: html.slice('<p>Hello.</p>'.length) }),
+);
+const VALUES = [...Object.entries(OWN).map(([name, value]) => fit({ name, value })), ...together(CORPUS)];
 
 interface Looked {
   /** Every element with the names of its attributes, comments, and the rules of its styles. */

@@ -1,5 +1,11 @@
-import axe, { type AxeResults } from 'axe-core';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
+
+/** The short form: every page has to read it, and reading the long one took as long as looking at the page. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
@@ -26,9 +32,28 @@ export async function faultsOf(page: Page, { picture }: { picture: string }): Pr
   ];
 }
 
+/**
+ * What is wrong with the page that is open, in each of the views, and pictures of them. It is not loaded anew for each: our pages have
+ * no script that could ask once how wide they are.
+ */
+export async function faultsInEveryView(
+  page: Page,
+  { name, pictures, also }: { name: string; pictures: string; also?: () => Promise<void> | undefined },
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const view of VIEWS) {
+    await show(page, view);
+    const where = `${name}-${view.view}`;
+    const faults = await faultsOf(page, { picture: path.join(pictures, `${where}.png`) });
+    found.push(...faults.map((fault) => `${where}: ${fault}`));
+    await also?.();
+  }
+  return found;
+}
+
 /** What runs in the page is the test's own, past the policy that lets the page run nothing. */
 export async function violations(page: Page): Promise<AxeResults['violations']> {
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(AXE);
   const options = { runOnly: RULES, resultTypes: ['violations'], iframes: false };
   return ((await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults).violations;
 }

@@ -9,7 +9,7 @@ import { accountOf, codeFor, joinTeam, PASSWORD } from '../rig/page-people.ts';
 import { readQrCode } from '../rig/qr-code.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { painted, startChromium, type Chromium } from './chromium.ts';
-import { faultsOf, show, VIEWS } from './looks.ts';
+import { faultsInEveryView } from './looks.ts';
 
 /** Pictures of every page stay there after the run, to be looked at. */
 const PICTURES = path.resolve(import.meta.dirname, '../../.cache/people-pages');
@@ -95,7 +95,7 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
     });
   });
 
-  type Look = [name: string, look: (page: Page) => Promise<unknown>];
+  type Look = [name: string, look: (page: Page) => Promise<unknown>, also?: (page: Page) => Promise<void>];
   const press = (page: Page, name: string) =>
     Promise.all([page.waitForNavigation(), page.getByRole('button', { name, exact: true }).first().click()]);
 
@@ -146,6 +146,8 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
       async (page) => {
         await open(page, '/account/mfa');
         await press(page, 'Set up an authenticator app');
+      },
+      async (page) => {
         const link = await page.getByRole('link', { name: 'Open it in an app' }).getAttribute('href');
         expect(await seenByCamera(page)).toBe(link);
       },
@@ -173,14 +175,9 @@ describePeers('the pages of people in a real browser', ['chromium'], () => {
 
   async function lookAt(page: Page, looks: readonly Look[]): Promise<string[]> {
     const found: string[] = [];
-    for (const view of VIEWS) {
-      await show(page, view);
-      for (const [name, look] of looks) {
-        await look(page);
-        const where = `${name}-${view.view}`;
-        const faults = await faultsOf(page, { picture: path.join(PICTURES, `${where}.png`) });
-        found.push(...faults.map((fault) => `${where}: ${fault}`));
-      }
+    for (const [name, look, also] of looks) {
+      await look(page);
+      found.push(...(await faultsInEveryView(page, { name, pictures: PICTURES, also: () => also?.(page) })));
     }
     return found;
   }

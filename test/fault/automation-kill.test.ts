@@ -8,7 +8,7 @@ import { dice, testSeed } from '../rig/seed.ts';
 import { startSink, type Sink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-const KILLS = Math.min(20, scaled(6));
+const KILLS = Math.min(20, scaled(3));
 // Four are under way at a time: how many a kill cuts off is a matter of kills, not of runs, until there are no more kills to have.
 const RUNS = KILLS < 20 ? 15 * KILLS : scaled(150);
 const STEPS = ['start', 'moment', 'unnamed', 'first', 'add', 'name', 'second'];
@@ -145,8 +145,8 @@ it(
       await reaches(arrivals.size + 1 + Math.floor((random() * left) / (KILLS + 1)));
       const runs = await call(program, 'GET', `/automations/${automation}/runs?status=running&limit=1`);
       if (runs.data.length > 0) midway++;
-      // Every fourth end is an orderly one.
-      await (killed % 4 === 3 ? program.stop() : program.kill());
+      // Some ends are orderly ones.
+      await (killed % 4 === 2 ? program.stop() : program.kill());
       await program.start();
     }
     const open = async () => (await call(program, 'GET', `/automations/${automation}`)).runs?.running;

@@ -8,9 +8,11 @@ import { dice, testSeed } from '../rig/seed.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-const KILLS = Math.min(20, scaled(4));
+const KILLS = Math.min(20, scaled(2));
 // Where there are no more kills to have, RASKET_TEST_SCALE makes the broadcast larger.
-const CONTACTS = KILLS < 20 ? 900 + 75 * KILLS : scaled(1200);
+const CONTACTS = KILLS < 20 ? 1000 + 25 * KILLS : scaled(150);
+/** Two pages, of which the second is made once some of the first have gone. */
+const FEW = 700;
 const addressOf = (i: number): string => `reader${i}@list.example.org`;
 
 interface Read {
@@ -121,6 +123,7 @@ async function setUp(settings: Record<string, string> = {}): Promise<Scenery> {
 }
 
 const all = Array.from({ length: CONTACTS }, (_, i) => addressOf(i));
+const few = all.slice(0, FEW);
 
 async function allOver({ isOver }: Scenery, addresses: readonly string[]): Promise<void> {
   await expect.poll(() => addresses.filter((address) => !isOver(address)).length, { timeout: 120_000 }).toBe(0);
@@ -149,7 +152,7 @@ it(
       await arrived(arrivals.size + 1 + Math.floor((random() * (CONTACTS - arrivals.size)) / (KILLS + 1)));
       await program.kill();
       await program.start();
-      if (killed % 4 !== 3) continue;
+      if (killed % 4 !== 1) continue;
       // An orderly end now and then.
       await program.stop();
       await program.start();
@@ -175,7 +178,7 @@ it(
     const scenery = await setUp({ RASKET_BROADCASTS_HOLD_AFTER: '50' });
     const { program, arrivals, arrived } = scenery;
     // Every fifth bounces, which holds it.
-    const addresses = all.map((address, i) => (i % 5 === 0 ? `gone-${address}` : address));
+    const addresses = few.map((address, i) => (i % 5 === 0 ? `gone-${address}` : address));
     const gone = addresses.filter((address) => address.startsWith('gone-'));
     const good = addresses.filter((address) => !address.startsWith('gone-'));
     const id = await begin(program, addresses);
@@ -203,7 +206,7 @@ it(
     expect([...arrivals.keys()].filter((address) => address.startsWith('gone-'))).toEqual([]);
     expect((await reportedBy(program, id, 'bounced')).sort()).toEqual(gone.toSorted());
     expect((await reportedBy(program, id)).sort()).toEqual(addresses.toSorted());
-    expect(await call(program, 'GET', `/broadcasts/${id}`)).toMatchObject({ status: 'sent', recipients: CONTACTS });
+    expect(await call(program, 'GET', `/broadcasts/${id}`)).toMatchObject({ status: 'sent', recipients: FEW });
   },
   WITHIN_MS,
 );
@@ -214,6 +217,7 @@ it(
     const scenery = await setUp();
     const { program, arrivals, arrived } = scenery;
     const id = await begin(program, all);
+    // The third page is made when as many have gone as the first has.
     await arrived(Math.ceil(CONTACTS / 10));
     await call(program, 'POST', `/broadcasts/${id}/cancel`);
     await program.kill();

@@ -3,11 +3,12 @@ import { expect, it, onTestFinished } from 'vitest';
 import { line, start, wait } from '../api/automations/graph.ts';
 import { createApi, type Api } from '../rig/api.ts';
 import { formOf } from '../rig/forms.ts';
+import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
 const ROWS = 1500;
-const KILLS = 3;
+const KILLS = 1 + Math.min(5, scaled(1));
 
 /** Every tenth row is there twice, and every twenty-fifth cannot be read. No two files have an address in common. */
 function fileOf(number: number, rows: number): string {

@@ -6,8 +6,8 @@ import { dice, testSeed } from '../rig/seed.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-const DRAFTS = scaled(40);
-const KILLS = Math.min(10, scaled(4));
+const DRAFTS = scaled(20);
+const KILLS = Math.min(10, scaled(2));
 const CLIENTS = 8;
 const FILE = { filename: 'a.bin', content: Buffer.alloc(300_000, 'x').toString('base64') };
 

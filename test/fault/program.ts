@@ -1,11 +1,13 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
+import { makeTeam } from '../../bin/commands/init.ts';
+import { loadConfig, type Config } from '../../src/platform/config/index.ts';
+import { createInstanceKey } from '../../src/platform/secrets/index.ts';
 import { createApi, type Api } from '../rig/api.ts';
-import { makeProgramsDatabase, type TestDatabase } from '../rig/database.ts';
+import { makeMigratedDatabase, type TestDatabase } from '../rig/database.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { publish } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
@@ -60,7 +62,9 @@ export async function installProgram(
   options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void } = {},
 ): Promise<Program> {
   const dataDir = path.join(scratchFolder('rasket-fault-'), 'data');
-  const database = await makeProgramsDatabase();
+  mkdirSync(dataDir, { mode: 0o700 });
+  createInstanceKey(dataDir);
+  const database = await makeMigratedDatabase(dataDir);
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
   const env = settingsOf(dataDir, { database, dns, sink }, options.env);
   options.publish?.(dns);
@@ -73,14 +77,14 @@ export async function installProgram(
     await database.drop();
     rmSync(path.dirname(dataDir), { recursive: true, force: true });
   });
-  const { stdout } = await promisify(execFile)(LAUNCHER, ['init', '--json'], { env });
-  const made = JSON.parse(stdout) as { team_id: string; api_key: string };
+  // As `rasket init` does, without the start of a process and every migration that it would be here.
+  const made = await makeTeam(configOf(env), dataDir, {});
 
   const program: Program = {
     dataDir,
     database: database.settings,
-    teamId: made.team_id,
-    apiKey: made.api_key,
+    teamId: made.teamId,
+    apiKey: made.apiKey,
     from: `Fault <fault@${DOMAIN}>`,
     env,
     ...own,
@@ -95,7 +99,7 @@ export async function installProgram(
     },
   };
   await program.start();
-  await verifyDomain(createApi(await program.listening()), made.api_key, dns);
+  await verifyDomain(createApi(await program.listening()), made.apiKey, dns);
   return program;
 }
 
@@ -159,6 +163,12 @@ function settingsOf(
     RASKET_LOG_LEVEL: 'info',
     ...more,
   };
+}
+
+/** What the program reads out of this environment. */
+export function configOf(env: NodeJS.ProcessEnv): Config {
+  const own = Object.entries(env).filter(([name]) => /^RASKET_(?!TEST_|DATA$)/.test(name));
+  return loadConfig({ env: Object.fromEntries(own) }).config;
 }
 
 interface Ready {

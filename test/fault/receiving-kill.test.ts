@@ -3,13 +3,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../peers/free-port.ts';
 import { createApi, type Api } from '../rig/api.ts';
 import { dotted } from '../rig/mx.ts';
+import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { openDialogue } from '../rig/smtp-dialogue.ts';
 import { installProgram } from './program.ts';
 import { allReceived, receiveAt } from './received.ts';
 
-const MESSAGES = 60;
-const KILLS = 4;
+const KILLS = Math.min(12, scaled(2));
+const MESSAGES = 15 * KILLS;
 const SERVERS = 8;
 const DOMAIN = 'sender.example.com';
 

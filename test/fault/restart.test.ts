@@ -1,10 +1,9 @@
 // clients --> rasket serve (stopped and started again, as systemctl restart does) --> sink
 import { expect, it, onTestFinished } from 'vitest';
-import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 
-const SENDS = scaled(60);
+const SENDS = 60;
 const RESTARTS = 2;
 const CLIENTS = 8;
 

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { createApi } from '../rig/api.ts';
+import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { connectTo, logIn, submit, type Dialogue } from '../smtp/dialogue.ts';
 import { installProgram, type Program } from './program.ts';
 
-const SUBMISSIONS = 60;
-const KILLS = 3;
+const KILLS = 1 + Math.min(11, scaled(1));
+const SUBMISSIONS = 20 * KILLS;
 const CLIENTS = 12;
 /** Every fifth is too large for its row, so that its body is a blob. */
 const LARGE_EVERY = 5;

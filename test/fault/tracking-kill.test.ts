@@ -6,11 +6,12 @@ import { openSecrets } from '../../src/platform/secrets/index.ts';
 import { clickToken } from '../../src/protocol/track-links/index.ts';
 import { BROWSER, follow } from '../flow/reader.ts';
 import { createApi } from '../rig/api.ts';
+import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
 import { installProgram, type Program } from './program.ts';
 import path from 'node:path';
 
-const KILLS = 4;
+const KILLS = Math.min(12, scaled(2));
 const READERS = 16;
 /** Answers before each kill: few, so that most of what was answered last is not in the database yet. */
 const ANSWERS = 40;

@@ -5,11 +5,12 @@ import { expect, it } from 'vitest';
 import { openDb } from '../../src/platform/db/index.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
+import { scaled } from '../rig/scale.ts';
 import { installBesideReceiver, type Program } from './program.ts';
 
-const EVENTS = 40;
 const ENDPOINTS = 20;
-const KILLS = 5;
+const KILLS = 1 + Math.min(9, scaled(2));
+const EVENTS = 8 * KILLS;
 const EVENTS_A_CALL = 100;
 
 it(

@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import { formOf } from '../../rig/forms.ts';
+import { driver } from '../../rig/database.ts';
 import { startScene, type Team } from '../../rig/scene.ts';
 
-it('a team with many imports in line keeps nobody else waiting for all of them', { timeout: 120_000 }, async () => {
+/** Batches enough that another team's file comes between two of them; on PostgreSQL each takes several times as long. */
+const ROWS = driver === 'pg' ? 6000 : 20_000;
+
+it('a team with many imports in line keeps nobody else waiting for all of them', async () => {
   await using scene = await startScene();
   const upload = async (team: Team, file: string): Promise<string> => {
     const answer = await scene.api('POST', '/contacts/imports', { key: team.key, ...formOf(file, {}) });
@@ -12,7 +16,7 @@ it('a team with many imports in line keeps nobody else waiting for all of them',
   const statusOf = async (team: Team, id: string): Promise<string> =>
     (await scene.api('GET', `/contacts/imports/${id}`, { key: team.key })).body.status;
   const [first, second, patient] = [await scene.team(), await scene.team(), await scene.team()];
-  const rows = Array.from({ length: 20_000 }, (_, i) => `person${i}@example.org\n`).join('');
+  const rows = Array.from({ length: 4000 }, (_, i) => `person${i}@example.org\n`).join('');
   const greedy: [Team, string][] = [];
   for (let i = 0; i < 6; i++) {
     for (const team of [first, second]) greedy.push([team, await upload(team, `email\n${rows}`)]);
@@ -29,7 +33,7 @@ it('a team with many imports in line keeps nobody else waiting for all of them',
 it('a file that takes long is put back for another team’s, goes on later, and counts every row once', async () => {
   await using scene = await startScene({ config: { imports: { max_at_once: 1, slice_seconds: 0 } } });
   const [greedy, patient] = [await scene.team(), await scene.team()];
-  const rows = Array.from({ length: 20_000 }, (_, i) => `person${i}@example.org\n`).join('');
+  const rows = Array.from({ length: ROWS }, (_, i) => `person${i}@example.org\n`).join('');
   const upload = async ({ key }: Team, file: string): Promise<string> =>
     (await scene.api('POST', '/contacts/imports', { key, ...formOf(file, {}) })).body.id as string;
   const read = async ({ key }: Team, id: string) => (await scene.api('GET', `/contacts/imports/${id}`, { key })).body;
@@ -39,11 +43,11 @@ it('a file that takes long is put back for another team’s, goes on later, and 
   while ((await read(patient, small)).status !== 'completed') await scene.api('GET', '/health', {});
   const { status, counts } = await read(greedy, large);
   expect(['in_progress', 'queued']).toContain(status);
-  expect(counts.total).toBeLessThan(20_000);
+  expect(counts.total).toBeLessThan(ROWS);
   await scene.settled();
   expect(await read(greedy, large)).toMatchObject({
     status: 'completed',
-    counts: { total: 20_000, created: 20_000, updated: 0, skipped: 0, failed: 0 },
+    counts: { total: ROWS, created: ROWS, updated: 0, skipped: 0, failed: 0 },
   });
 });
 

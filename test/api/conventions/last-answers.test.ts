@@ -1,0 +1,66 @@
+// clients that keep their connections --> a server that is told to stop while it answers them
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { connectRaw } from '../../rig/raw-http.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { sendOne } from '../shares/shared.ts';
+
+/** Longer than any test: a stop that waits for it, on a clock that stands still, never ends. */
+const GRACE_MS = 3_600_000;
+
+const isListening = ({ url }: Scene): Promise<boolean> =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  );
+
+/** Tells the server to stop; resolves once its port is closed. */
+async function stop(scene: Scene): Promise<{ stopped: Promise<void> }> {
+  const { app, url } = scene;
+  const stopped = app.close(GRACE_MS);
+  await expect.poll(() => isListening({ ...scene, url })).toBe(false);
+  return { stopped };
+}
+
+it('a call that came before the stop is answered behind it, and a connection that a client would keep holds nothing up', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const team = await scene.team();
+  const connection = await connectRaw(scene.url);
+  const body = JSON.stringify({ name: 'Everybody' });
+  const head = [`POST /segments HTTP/1.1`, 'Host: x', 'User-Agent: stop/1', `Authorization: Bearer ${team.key}`];
+  // An answer to a first call, so that the server knows the connection before the second.
+  connection.write(`GET /segments HTTP/1.1\r\n${head.slice(1).join('\r\n')}\r\n\r\n`);
+  expect((await connection.answer()).headers).toMatchObject({ connection: 'keep-alive' });
+  const more = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue'];
+  connection.write(`${[...head, ...more].join('\r\n')}\r\n\r\n`);
+  // It has the head once it asks for the rest.
+  await once(connection.socket, 'data');
+
+  const { stopped } = await stop(scene);
+  connection.write(body);
+  const answer = await connection.answer();
+  expect([answer.status, answer.headers['connection']]).toEqual([201, 'close']);
+  expect(await connection.closed()).toBe('');
+  await stopped;
+});
+
+it('a file that is being fetched comes whole, and its connection ends with it', async () => {
+  await using scene = await startScene({ roles: ['http'] });
+  const team = await scene.team();
+  // More than the systems of both ends take between them.
+  const attachments = [{ filename: 'a.bin', content: Buffer.alloc(12_000_000, 'a').toString('base64') }];
+  const { id } = await sendOne(scene, team, { attachments });
+  const { body } = await scene.api('GET', `/emails/${id}/attachments`, { key: team.key });
+  const { pathname, search } = new URL(body.data[0].download_url as string);
+  const connection = await connectRaw(scene.url);
+  connection.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\nUser-Agent: stop/1\r\n\r\n`);
+  await once(connection.socket, 'data');
+  connection.socket.pause();
+
+  const { stopped } = await stop(scene);
+  connection.socket.resume();
+  const { status, headers, text } = await connection.answer();
+  expect([status, headers['connection'], text.length]).toEqual([200, 'keep-alive', 12_000_000]);
+  expect(await connection.closed()).toBe('');
+  await stopped;
+});
