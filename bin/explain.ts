@@ -61,6 +61,9 @@ const EXPECTED = new Set([
   'UnknownTable',
   'UpgradeRefused',
   'BackupFault',
+  'PgProgramFault',
+  'RestoreRefused',
+  'SnapshotInUse',
   'ObjectStoreFault',
   'Refusal',
 ]);

@@ -123,7 +123,7 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
 describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s', () => {
   it('asks for a backup of the last day, which the operator notes', async () => {
     await expectRefused(
-      /only with a backup of the last 24 hours .* no backup is known; make one as docs\/postgres\.md/,
+      /only with a backup of the last 24 hours .* no backup is known; make one: rasket backup FOLDER/,
     );
     expect((await run(['backups', 'note', '--at', '2020-01-01T00:00:00Z'])).code).toBe(0);
     await expectRefused(/the last backup is of 2020-01-01T00:00:00\.000Z/);

@@ -114,7 +114,7 @@ async function waitForDisk(client: pg.ClientBase): Promise<void> {
   );
 }
 
-function executorOn(on: Runner, { statements, insert }: Shared, onWrite: (table: string) => void): Executor {
+export function executorOn(on: Runner, { statements, insert }: Shared, onWrite: (table: string) => void): Executor {
   async function query(sql: string, values: readonly Value[]): Promise<pg.QueryResult> {
     const table = tableWrittenBy(sql);
     if (table !== undefined) onWrite(table);

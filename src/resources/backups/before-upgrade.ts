@@ -97,7 +97,7 @@ async function mustBeBackedUp({ clock, config, db }: Store): Promise<void> {
   const last = madeAt === null ? 'no backup is known' : `the last backup is of ${isoTime(madeAt)}`;
   const make =
     db.dialect === 'pg'
-      ? 'make one as docs/postgres.md says, then say so: rasket backups note'
+      ? 'make one: rasket backup FOLDER; or say that another program has: rasket backups note'
       : 'set upgrade.backup, so that one is made';
   throw new UpgradeRefused(
     `the database is brought up to this version only with a backup of the last ${hours} hours (upgrade.backup_age_hours), and ${last}; ${make}. Or go without: rasket migrate --no-backup. ${UNCHANGED}`,
