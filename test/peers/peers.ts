@@ -23,7 +23,9 @@ export type Peer =
   | 'pebble'
   | 'python3'
   | 'swaks'
-  | 'promtool';
+  | 'promtool'
+  | 'nginx'
+  | 'caddy';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the

@@ -3,5 +3,5 @@
  * which every user of the machine can read.
  */
 export { pgEnvironment } from './environment.ts';
-export { readDump, type DumpReader } from './read-dump.ts';
+export { readDump, type DumpReader, type DumpToRead } from './read-dump.ts';
 export { dumpDatabase, dumpVersion, PgProgramFault, restoreDump, type DumpOrder } from './run-program.ts';

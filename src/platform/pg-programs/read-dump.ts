@@ -7,6 +7,14 @@ export interface DumpReader {
   onRow(table: string, row: Readonly<Record<string, string>>): void;
 }
 
+export interface DumpToRead {
+  file: string;
+  programs: string;
+  /** The schema that our tables stand in. */
+  namespace: string;
+  signal?: AbortSignal | undefined;
+}
+
 interface Block {
   table: string;
   rows: number;
@@ -19,7 +27,7 @@ const END = Buffer.from('\\.');
 
 /** Has pg_restore read all of a dump, and answers how many rows of each table of the schema it holds. No server is asked. */
 export async function readDump(
-  { file, programs, namespace }: { file: string; programs: string; namespace: string },
+  { file, programs, namespace, signal }: DumpToRead,
   reader: DumpReader,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
@@ -38,7 +46,7 @@ export async function readDump(
     if (block.wanted.length > 0) reader.onRow(block.table, fieldsOf(line, block));
   };
   const lines = createLines(onLine);
-  await runProgram('pg_restore', ['--data-only', '--file=-', file], { programs, onOutput: lines });
+  await runProgram('pg_restore', ['--data-only', '--file=-', file], { programs, signal, onOutput: lines });
   return counts;
 }
 

@@ -71,7 +71,12 @@ export async function runProgram(program: PgProgram, args: readonly string[], op
 
 function endOf(child: ChildProcess, program: PgProgram, programs: string): Promise<number | string> {
   return new Promise((resolve, reject) => {
-    child.once('error', (error: NodeJS.ErrnoException) => reject(notStarted(error, program, programs)));
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      const fault = notStarted(error, program, programs);
+      // One that was broken off is told to end, and has not yet.
+      if (error.code === 'ABORT_ERR') child.once('close', () => reject(fault));
+      else reject(fault);
+    });
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'no code'));
   });
 }

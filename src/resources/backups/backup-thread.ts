@@ -10,9 +10,11 @@ import { verifyBackup } from './verify-backup.ts';
 const order = workerData as ThreadOrder;
 const { database, dataDir, contentIn, programs, named, folder, part, madeAt, reason, sealed, mark } = order;
 const stopping = new AbortController();
+/** A program that is told to stop does so at once; copying and reading can be left in the middle. */
+const STOP_MS = 2000;
 parentPort?.once('message', () => {
   stopping.abort();
-  process.exit(1);
+  setTimeout(() => process.exit(1), STOP_MS);
 });
 const file = path.resolve(dataDir, database.path);
 const db = await openDb({ driver: database.driver, url: database.url, file, poolMax: 1 });
@@ -24,5 +26,5 @@ const facts = await makeBackup(
   },
 );
 await db.close();
-const verification = await verifyBackup(folder, { sealed, programs, now: () => madeAt });
+const verification = await verifyBackup(folder, { sealed, programs, now: () => madeAt, signal: stopping.signal });
 parentPort?.postMessage({ facts, verification } satisfies ThreadAnswer);

@@ -127,6 +127,9 @@ export async function backUpOnSchedule(
 /** A line in the log for who watches that alone; findings say the same. */
 export async function watchBackups(store: Store): Promise<void> {
   const { madeAt, failing } = await readBackupNotes(store.db);
-  if (madeAt === null || backupsTooOldSince(store, madeAt) === undefined) return;
-  store.log.warn({ madeAt: isoTime(madeAt), because: failing?.reason ?? null }, 'the last backup is too old');
+  if (madeAt === null) return;
+  const oldSince = backupsTooOldSince(store, madeAt);
+  if (oldSince === undefined) return;
+  const says = oldSince === null ? 'the last backup is dated in the future' : 'the last backup is too old';
+  store.log.warn({ madeAt: isoTime(madeAt), because: failing?.reason ?? null }, says);
 }

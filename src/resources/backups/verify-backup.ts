@@ -16,6 +16,7 @@ export interface VerifyOptions {
   /** The folder of PostgreSQL's own programs; empty for those in the PATH. */
   programs: string;
   now: () => number;
+  signal?: AbortSignal;
 }
 
 /**
@@ -96,11 +97,11 @@ function faultsOfFile(folder: string, facts: BackupFacts, check: SecretsCheck): 
 async function faultsOfDump(
   folder: string,
   facts: BackupFacts,
-  { programs, check }: { programs: string; check: SecretsCheck },
+  { programs, signal, check }: VerifyOptions & { check: SecretsCheck },
 ): Promise<string[]> {
   const settings = 'instance_settings';
   const file = path.join(folder, facts.database);
-  const counts = await readDump({ file, programs, namespace: facts.dump?.namespace ?? '' }, {
+  const counts = await readDump({ file, programs, signal, namespace: facts.dump?.namespace ?? '' }, {
     columnsOf: (table) => (table === settings ? ['name', 'value'] : idAnd(check.columns.get(table) ?? [])),
     onRow(table, row) {
       if (table === settings && row.name === 'installation' && row.value !== undefined) check.installation(row.value);

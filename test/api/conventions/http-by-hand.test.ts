@@ -46,6 +46,19 @@ describe('what no client would send', () => {
     expect(await rest).toBe('');
   });
 
+  it('an absolute target that is no URL is 400 in our form, and one that is a URL is its path', async () => {
+    for (const target of ['http://[', 'http://[::1', 'https://', 'http:']) {
+      const { answer } = await exchange(lines(`GET ${target} HTTP/1.1`, 'Host: x', AGENT, 'Connection: close'));
+      expect([400, 404], target).toContain(answer.status);
+      expect(answer.body, target).toMatchObject({ statusCode: answer.status, name: expect.any(String) });
+    }
+    const { answer } = await exchange(lines('GET http://[ HTTP/1.1', 'Host: x', AGENT, 'Connection: close'));
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { name: 'validation_error', message: 'The target of the request is neither a path nor a URL.' },
+    });
+  });
+
   it('a chunk that is none, in the middle of a body', async () => {
     const head = lines('POST /emails HTTP/1.1', 'Host: x', AGENT, auth(), 'Transfer-Encoding: chunked');
     const { answer, rest } = await exchange(`${head}zz\r\n`);
