@@ -34,6 +34,17 @@ function pgDumpThat(script: string): string {
 
 const SAYS_VERSION = `[ "$1" = --version ] && { echo 'pg_dump (PostgreSQL) 99.1 (Test)'; exit; }`;
 
+/** Of the pg_dump that has written it, once it has. */
+const pidThere = (): Promise<number> =>
+  vi.waitFor(
+    () => {
+      const pid = Number(fs.readFileSync(desk.at('pid'), 'utf8').trim());
+      expect(pid).toBeGreaterThan(0);
+      return pid;
+    },
+    { timeout: 60_000 },
+  );
+
 const codesOf = async (scene: Scene, key: string): Promise<{ code: string; summary: string }[]> =>
   (await scene.api('GET', '/operator/findings', { key })).body.findings;
 
@@ -95,9 +106,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     await using scene = await sceneWith(programs);
     const env = { ...envOf(scene), RASKET_BACKUP_PG_PROGRAMS: programs };
     const running = desk.start(desk.at('path/rasket'), ['backup', 'kept/copy', '--data', scene.dataDir], { env });
-    const pid = await vi.waitFor(() => Number(fs.readFileSync(desk.at('pid'), 'utf8').trim() || NaN), {
-      timeout: 60_000,
-    });
+    const pid = await pidThere();
     running.kill('SIGKILL');
     await running.ended;
     process.kill(pid, 'SIGKILL');
@@ -117,9 +126,7 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     await using scene = await sceneWith(programs);
     const stopping = new AbortController();
     const first = bySchedule(scene, stopping.signal);
-    const pid = await vi.waitFor(() => Number(fs.readFileSync(desk.at('pid'), 'utf8').trim() || NaN), {
-      timeout: 60_000,
-    });
+    const pid = await pidThere();
     const [growing] = fs.readdirSync(desk.at('kept'));
     expect(growing).toMatch(/^rasket-\S+\.part$/);
     await expect(takeBackup(scene.app.world, { reason: 'command', sealed: SEALED_COLUMNS })).rejects.toThrow(
@@ -232,7 +239,7 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
       { says: /blobs\/\S+\/html is missing/, plant: (at) => fs.rmSync(htmlIn(at)) },
       {
         says: /rasket\.dump cannot be read: pg_restore: error/,
-        plant: (at) => fs.truncateSync(path.join(at, 'rasket.dump'), fs.statSync(path.join(at, 'rasket.dump')).size / 2),
+        plant: (at) => fs.truncateSync(path.join(at, 'rasket.dump'), Math.floor(fs.statSync(path.join(at, 'rasket.dump')).size / 2)),
       },
       {
         says: /rasket\.dump has \d+ rows of emails, and had 7/,

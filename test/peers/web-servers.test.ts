@@ -73,7 +73,7 @@ async function sceneBehind(start: typeof startNginx): Promise<{ scene: Scene; te
   const scene = await startScene({
     config: {
       // As `rasket setup` plans it for a machine whose web server has the ports.
-      http: { public_url: `https://${HOST}`, trusted_proxies: ['127.0.0.1/32', '::1/128'] },
+      http: { trusted_proxies: ['127.0.0.1/32', '::1/128'] },
       acme: { directory: 'https://ca.test/dir', agree_to_terms: true, challenge: 'http-01' },
       rate_limit: { requests_per_second: 1, burst: 5 },
     },
@@ -160,8 +160,6 @@ for (const [name, program, start] of [
       expect(led.headers.location).toMatch(new RegExp(`^https://${HOST}(:\\d+)?/emails\\?limit=1$`));
       if (program === 'nginx')
         expect((await inClear(web.http, '/.well-known/acme-challenge/its-own')).text).toBe('of the web server itself');
-      const page = await call('/login');
-      expect(page.headers['content-security-policy']).toBeDefined();
     });
   });
 
