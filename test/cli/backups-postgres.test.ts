@@ -73,17 +73,29 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     const old = pgDumpThat(`echo 'pg_dump (PostgreSQL) 9.6.24'`);
     await using scene = await sceneWith(old);
     const token = await scene.operator();
-    const says = /pg_dump is of version 9\.6\.24 and the server of \d+.*which it cannot read; install .*backup\.pg_programs/;
+    const says =
+      /pg_dump is of version 9\.6\.24 and the server of \d+.*which it cannot read; install .*backup\.pg_programs/;
     expectOneLine(await command(scene, old), says);
-    expectOneLine(await command(scene, desk.at('nowhere')), /pg_dump is not in \S+nowhere \(backup\.pg_programs\); install/);
+    expectOneLine(
+      await command(scene, desk.at('nowhere')),
+      /pg_dump is not in \S+nowhere \(backup\.pg_programs\); install/,
+    );
     expect(fs.existsSync(desk.at('copy'))).toBe(false);
     expect(fs.existsSync(desk.at('copy.part'))).toBe(false);
 
+    // Before its time, by the look of every five minutes.
+    await scene.app.jobs.find(({ name }) => name.startsWith('glance'))?.run();
+    const before = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
+    expect(before.map(({ summary }) => summary)).toEqual([
+      expect.stringMatching(/^The next backup will fail: pg_dump is of/),
+    ]);
     expect(await bySchedule(scene)).toBeUndefined();
     const failed = (await codesOf(scene, token)).find(({ code }) => code === 'backup_failed');
     expect(failed?.summary).toMatch(says);
     expect(scene.log.join('\n')).toMatch(/backup failed/);
     expect(fs.readdirSync(desk.at('kept'))).toEqual([]);
+    await scene.app.jobs.find(({ name }) => name.startsWith('glance'))?.run();
+    expect((await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed')).toEqual([failed]);
   });
 
   it('hands pg_dump no password among its arguments, and no secret of ours; what it says is what is told', async () => {
@@ -239,7 +251,8 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
       { says: /blobs\/\S+\/html is missing/, plant: (at) => fs.rmSync(htmlIn(at)) },
       {
         says: /rasket\.dump cannot be read: pg_restore: error/,
-        plant: (at) => fs.truncateSync(path.join(at, 'rasket.dump'), Math.floor(fs.statSync(path.join(at, 'rasket.dump')).size / 2)),
+        plant: (at) =>
+          fs.truncateSync(path.join(at, 'rasket.dump'), Math.floor(fs.statSync(path.join(at, 'rasket.dump')).size / 2)),
       },
       {
         says: /rasket\.dump has \d+ rows of emails, and had 7/,
@@ -259,9 +272,15 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
       expect(fs.existsSync(desk.at('none'))).toBe(false);
     }
     const env = envOf(scene);
-    expectOneLine(await desk.rasket(['restore', whole, '--data', 'none'], { env }), /has \d+ tables already; .*an empty one/);
+    expectOneLine(
+      await desk.rasket(['restore', whole, '--data', 'none'], { env }),
+      /has \d+ tables already; .*an empty one/,
+    );
     expectOneLine(await desk.rasket(['restore', whole, '--data', 'none'], { env: {} }), /is of a PostgreSQL database/);
-    expectOneLine(await desk.rasket(['restore', whole, '--data', scene.dataDir], { env }), /has files in it; move it aside/);
+    expectOneLine(
+      await desk.rasket(['restore', whole, '--data', scene.dataDir], { env }),
+      /has files in it; move it aside/,
+    );
     expect(fs.existsSync(desk.at('none'))).toBe(false);
   });
 
@@ -302,5 +321,10 @@ function htmlIn(folder: string): string {
 function otherKey(folder: string): void {
   const file = path.join(folder, 'instance.key');
   const text = fs.readFileSync(file, 'utf8');
-  fs.writeFileSync(file, text.replaceAll(/[0-9a-f]{64}/g, (hex) => hex.split('').reverse().join('')).replace(/^\w/, (c) => (c === 'A' ? 'B' : 'A')));
+  fs.writeFileSync(
+    file,
+    text
+      .replaceAll(/[0-9a-f]{64}/g, (hex) => hex.split('').reverse().join(''))
+      .replace(/^\w/, (c) => (c === 'A' ? 'B' : 'A')),
+  );
 }

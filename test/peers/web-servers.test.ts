@@ -131,7 +131,10 @@ for (const [name, program, start] of [
       // What is too large is refused by rasket, in its own words, up to what the web server may hold.
       const huge = { ...email, html: 'x'.repeat(42_000_000) };
       const refused = await call('/emails', { key, body: huge });
-      expect(JSON.parse(refused.text)).toMatchObject({ statusCode: 400, message: expect.stringMatching(/at most 41943040 bytes/) });
+      expect(JSON.parse(refused.text)).toMatchObject({
+        statusCode: 400,
+        message: expect.stringMatching(/at most 41943040 bytes/),
+      });
     });
 
     it('names the client, whatever that says of itself: to the audit log and the limits', async () => {

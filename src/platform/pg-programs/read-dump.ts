@@ -53,7 +53,8 @@ export async function readDump(
 /** `COPY public.emails (id, "to") FROM stdin;` */
 function blockBegunBy(line: Buffer, namespace: string, reader: DumpReader): Block | undefined {
   if (!line.subarray(0, 5).equals(COPY)) return undefined;
-  const [, schema = '', table = '', list = ''] = /^COPY (\S+?)\.(\S+) \((.*)\) FROM stdin;$/.exec(line.toString()) ?? [];
+  const [, schema = '', table = '', list = ''] =
+    /^COPY (\S+?)\.(\S+) \((.*)\) FROM stdin;$/.exec(line.toString()) ?? [];
   if (table === '') return undefined;
   const isOurs = bare(schema) === namespace;
   const columns = list.split(', ').map(bare);
@@ -81,7 +82,8 @@ function fieldsOf(line: Buffer, { wanted }: Block): Record<string, string> {
 
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-const unescaped = (text: string): string => text.replaceAll(/\\(.)/gs, (_, letter: string) => ESCAPES[letter] ?? letter);
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\(.)/gs, (_, letter: string) => ESCAPES[letter] ?? letter);
 
 /** Lines as PostgreSQL means them: nothing but a newline ends one. */
 function createLines(onLine: (line: Buffer) => void): (chunk: Buffer) => void {

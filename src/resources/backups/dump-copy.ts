@@ -5,12 +5,14 @@ import {
   countRows,
   openPgSnapshot,
   schemaState,
+  serverFacts,
   tableShapes,
   type Db,
   type Executor,
   type PgSnapshot,
 } from '../../platform/db/index.ts';
 import { dumpDatabase, dumpVersion } from '../../platform/pg-programs/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { keysInRows, namedContents } from '../moves/index.ts';
 import { BackupFault } from './backup-folder.ts';
 import type { DatabaseCopy } from './database-copy.ts';
@@ -26,10 +28,25 @@ export interface DumpSource {
 /** PostgreSQL itself, where `url` leads to a pooler that keeps no connection for us. */
 const directUrl = ({ database }: Pick<Config, 'database'>): string => database.listen_url || database.url;
 
-/** Throws what a backup of now would fail with, before it is made. */
-export async function mustBeAbleToDump(programs: string, { major, version }: Pick<PgSnapshot, 'major' | 'version'>) {
+/** Why the backup that is planned would fail, seen before its time; undefined where nothing stands in its way. */
+export async function whyNotDumped({ config, db }: Pick<Store, 'config' | 'db'>): Promise<string | undefined> {
+  if (db.dialect !== 'pg' || config.backup.schedule === '') return undefined;
+  const { version } = await serverFacts(db);
+  try {
+    await mustReadServer(config.backup.pg_programs, { major: Number.parseInt(version, 10), version });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Answers the version of pg_dump. */
+async function mustReadServer(
+  programs: string,
+  { major, version }: Pick<PgSnapshot, 'major' | 'version'>,
+): Promise<string> {
   const found = await dumpVersion(programs);
-  if (found.major >= major) return found;
+  if (found.major >= major) return found.version;
   throw new BackupFault(
     `pg_dump is of version ${found.version} and the server of ${version}, which it cannot read; install the client programs of version ${major} (Debian: postgresql-client-${major}), or name their folder in backup.pg_programs`,
   );
@@ -44,12 +61,11 @@ export async function withDump<T>(
   const url = directUrl(config);
   const snapshot = await openPgSnapshot(url, { isAlone });
   try {
-    const { version: program } = await mustBeAbleToDump(programs, snapshot);
+    const program = await mustReadServer(programs, snapshot);
     const { version: server, namespace } = snapshot;
     return await work({
       name: DUMP_FILE,
-      write: (part) =>
-        dumpDatabase({ programs, url, snapshot: snapshot.id, file: path.join(part, DUMP_FILE), signal }),
+      write: (part) => dumpDatabase({ programs, url, snapshot: snapshot.id, file: path.join(part, DUMP_FILE), signal }),
       mustHaveContent: (part) => mustHaveContent({ snapshot, db }, openFileBlobs(blobsFolder(part))),
       describe: async () => ({
         schema: (await schemaState(snapshot)).done.at(-1) ?? null,

@@ -9,6 +9,7 @@ export { backupsFolder, listBackups, type KeptBackup } from './kept-backups.ts';
 export { readFacts } from './backup-folder.ts';
 export { contentInOf, isVacant, makeBackup } from './make-backup.ts';
 export { backUpOnSchedule, takeBackup, watchBackups } from './take-backup.ts';
+export { whyNotDumped } from './dump-copy.ts';
 export { filesOfSettings } from './other-files.ts';
 export { restoreBackup, RestoreRefused, type RestoreOrder } from './restore-backup.ts';
 export { verifyBackup } from './verify-backup.ts';

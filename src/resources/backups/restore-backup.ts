@@ -33,7 +33,9 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   if (!facts) throw new RestoreRefused(`${folder} is no backup of rasket: ${COPY_FILES.facts} is missing or damaged`);
   mustFit(facts, config);
   if (!isVacant(dataDir))
-    throw new RestoreRefused(`${dataDir} has files in it; move it aside first, a backup is restored into an empty folder`);
+    throw new RestoreRefused(
+      `${dataDir} has files in it; move it aside first, a backup is restored into an empty folder`,
+    );
   if (facts.dump) await mustBeEmpty(config.database.url);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   if (existsSync(blobsFolder(folder))) await copyBlobs(blobsFolder(folder), blobsFolder(dataDir));

@@ -69,7 +69,9 @@ async function faultsOfDatabase(
   if (!facts) return [`${COPY_FILES.facts} is missing or damaged`];
   const check = createSecretsCheck(folder, options.sealed);
   try {
-    const found = facts.dump ? await faultsOfDump(folder, facts, { ...options, check }) : faultsOfFile(folder, facts, check);
+    const found = facts.dump
+      ? await faultsOfDump(folder, facts, { ...options, check })
+      : faultsOfFile(folder, facts, check);
     return [...found, ...check.faults()];
   } catch (error) {
     return [`${facts.database} cannot be read: ${error instanceof Error ? error.message : String(error)}`];
@@ -84,7 +86,8 @@ function faultsOfFile(folder: string, facts: BackupFacts, check: SecretsCheck): 
     const faults = snapshot.integrityFaults().map((says) => `${facts.database} is damaged: ${says}`);
     for (const [table, columns] of check.columns)
       for (const column of columns)
-        for (const { id, sealed } of snapshot.sealedTexts({ table, column })) check.sealedText({ table, column, id, sealed });
+        for (const { id, sealed } of snapshot.sealedTexts({ table, column }))
+          check.sealedText({ table, column, id, sealed });
     const installation = snapshot.setting('installation');
     if (installation !== undefined) check.installation(installation);
     return [...faults, ...faultsOfRows(facts, snapshot.rowCounts())];
@@ -101,16 +104,19 @@ async function faultsOfDump(
 ): Promise<string[]> {
   const settings = 'instance_settings';
   const file = path.join(folder, facts.database);
-  const counts = await readDump({ file, programs, signal, namespace: facts.dump?.namespace ?? '' }, {
-    columnsOf: (table) => (table === settings ? ['name', 'value'] : idAnd(check.columns.get(table) ?? [])),
-    onRow(table, row) {
-      if (table === settings && row.name === 'installation' && row.value !== undefined) check.installation(row.value);
-      for (const column of check.columns.get(table) ?? []) {
-        const sealed = row[column];
-        if (sealed !== undefined) check.sealedText({ table, column, id: row.id ?? '', sealed });
-      }
+  const counts = await readDump(
+    { file, programs, signal, namespace: facts.dump?.namespace ?? '' },
+    {
+      columnsOf: (table) => (table === settings ? ['name', 'value'] : idAnd(check.columns.get(table) ?? [])),
+      onRow(table, row) {
+        if (table === settings && row.name === 'installation' && row.value !== undefined) check.installation(row.value);
+        for (const column of check.columns.get(table) ?? []) {
+          const sealed = row[column];
+          if (sealed !== undefined) check.sealedText({ table, column, id: row.id ?? '', sealed });
+        }
+      },
     },
-  });
+  );
   return faultsOfRows(facts, counts);
 }
 

@@ -51,7 +51,9 @@ export async function liveNodes({ db, clock }: Store): Promise<NodeReport[]> {
 }
 
 /** Nodes that run, by the clock of the database alone: before it is changed, a clock that is off must hide none. Of any version. */
-export async function runningNodes({ db }: Pick<Store, 'db'>): Promise<{ name: string; version: string; silentMs: number }[]> {
+export async function runningNodes({
+  db,
+}: Pick<Store, 'db'>): Promise<{ name: string; version: string; silentMs: number }[]> {
   const { done } = await schemaState(db);
   const hasHeardAt = done.some((name) => name.startsWith(HEARD_AT));
   const rows = await reportsHeardFor(db, { ms: LIVE_MS, unsureMs: UNSURE_MS, hasHeardAt });

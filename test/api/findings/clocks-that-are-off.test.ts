@@ -32,7 +32,10 @@ describe('a backup that is noted as of the future', () => {
     const { world, jobs } = scene.app;
     const note = (madeAt: number) => noteBackup(world.db, { madeAt, folder: null, at: world.clock.now() });
     await note(world.clock.now() + 60_000);
-    expect((await look()).map(({ code }) => code), 'a minute is no error').not.toContain('backup_old');
+    expect(
+      (await look()).map(({ code }) => code),
+      'a minute is no error',
+    ).not.toContain('backup_old');
     await note(world.clock.now() + 24 * HOUR);
     expect((await look()).find(({ code }) => code === 'backup_old')).toMatchObject({
       summary: expect.stringMatching(/dated in the future.*is not known\. The last one is of 2/),
