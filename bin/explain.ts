@@ -64,6 +64,9 @@ const EXPECTED = new Set([
   'UnknownTable',
   'UpgradeRefused',
   'BackupFault',
+  'PgProgramFault',
+  'RestoreRefused',
+  'SnapshotInUse',
   'ObjectStoreFault',
   'Refusal',
 ]);

@@ -1,7 +1,16 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../../src/platform/clock/index.ts';
-import { contentInOf, isVacant, makeBackup, readFacts, verifyBackup } from '../../src/resources/backups/index.ts';
+import {
+  contentInOf,
+  filesOfSettings,
+  isVacant,
+  makeBackup,
+  readFacts,
+  restoreBackup,
+  verifyBackup,
+  type BackupFacts,
+} from '../../src/resources/backups/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { noteBackup } from '../../src/resources/instance/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
@@ -14,25 +23,24 @@ export async function backup(target: string, options: DataOptions): Promise<void
   const config = readConfig(options);
   const dataDir = dataFolder(options);
   mustBeInitialised(dataDir);
-  if (config.database.driver === 'pg') {
-    throw new OperatorFault(
-      `a PostgreSQL database is backed up there: run pg_dump first, and copy ${dataDir}/instance.key, ${dataDir}/installation.id and ${dataDir}/blobs after it`,
-    );
-  }
+  const programs = config.backup.pg_programs;
   const folder = path.resolve(target);
   if (!isVacant(folder)) throw new OperatorFault(`${folder} has files in it; name a new or an empty folder`);
   const work = async (store: Store): Promise<void> => {
     const madeAt = store.clock.now();
-    const facts = await makeBackup({ ...store, contentIn: contentInOf(store) }, { folder, madeAt, reason: 'command' });
-    const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, now: store.clock.now });
+    const named = filesOfSettings(config, dataDir);
+    const source = { ...store, contentIn: contentInOf(store), programs, named };
+    const facts = await makeBackup(source, { folder, madeAt, reason: 'command' });
+    const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: store.clock.now });
     if (faults.length > 0) throw new BackupNotWhole(folder, faults);
     await noted(store, { madeAt, folder });
     const content = facts.content_in ? '' : ` and ${facts.content} files of content`;
     console.log(`${folder} holds the database, the keys${content}, and was read again.`);
-    if (facts.content_in) console.log(withoutContent(facts.content_in));
+    sayLacks(facts);
   };
   await withStore(config, dataDir, work, { asFound: true });
-  console.log('A server that is started on it sends nothing until you confirm it with: rasket sending on');
+  const how = config.database.driver === 'pg' ? 'restored from it (rasket restore)' : 'started on it';
+  console.log(`A server that is ${how} sends nothing until you confirm it with: rasket sending on`);
 }
 
 const noted = ({ db, clock }: Store, { madeAt, folder }: { madeAt: number; folder: string | null }): Promise<boolean> =>
@@ -41,19 +49,43 @@ const noted = ({ db, clock }: Store, { madeAt, folder }: { madeAt: number; folde
 const withoutContent = (place: string): string =>
   `Content stays in ${place}, and was not looked at: let the bucket keep former versions for as long as you keep backups.`;
 
+function sayLacks({ content_in: place, not_held: lacks = [] }: BackupFacts): void {
+  if (place) console.log(withoutContent(place));
+  if (lacks.length > 0) console.log(`Not held, keep a copy of your own: ${lacks.join(', ')}; and the settings file.`);
+}
+
 /** Reads all of it; the exit code says whether it is whole. */
 export async function verify(target: string, options: DataOptions & { json?: boolean }): Promise<void> {
   const folder = path.resolve(target);
   if (!existsSync(folder))
     throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups`, 'notFound');
+  const { pg_programs: programs } = readConfig(options).backup;
   becomeOwnerOf(folder);
-  const { at, faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, now: systemClock.now });
+  const { at, faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
   if (options.json) console.log(JSON.stringify({ folder, verified_at: at, faults }));
   if (faults.length > 0) throw new BackupNotWhole(folder, faults);
   if (options.json) return;
   console.log(
     `${folder} is whole: its files are as they were written, the database is sound, and its key opens all secrets.`,
   );
-  const place = readFacts(folder)?.content_in;
-  if (place) console.log(withoutContent(place));
+  const facts = readFacts(folder);
+  if (facts) sayLacks(facts);
+}
+
+/** Into an empty data folder, and of a dump into an empty database. */
+export async function restore(source: string, options: DataOptions): Promise<void> {
+  const folder = path.resolve(source);
+  if (!existsSync(folder))
+    throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups list FOLDER`, 'notFound');
+  const config = readConfig(options);
+  const dataDir = dataFolder(options);
+  becomeOwnerOf(dataDir);
+  const { pg_programs: programs } = config.backup;
+  const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
+  if (faults.length > 0) throw new BackupNotWhole(folder, faults);
+  const facts = await restoreBackup({ folder, dataDir, config });
+  const database = facts.dump ? ', and the database of the settings its rows' : '';
+  console.log(`${dataDir} holds the installation as of ${facts.made_at}${database}.`);
+  sayLacks(facts);
+  console.log('Start the server; it sends nothing until you confirm it with: rasket sending on');
 }

@@ -144,7 +144,7 @@ async function waitForCertificate({ config, dataDir, answers, asker }: Work): Pr
   if (last?.status === 'issued') return asker.tell(`Certificate: issued, until ${last.ends_at?.slice(0, 10)}.`);
   const why = last?.last_error ? `: ${last.last_error}` : ' yet';
   asker.tell(
-    `Certificate: not issued${why}. It is tried again by itself${last ? ` at ${last.next_try_at}` : ''}; see rasket findings all, or rasket tls status as an operator.`,
+    `Certificate: not issued${why}. It is tried again by itself${last ? ` at ${last.next_try_at}` : ''}; see rasket doctor, or as an operator (rasket operators create NAME) rasket tls status.`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { ApiFault, createClient, isInClear, type Browser, type Client } from '../client/index.ts';
 import { clean, CliFault, type CommandProcess, type Terminal } from '../output/index.ts';
+import { mustSpeakThisApi } from './must-speak.ts';
 import { readLine, readSecret } from './stdin.ts';
 import { tellWaits } from './tell-waits.ts';
 
@@ -31,7 +32,9 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new CliFault('a password is typed at a terminal, and there is none here.', 'usage');
   if (isInClear(url))
-    throw new CliFault(`${url} is not encrypted: every host on the way could read the password. Use https.`, 'usage');
+    throw new CliFault(`${url} is not encrypted: whoever is on the way could read the password. Use https.`, 'usage');
+  at.mustBeThere?.();
+  await mustSpeakThisApi(url, at.version, at.terminal);
   const browser: Browser = { origin: await originOf(at), cookies: new Map() };
   const client = clientOf(at, browser);
   const who = email ?? needed((await readLine(process, 'Email: ')).trim());

@@ -18,6 +18,7 @@ import {
 } from '../client/index.ts';
 import { clean, CliFault, sayOnLine, type CommandProcess, type Terminal } from '../output/index.ts';
 import { endKept } from './logout.ts';
+import { mustSpeakThisApi } from './must-speak.ts';
 import { signIn, signInByPassword, type SignIn } from './sign-in.ts';
 import { readSecret } from './stdin.ts';
 import { tellWaits } from './tell-waits.ts';
@@ -86,16 +87,6 @@ async function readCredential(
   if (apiKey !== undefined || !process.stdin.isTTY || !terminal.isTty) return readKey(process, url, apiKey);
   const client = tellWaits(createClient({ url, version }), terminal);
   return signIn({ client, terminal, env: process.env, ...(wait && { wait }) });
-}
-
-/** At the usual address any program may listen: asked without a key, so that no other one is sent any. */
-async function mustSpeakThisApi(url: string, version: string, terminal: Terminal): Promise<void> {
-  try {
-    await tellWaits(createClient({ url, version }), terminal).call('listEmails', { query: { limit: 1 } });
-  } catch (error) {
-    // It refuses as this API does.
-    if (!(error instanceof ApiFault)) throw error;
-  }
 }
 
 /** Of the development server that other commands are for, while it runs. */

@@ -91,6 +91,8 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
         status: 400,
         say: 'The request body does not have the length that Content-Length says.',
       });
+    case 'FST_ERR_BAD_URL':
+      return refuse('validation_error', { status: 400, say: 'The target of the request is neither a path nor a URL.' });
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return refuse('validation_error', { status: 400, say: 'Content-Type must be application/json.' });
     default:

@@ -105,13 +105,4 @@ describe('rasket backup', () => {
       expect(fs.readdirSync(folder), 'it is no backup any more').not.toContain('backup.json');
     },
   );
-
-  // runs only with PostgreSQL, which has a backup of its own
-  it.runIf(driver === 'pg')('says what to copy where the database is a server’s', async () => {
-    const env = await desk.database();
-    expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
-    const ended = await desk.rasket(['backup', 'copy', '--data', 'data'], { env });
-    expectOneLine(ended, /run pg_dump first, and copy .*instance\.key, .*installation\.id and .*blobs after it/);
-    expect(fs.existsSync(desk.at('copy'))).toBe(false);
-  });
 });

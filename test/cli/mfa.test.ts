@@ -1,7 +1,9 @@
 // A person at a terminal with a password: login, and the second factor.
 import fs from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { accountOf, codeFor, PASSWORD } from '../rig/page-people.ts';
 import { pixelsOfLines, readQrCode } from '../rig/qr-code.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
@@ -115,6 +117,24 @@ describe('login --password', () => {
     ]);
     expect(done.stderr).toContain('The email or the password is wrong (validation_error).');
     expect([done.code === 0, tokenKept(), await statusOf(before)]).toEqual([false, before, 200]);
+  });
+
+  it('asks for none where another program answers, though it signs people in itself', async () => {
+    const heard: string[] = [];
+    const other = http.createServer((request, response) => {
+      request.on('data', (chunk: Buffer) => void heard.push(chunk.toString()));
+      const isMetadata = request.url === '/.well-known/oauth-authorization-server';
+      response.writeHead(isMetadata ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isMetadata ? { issuer: 'https://id.example.com' } : { error: 'nothing here' }));
+    });
+    await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+    onTestFinished(() => void other.close());
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const done = await rasket('login --password', emailAnd('ada@people.example'), { url });
+    expect(done.code).not.toBe(0);
+    expect(done.stderr.replaceAll(/\s+/g, ' ')).toContain(`${url} answered 404, but not as this API does`);
+    expect(heard).toEqual([]);
+    expect(done.shown).not.toContain('Email: ');
   });
 
   it('asks nobody where nobody sits, and sends no password in clear', async () => {

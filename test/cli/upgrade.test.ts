@@ -1,4 +1,5 @@
 // A newer program on the database of an older one: what it asks for before it changes anything
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -6,7 +7,8 @@ import { closeStore, openStore } from '../../src/open-store.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { schemaState, type Db } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { forgetNode, reportNode } from '../../src/resources/findings/index.ts';
+import { forgetNode } from '../../src/resources/findings/index.ts';
+import { noteBackup } from '../../src/resources/instance/index.ts';
 import { driver } from '../rig/database.ts';
 import { takeBack } from '../rig/older-schema.ts';
 import { Desk, expectOneLine, type Ended } from './desk.ts';
@@ -56,6 +58,14 @@ async function expectRefused(says: RegExp, more: Record<string, string> = {}): P
   }
   expect((await run(['migrate'], more)).stderr).toMatch(/Nothing was changed$/m);
   expect(await inDatabase(lastOf)).toBe(from);
+}
+
+/** As a node with the program of before writes it. */
+async function reportOfBefore(db: Db, seenAt: number): Promise<string> {
+  const id = randomUUID();
+  const columns = ['id', 'name', 'version', 'roles', 'started_at', 'seen_at', 'findings'];
+  await db.insertMany('node_reports', columns, [[id, 'mail1 4711', '0.0.9', '["http"]', 0, seenAt, '[]']]);
+  return id;
 }
 
 const backups = (): string[] => (fs.existsSync(desk.at('data/backups')) ? fs.readdirSync(desk.at('data/backups')) : []);
@@ -123,10 +133,15 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
 describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s', () => {
   it('asks for a backup of the last day, which the operator notes', async () => {
     await expectRefused(
-      /only with a backup of the last 24 hours .* no backup is known; make one as docs\/postgres\.md/,
+      /only with a backup of the last 24 hours .* no backup is known; make one: rasket backup FOLDER/,
     );
     expect((await run(['backups', 'note', '--at', '2020-01-01T00:00:00Z'])).code).toBe(0);
     await expectRefused(/the last backup is of 2020-01-01T00:00:00\.000Z/);
+    // Made while a clock was ahead.
+    await inStore(({ db, clock }) =>
+      noteBackup(db, { madeAt: clock.now() + 86_400_000, folder: null, at: clock.now() }),
+    );
+    await expectRefused(/the last backup is of 2\S+, which is not yet: a clock was ahead/);
     expect((await run(['backups', 'note'])).code).toBe(0);
     expect((await run(['migrate'])).code).toBe(0);
     expect((await run(['migrate'])).stdout).toBe('The database is up to date.\n');
@@ -134,12 +149,8 @@ describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s',
 
   it('is refused while a node with the program of before runs, and not where both may', async () => {
     expect((await run(['backups', 'note'])).code).toBe(0);
-    const id = await inStore(async (store) => {
-      const { ids, clock } = store;
-      const node = { id: ids.uuid(), name: 'mail1 4711', version: '0.0.9', roles: ['http'], startedAt: clock.now() };
-      await reportNode(store, { ...node, seenAt: clock.now(), findings: [] });
-      return node.id;
-    });
+    // Of a version that tells no time of the database; its own clock is ten minutes behind.
+    const id = await inStore(({ db, clock }) => reportOfBefore(db, clock.now() - 10 * 60_000));
     await expectRefused(
       /mail1 4711 runs version 0\.0\.9 on this database \(heard of \d+ s ago\).*stop all nodes first/,
     );
@@ -147,19 +158,7 @@ describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s',
     await inStore((store) => forgetNode(store, id));
     expect((await run(['migrate'])).code).toBe(0);
     await inDatabase((db) => takeBack(db, 1));
-    await inStore((store) =>
-      reportNode(store, {
-        ...{
-          id,
-          name: 'mail1 4711',
-          version: '0.0.9',
-          roles: [],
-          startedAt: 0,
-          seenAt: store.clock.now(),
-          findings: [],
-        },
-      }),
-    );
+    await inStore(({ db, clock }) => reportOfBefore(db, clock.now()));
     expect((await run(['migrate'], { RASKET_UPGRADE_BESIDE_OLD_NODES: 'true' })).code).toBe(0);
   });
 });

@@ -145,7 +145,7 @@ describe('the configuration', () => {
 
   it('makes no backups by itself until told when, and one before every upgrade', () => {
     expect(loadConfig({ env: {} }).config).toMatchObject({
-      backup: { schedule: '', keep: 7, directory: 'backups', max_age_hours: 36 },
+      backup: { schedule: '', keep: 7, directory: 'backups', max_age_hours: 36, pg_programs: '' },
       upgrade: { backup: true, backup_age_hours: 24, room_percent: 100, beside_old_nodes: false },
     });
     expect(loadToml('backup.schedule = "23:59"\nupgrade.backup_age_hours = 0').config).toMatchObject({
@@ -159,7 +159,12 @@ describe('the configuration', () => {
     for (const keep of [0, 1001])
       expect(() => loadToml(`backup.keep = ${keep}`)).toThrow(/backup\.keep must be an integer/);
     const onServer = '[database]\ndriver = "pg"\nurl = "postgres://rasket@/rasket?host=/run/postgresql"\n';
-    expect(() => loadToml(`${onServer}[backup]\nschedule = "03:30"`)).toThrow(/backed up by pg_dump/);
+    const programs = '/usr/lib/postgresql/17/bin';
+    const { backup } = loadToml(`${onServer}[backup]\nschedule = "03:30"\npg_programs = "${programs}"`).config;
+    expect(backup).toMatchObject({ schedule: '03:30', pg_programs: programs });
+    expect(() => loadToml('backup.pg_programs = "bin"')).toThrow(
+      /backup\.pg_programs must be the path of a folder from the root/,
+    );
   });
 
   it('accepts macros of SPF beside its own placeholder', () => {

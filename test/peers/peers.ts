@@ -24,11 +24,8 @@ export type Peer =
   | 'python3'
   | 'swaks'
   | 'promtool'
-  | 'systemd-nspawn'
-  | 'debian-root';
-
-/** A small Debian with systemd and nothing of ours: `.ci/run` makes it. */
-export const DEBIAN_ROOT = '/usr/local/lib/debian-root';
+  | 'nginx'
+  | 'caddy';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the

@@ -10,7 +10,6 @@ export interface Conflict {
 export function findConflicts(config: Config): Conflict[] {
   return [
     ...checkDatabase(config),
-    ...checkBackups(config),
     ...checkBlobs(config),
     ...checkBodyLimits(config),
     ...checkConnections(config),
@@ -46,14 +45,6 @@ function checkDatabase({ database: { driver, url, listen_url: listenUrl } }: Con
     return [{ keys: ['database.driver', 'database.listen_url'], text }];
   }
   return [];
-}
-
-// A schedule that is ignored would leave the operator believing that there are backups.
-function checkBackups({ backup, database }: Config): Conflict[] {
-  if (backup.schedule === '' || database.driver !== 'pg') return [];
-  const keys = ['backup.schedule', 'database.driver'];
-  const text = `backup.schedule is "${backup.schedule}" but database.driver is "pg"; a PostgreSQL database is backed up by pg_dump: set backup.schedule to "", and see docs/postgres.md`;
-  return [{ keys, text }];
 }
 
 function checkBlobs({ blobs }: Config): Conflict[] {

@@ -11,6 +11,7 @@ export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts
 export { overlaid } from './overlaid.ts';
 export { ping } from './ping.ts';
 export { openSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
+export { openPgSnapshot, partsOfPgUrl, SnapshotInUse, type PgSnapshot } from './pg-snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';

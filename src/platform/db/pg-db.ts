@@ -120,7 +120,7 @@ async function prepareSession(client: pg.ClientBase): Promise<void> {
   await Promise.all([client.query(SYNCED), client.query(LET_GO)]);
 }
 
-function executorOn(on: Runner, { statements, insert }: Shared, onWrite: (table: string) => void): Executor {
+export function executorOn(on: Runner, { statements, insert }: Shared, onWrite: (table: string) => void): Executor {
   async function query(sql: string, values: readonly Value[]): Promise<pg.QueryResult> {
     const table = tableWrittenBy(sql);
     if (table !== undefined) onWrite(table);

@@ -15,13 +15,17 @@ export interface BackupFacts {
   installation: string | null;
   /** The last migration of its database: what a program has to know to start on it. */
   schema: string | null;
-  /** The file of the database, within the folder. */
+  /** The file of the database, within the folder: one of SQLite, or a dump. */
   database: string;
   files: number;
   /** Those of them that are content of mail, in `blobs`. */
   content: number;
   /** The bucket that has the content instead; null, or absent in a backup of before, where it is in `blobs`. */
   content_in?: string | null;
+  /** What it lacks: folders that nothing is known of, files elsewhere that settings name. */
+  not_held?: string[];
+  /** Of a dump of PostgreSQL: the versions of pg_dump and of the server, and the schema that the tables stand in. */
+  dump?: { program: string; server: string; namespace: string };
   bytes: number;
   rows: Record<string, number>;
 }

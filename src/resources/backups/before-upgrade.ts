@@ -6,8 +6,8 @@ import { isoTime } from '../../platform/clock/index.ts';
 import { hasTable } from '../../platform/db/index.ts';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { liveNodes } from '../findings/index.ts';
-import { readBackupNotes } from '../instance/index.ts';
+import { runningNodes } from '../findings/index.ts';
+import { isDatedAhead, readBackupNotes } from '../instance/index.ts';
 import { readFacts } from './backup-folder.ts';
 import { backupsFolder } from './kept-backups.ts';
 import { takeBackup } from './take-backup.ts';
@@ -45,21 +45,21 @@ export async function beforeUpgrade(store: Store, options: UpgradeOptions): Prom
 
 async function hasJustMade(store: Store, from: string): Promise<boolean> {
   const { madeAt, folder } = await readBackupNotes(store.db);
-  if (madeAt === null || folder === null || madeAt < store.clock.now() - SHARED_MS) return false;
+  if (madeAt === null || folder === null || Math.abs(store.clock.now() - madeAt) > SHARED_MS) return false;
   const facts = readFacts(folder);
   return facts?.reason === 'upgrade' && facts.schema === from;
 }
 
 /** With SQLite the lock of the data folder sees to it. */
 async function mustBeAlone(store: Store): Promise<void> {
-  const { clock, config, db } = store;
+  const { config, db } = store;
   if (db.dialect !== 'pg' || config.upgrade.beside_old_nodes || !(await hasTable(db, 'node_reports'))) return;
-  const [node, ...others] = await liveNodes(store);
+  const [node, ...others] = await runningNodes(store);
   if (!node) return;
-  const seconds = Math.round((clock.now() - node.seenAt) / 1000);
+  const seconds = Math.max(0, Math.round(node.silentMs / 1000));
   const more = others.length === 0 ? '' : `, and ${others.length} more`;
   throw new UpgradeRefused(
-    `${node.name} runs version ${node.version} on this database (heard of ${seconds} s ago${more}), and it has not what this version changes; stop all nodes first: one that was killed is forgotten after two minutes. Where the changelog allows both at once, set upgrade.beside_old_nodes. ${UNCHANGED}`,
+    `${node.name} runs version ${node.version} on this database (heard of ${seconds} s ago${more}), and it has not what this version changes; stop all nodes first: one that was killed is forgotten after two minutes, of a version that does not tell the database's time after 15. Where the changelog allows both at once, set upgrade.beside_old_nodes. ${UNCHANGED}`,
   );
 }
 
@@ -93,11 +93,13 @@ async function mustBeBackedUp({ clock, config, db }: Store): Promise<void> {
   const { backup_age_hours: hours } = config.upgrade;
   if (hours === null) return;
   const { madeAt } = await readBackupNotes(db);
-  if (madeAt !== null && clock.now() - madeAt <= hours * HOUR_MS) return;
-  const last = madeAt === null ? 'no backup is known' : `the last backup is of ${isoTime(madeAt)}`;
+  const isAhead = madeAt !== null && isDatedAhead({ clock }, madeAt);
+  if (madeAt !== null && !isAhead && clock.now() - madeAt <= hours * HOUR_MS) return;
+  const dated = isAhead ? ', which is not yet: a clock was ahead, or is behind now' : '';
+  const last = madeAt === null ? 'no backup is known' : `the last backup is of ${isoTime(madeAt)}${dated}`;
   const make =
     db.dialect === 'pg'
-      ? 'make one as docs/postgres.md says, then say so: rasket backups note'
+      ? 'make one: rasket backup FOLDER; or say that another program has: rasket backups note'
       : 'set upgrade.backup, so that one is made';
   throw new UpgradeRefused(
     `the database is brought up to this version only with a backup of the last ${hours} hours (upgrade.backup_age_hours), and ${last}; ${make}. Or go without: rasket migrate --no-backup. ${UNCHANGED}`,

@@ -1,7 +1,7 @@
 /**
  * Backups of the whole installation, as folders that a server can be started on. Each is whole under its name or not there, has a checksum of
  * every file, and is read again before it counts. It never removes one before a newer one was found whole. With PostgreSQL
- * the operator makes them, and says so.
+ * the database in it is a dump, which `restoreBackup` writes into an empty one.
  */
 export { type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
 export { beforeUpgrade, UpgradeRefused, type UpgradeWishes } from './before-upgrade.ts';
@@ -9,4 +9,7 @@ export { backupsFolder, listBackups, type KeptBackup } from './kept-backups.ts';
 export { readFacts } from './backup-folder.ts';
 export { contentInOf, isVacant, makeBackup } from './make-backup.ts';
 export { backUpOnSchedule, takeBackup, watchBackups } from './take-backup.ts';
+export { whyNotDumped } from './dump-copy.ts';
+export { filesOfSettings } from './other-files.ts';
+export { restoreBackup, RestoreRefused, type RestoreOrder } from './restore-backup.ts';
 export { verifyBackup } from './verify-backup.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { blobsFolder, copyBlobs } from '../../platform/blobs/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Config } from '../../platform/config/index.ts';
-import { openSnapshot, writeSnapshot, type Db } from '../../platform/db/index.ts';
+import type { Db } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { COPY_FILES, readMark, writeCopyMark } from '../../platform/installation-mark/index.ts';
 import {
@@ -16,6 +16,10 @@ import {
   type BackupFacts,
   type BackupReason,
 } from './backup-folder.ts';
+import type { DatabaseCopy } from './database-copy.ts';
+import { withDump } from './dump-copy.ts';
+import { filesBesides, type OtherFile } from './other-files.ts';
+import { fileCopy } from './file-copy.ts';
 
 export interface BackupSource {
   config: Pick<Config, 'database'>;
@@ -23,6 +27,10 @@ export interface BackupSource {
   db: Db;
   /** Another place than the data folder that has the content of mail, and keeps it: only the rest is copied. */
   contentIn: string | null;
+  /** The folder of PostgreSQL's own programs; empty for those in the PATH. */
+  programs: string;
+  /** The files that settings name. */
+  named: readonly OtherFile[];
 }
 
 export const contentInOf = ({ config, blobs }: Pick<Store, 'config' | 'blobs'>): string | null =>
@@ -34,6 +42,9 @@ export interface BackupOrder {
   part?: string;
   madeAt: number;
   reason: BackupReason;
+  /** Called before anything is written, and with PostgreSQL only while no other node is at it. */
+  clear?: () => void;
+  signal?: AbortSignal;
 }
 
 const partOf = (folder: string): string => `${folder}.part`;
@@ -41,27 +52,40 @@ const partOf = (folder: string): string => `${folder}.part`;
 /** A folder that is not there, or has nothing in it. */
 export const isVacant = (folder: string): boolean => !existsSync(folder) || readdirSync(folder).length === 0;
 
-/** A data folder as it stood at one moment, made while the server runs. It counts only under its own name: whole or not there. */
-export async function makeBackup(
+/**
+ * A data folder as it stood at one moment, made while the server runs; with PostgreSQL a dump stands in the place of the database. It counts only
+ * under its own name: whole or not there.
+ */
+export function makeBackup(source: BackupSource, order: BackupOrder): Promise<BackupFacts> {
+  const make = (copy: DatabaseCopy): Promise<BackupFacts> => {
+    order.clear?.();
+    return makeFolder(source, order, copy);
+  };
+  if (source.config.database.driver !== 'pg') return make(fileCopy(source));
+  return withDump(source, { isAlone: order.clear !== undefined, signal: order.signal }, make);
+}
+
+async function makeFolder(
   source: BackupSource,
   { folder, part = partOf(folder), madeAt, reason }: BackupOrder,
+  copy: DatabaseCopy,
 ): Promise<BackupFacts> {
-  const { config, dataDir, db, contentIn } = source;
+  const { dataDir, contentIn } = source;
   await takePart(part);
   try {
-    const name = databaseName(config);
-    await mkdir(path.dirname(path.join(part, name)), { recursive: true, mode: 0o700 });
-    await writeSnapshot(db, path.join(part, name));
+    await copy.write(part);
     // After the database: content is stored before its row, so that whatever the snapshot names is there.
     const content = contentIn === null ? await copyBlobs(blobsFolder(dataDir), blobsFolder(part)) : 0;
-    await copyFiles(dataDir, part, config);
+    if (contentIn === null) await copy.mustHaveContent(part);
+    const notHeld = await copyFiles(source, part);
     writeCopyMark(part, isoTime(madeAt));
-    const facts = await describe(part, {
+    const facts = await describe(part, copy, {
       made_at: isoTime(madeAt),
       reason,
-      database: name,
+      database: copy.name,
       content,
       content_in: contentIn,
+      not_held: notHeld,
     });
     await syncFile(part);
     await rename(part, folder);
@@ -86,43 +110,33 @@ async function takePart(part: string): Promise<void> {
   }
 }
 
-/** Where the restored folder looks for it with the same settings; a file elsewhere is put into the folder. */
-function databaseName({ database }: Pick<Config, 'database'>): string {
-  const isInside = !path.isAbsolute(database.path) && !path.normalize(database.path).startsWith('..');
-  return isInside ? database.path : path.basename(database.path);
-}
-
-/** Keys and marks; the database is copied apart, and a node's id is its own. */
-async function copyFiles(dataDir: string, to: string, config: Pick<Config, 'database'>): Promise<void> {
-  const database = path.resolve(dataDir, config.database.path);
-  const ofCopies: readonly string[] = Object.values(COPY_FILES);
-  for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
-    const source = path.join(dataDir, entry.name);
-    if (!entry.isFile() || source.startsWith(database) || /^node\.id$|\.part$/.test(entry.name)) continue;
-    if (ofCopies.includes(entry.name)) continue;
-    const target = path.join(to, entry.name);
-    await copyFile(source, target);
+/** Keys and marks, and what settings name; the database is copied apart. Answers what is not held. */
+async function copyFiles(source: BackupSource, to: string): Promise<string[]> {
+  const { held, notHeld } = filesBesides(source, path.dirname(to));
+  for (const name of held) {
+    const target = path.join(to, name);
+    await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+    await copyFile(path.join(source.dataDir, name), target);
     await chmod(target, 0o600);
     await syncFile(target);
   }
+  return notHeld;
 }
 
 /** What it consists of, and the checksum of every file of it, the description among them. */
 async function describe(
   folder: string,
-  known: Pick<BackupFacts, 'made_at' | 'reason' | 'database' | 'content' | 'content_in'>,
+  copy: DatabaseCopy,
+  known: Pick<BackupFacts, 'made_at' | 'reason' | 'database' | 'content' | 'content_in' | 'not_held'>,
 ): Promise<BackupFacts> {
   const files = checkedFiles(folder);
-  const snapshot = openSnapshot(path.join(folder, known.database));
   const facts: BackupFacts = {
     ...known,
     installation: readMark(folder) ?? null,
-    schema: snapshot.lastMigration() ?? null,
     files: files.length,
     bytes: files.reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0),
-    rows: snapshot.rowCounts(),
+    ...(await copy.describe(folder)),
   };
-  snapshot.close();
   await writeWhole(path.join(folder, COPY_FILES.facts), `${JSON.stringify(facts, undefined, 2)}\n`);
   const lines: string[] = [];
   for (const name of checkedFiles(folder)) lines.push(`${(await sha256Of(path.join(folder, name))).hash}  ${name}\n`);

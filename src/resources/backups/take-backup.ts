@@ -9,18 +9,23 @@ import type { Store } from '../../platform/store/index.ts';
 import { backupsTooOldSince, noteBackup, noteBackupFailure, readBackupNotes } from '../instance/index.ts';
 import { BackupFault, type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
 import { contentInOf } from './make-backup.ts';
-import { backupName, backupsFolder, halfMade, removeHalfMade, removeOlder } from './kept-backups.ts';
+import { backupName, backupsFolder, halfMade, removeOlder } from './kept-backups.ts';
+import { filesOfSettings, type OtherFile } from './other-files.ts';
 
 /** What the thread is told, and what it answers. */
 export interface ThreadOrder {
   database: Config['database'];
   dataDir: string;
   contentIn: string | null;
+  programs: string;
+  named: readonly OtherFile[];
   folder: string;
   part: string;
   madeAt: number;
   reason: BackupReason;
   sealed: readonly SealedColumn[];
+  /** The id of the installation, by which what a killed process left half made is known. */
+  mark: string;
 }
 
 export interface ThreadAnswer {
@@ -54,16 +59,18 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
   const part = halfMade(folder, mark);
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    removeHalfMade(directory, mark);
-    const order = {
+    const order: ThreadOrder = {
       database: config.database,
       dataDir,
       contentIn: contentInOf(store),
+      programs: config.backup.pg_programs,
+      named: filesOfSettings(config, dataDir),
       folder,
       part,
       madeAt,
       reason,
       sealed,
+      mark,
     };
     const { facts, verification } = await inThread(order, stopping);
     const [fault] = verification.faults;
@@ -74,10 +81,12 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
       installation: facts.installation,
       madeAt,
     });
-    log.info({ folder, bytes: facts.bytes, files: facts.files, removed }, 'backup made and verified');
+    const { bytes, files, content_in: contentIn = null, not_held: notHeld } = facts;
+    log.info({ folder, bytes, files, contentIn, notHeld, removed }, 'backup made and verified');
     return { folder, facts, removed };
   } catch (error) {
-    rmSync(part, { recursive: true, force: true });
+    // Another node may be at its own, in the same second.
+    if (!isOfOther(error)) rmSync(part, { recursive: true, force: true });
     // A command and an upgrade say it themselves; of a schedule it is noted.
     if (stopping?.aborted || reason !== 'schedule') throw error;
     const because = error instanceof Error ? error.message : String(error);
@@ -87,9 +96,12 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
   }
 }
 
+const isOfOther = (error: unknown): boolean => error instanceof Error && error.name === 'SnapshotInUse';
+
 async function inThread(order: ThreadOrder, stopping?: AbortSignal): Promise<ThreadAnswer> {
   const thread = startThread('src/resources/backups/backup-thread.ts', { workerData: order });
-  const end = (): void => void thread.terminate();
+  // SQLite blocks the thread while it writes; pg_dump is a process, which the thread ends first.
+  const end = (): void => void (order.database.driver === 'pg' ? thread.postMessage('stop') : thread.terminate());
   stopping?.addEventListener('abort', end);
   try {
     return await new Promise<ThreadAnswer>((done, fail) => {
@@ -115,6 +127,9 @@ export async function backUpOnSchedule(
 /** A line in the log for who watches that alone; findings say the same. */
 export async function watchBackups(store: Store): Promise<void> {
   const { madeAt, failing } = await readBackupNotes(store.db);
-  if (madeAt === null || backupsTooOldSince(store, madeAt) === undefined) return;
-  store.log.warn({ madeAt: isoTime(madeAt), because: failing?.reason ?? null }, 'the last backup is too old');
+  if (madeAt === null) return;
+  const oldSince = backupsTooOldSince(store, madeAt);
+  if (oldSince === undefined) return;
+  const says = oldSince === null ? 'the last backup is dated in the future' : 'the last backup is too old';
+  store.log.warn({ madeAt: isoTime(madeAt), because: failing?.reason ?? null }, says);
 }

@@ -2,26 +2,31 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isoTime } from '../../platform/clock/index.ts';
 import { openSnapshot, type Snapshot } from '../../platform/db/index.ts';
-import { COPY_FILES, readMark } from '../../platform/installation-mark/index.ts';
-import { openSecrets, type SealedColumn, type Secrets } from '../../platform/secrets/index.ts';
+import { COPY_FILES } from '../../platform/installation-mark/index.ts';
+import { readDump } from '../../platform/pg-programs/index.ts';
+import type { SealedColumn } from '../../platform/secrets/index.ts';
 import { checkedFiles, readFacts, sha256Of, writeWhole, type BackupFacts, type Verification } from './backup-folder.ts';
+import { createSecretsCheck, type SecretsCheck } from './secrets-check.ts';
 
 /** Of the same kind no more are told. */
 const TOLD_MAX = 20;
 
 export interface VerifyOptions {
   sealed: readonly SealedColumn[];
+  /** The folder of PostgreSQL's own programs; empty for those in the PATH. */
+  programs: string;
   now: () => number;
+  signal?: AbortSignal;
 }
 
 /**
  * Reads every byte of a backup: files against their checksums, the database against its own structure and the rows that were counted,
  * and every secret with the key beside it. The folder is left as it is, but for the note of what was found.
  */
-export async function verifyBackup(folder: string, { sealed, now }: VerifyOptions): Promise<Verification> {
+export async function verifyBackup(folder: string, options: VerifyOptions): Promise<Verification> {
   const facts = readFacts(folder);
-  const faults = [...(await faultsOfFiles(folder)), ...faultsOfDatabase(folder, facts, sealed)];
-  const found: Verification = { at: isoTime(now()), faults: faults.slice(0, TOLD_MAX) };
+  const faults = [...(await faultsOfFiles(folder)), ...(await faultsOfDatabase(folder, facts, options))];
+  const found: Verification = { at: isoTime(options.now()), faults: faults.slice(0, TOLD_MAX) };
   if (faults.length > TOLD_MAX) found.faults.push(`and ${faults.length - TOLD_MAX} more`);
   // On a medium that is read-only, nothing is kept of it.
   await writeWhole(path.join(folder, COPY_FILES.verification), `${JSON.stringify(found)}\n`).catch(() => undefined);
@@ -56,63 +61,69 @@ async function faultOfFile(folder: string, name: string, hash: string): Promise<
   }
 }
 
-function faultsOfDatabase(folder: string, facts: BackupFacts | undefined, sealed: readonly SealedColumn[]): string[] {
+async function faultsOfDatabase(
+  folder: string,
+  facts: BackupFacts | undefined,
+  options: VerifyOptions,
+): Promise<string[]> {
   if (!facts) return [`${COPY_FILES.facts} is missing or damaged`];
+  const check = createSecretsCheck(folder, options.sealed);
+  try {
+    const found = facts.dump
+      ? await faultsOfDump(folder, facts, { ...options, check })
+      : faultsOfFile(folder, facts, check);
+    return [...found, ...check.faults()];
+  } catch (error) {
+    return [`${facts.database} cannot be read: ${error instanceof Error ? error.message : String(error)}`];
+  }
+}
+
+/** SQLite's. */
+function faultsOfFile(folder: string, facts: BackupFacts, check: SecretsCheck): string[] {
   let snapshot: Snapshot | undefined;
   try {
     snapshot = openSnapshot(path.join(folder, facts.database));
-    return [
-      ...snapshot.integrityFaults().map((says) => `${facts.database} is damaged: ${says}`),
-      ...faultsOfRows(facts, snapshot.rowCounts()),
-      ...faultsOfSecrets(folder, snapshot, sealed),
-    ];
-  } catch (error) {
-    return [`${facts.database} cannot be read: ${error instanceof Error ? error.message : String(error)}`];
+    const faults = snapshot.integrityFaults().map((says) => `${facts.database} is damaged: ${says}`);
+    for (const [table, columns] of check.columns)
+      for (const column of columns)
+        for (const { id, sealed } of snapshot.sealedTexts({ table, column }))
+          check.sealedText({ table, column, id, sealed });
+    const installation = snapshot.setting('installation');
+    if (installation !== undefined) check.installation(installation);
+    return [...faults, ...faultsOfRows(facts, snapshot.rowCounts())];
   } finally {
     snapshot?.close();
   }
 }
 
+/** PostgreSQL's: pg_restore writes all of it out as it would into a database, and each row is looked at. */
+async function faultsOfDump(
+  folder: string,
+  facts: BackupFacts,
+  { programs, signal, check }: VerifyOptions & { check: SecretsCheck },
+): Promise<string[]> {
+  const settings = 'instance_settings';
+  const file = path.join(folder, facts.database);
+  const counts = await readDump(
+    { file, programs, signal, namespace: facts.dump?.namespace ?? '' },
+    {
+      columnsOf: (table) => (table === settings ? ['name', 'value'] : idAnd(check.columns.get(table) ?? [])),
+      onRow(table, row) {
+        if (table === settings && row.name === 'installation' && row.value !== undefined) check.installation(row.value);
+        for (const column of check.columns.get(table) ?? []) {
+          const sealed = row[column];
+          if (sealed !== undefined) check.sealedText({ table, column, id: row.id ?? '', sealed });
+        }
+      },
+    },
+  );
+  return faultsOfRows(facts, counts);
+}
+
+const idAnd = (columns: readonly string[]): readonly string[] => (columns.length === 0 ? [] : ['id', ...columns]);
+
 function faultsOfRows({ database, rows }: BackupFacts, found: Record<string, number>): string[] {
   return [...new Set([...Object.keys(rows), ...Object.keys(found)])]
     .filter((table) => rows[table] !== found[table])
     .map((table) => `${database} has ${found[table] ?? 'no table of'} rows of ${table}, and had ${rows[table] ?? 0}`);
-}
-
-function faultsOfSecrets(folder: string, snapshot: Snapshot, columns: readonly SealedColumn[]): string[] {
-  let secrets: Secrets;
-  try {
-    secrets = openSecrets(folder);
-  } catch (error) {
-    return [`instance.key cannot be read: ${error instanceof Error ? error.message : String(error)}`];
-  }
-  const faults: string[] = [];
-  const installation = snapshot.setting('installation');
-  if (installation !== undefined) {
-    const id = opened(secrets, {
-      sealed: JSON.parse(installation) as string,
-      purpose: 'installation id',
-      row: 'installation',
-    });
-    const mark = readMark(folder);
-    if (id === undefined) faults.push('instance.key does not open the id of the installation in the database');
-    else if (mark !== undefined && mark !== id) faults.push('installation.id is that of another installation');
-  }
-  for (const { table, column, purpose } of columns) {
-    for (const { id, sealed } of snapshot.sealedTexts({ table, column }))
-      if (opened(secrets, { sealed, purpose, row: id }) === undefined)
-        faults.push(`instance.key does not open ${table}.${column} of ${id}`);
-  }
-  return faults;
-}
-
-function opened(
-  secrets: Secrets,
-  { sealed, purpose, row }: { sealed: string; purpose: string; row: string },
-): string | undefined {
-  try {
-    return secrets.open(sealed, purpose, row);
-  } catch {
-    return undefined;
-  }
 }

@@ -19,6 +19,11 @@ export async function backupFindings(store: Store): Promise<Finding[]> {
       : []),
     ...(oldSince === undefined
       ? []
-      : [findingOf('backup_old', { summary: `The last backup is too old. ${last}`, since: oldSince })]),
+      : [findingOf('backup_old', { summary: `${summaryOf(oldSince)} ${last}`, since: oldSince })]),
   ];
 }
+
+const summaryOf = (oldSince: number | null): string =>
+  oldSince === null
+    ? 'The last backup is dated in the future, by a clock that was ahead or one that is behind now: how old it is, is not known.'
+    : 'The last backup is too old.';

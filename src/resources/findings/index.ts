@@ -17,6 +17,7 @@ export {
   forgetNode,
   forgetOthersWhereAlone,
   liveNodes,
+  runningNodes,
   REPORT_MS,
   reportNode,
   type NodeReport,

@@ -9,6 +9,7 @@ import { lastExaminations, type Checked } from './examinations.ts';
 import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
+import { withWayToOperator } from './operator-advice.ts';
 import { teamFindings } from './team-findings.ts';
 
 export interface Look {
@@ -27,7 +28,7 @@ export async function lookAtInstallation(store: Store, own?: NodeReport): Promis
     at: store.clock.now(),
     nodes,
     checks,
-    findings: gravestFirst([...findings, ...(await teamFindings(store))]),
+    findings: await withWayToOperator(store, gravestFirst([...findings, ...(await teamFindings(store))])),
   };
 }
 

@@ -1,8 +1,10 @@
+import { schemaState } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Finding } from './finding.ts';
 import {
   forgetReport,
   forgetReportsBefore,
+  reportsHeardFor,
   reportsSince,
   writeReport,
   type NodeReportRow,
@@ -12,6 +14,9 @@ import {
 export const REPORT_MS = 30_000;
 const LIVE_MS = 4 * REPORT_MS;
 const KEPT_MS = 3_600_000;
+/** How far the clocks of two machines may be apart that nobody has set right. */
+const UNSURE_MS = 15 * 60_000;
+const HEARD_AT = '0113_nodes_are_heard_by_one_clock';
 
 export interface NodeReport {
   id: string;
@@ -31,7 +36,7 @@ export async function reportNode({ db, clock }: Store, report: NodeReport): Prom
     ...{ id, name, version, started_at: startedAt, seen_at: seenAt },
     ...{ roles: JSON.stringify(roles), findings: JSON.stringify(findings) },
   });
-  await forgetReportsBefore(db, clock.now() - KEPT_MS);
+  await forgetReportsBefore(db, clock.now() - KEPT_MS, LIVE_MS);
 }
 
 /** Where there can be no other process, whatever was reported was of one that is gone. */
@@ -43,6 +48,16 @@ export const forgetNode = ({ db }: Store, id: string): Promise<number> => forget
 
 export async function liveNodes({ db, clock }: Store): Promise<NodeReport[]> {
   return (await reportsSince(db, clock.now() - LIVE_MS)).map(read);
+}
+
+/** Nodes that run, by the clock of the database alone: before it is changed, a clock that is off must hide none. Of any version. */
+export async function runningNodes({
+  db,
+}: Pick<Store, 'db'>): Promise<{ name: string; version: string; silentMs: number }[]> {
+  const { done } = await schemaState(db);
+  const hasHeardAt = done.some((name) => name.startsWith(HEARD_AT));
+  const rows = await reportsHeardFor(db, { ms: LIVE_MS, unsureMs: UNSURE_MS, hasHeardAt });
+  return rows.map(({ name, version, silent_ms: ms }) => ({ name, version, silentMs: Number(ms) }));
 }
 
 const read = (row: NodeReportRow): NodeReport => ({

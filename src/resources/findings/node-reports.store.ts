@@ -16,8 +16,9 @@ const COLUMNS = ['id', 'name', 'version', 'roles', 'started_at', 'seen_at', 'fin
 
 /** Writes a node's report, or renews it. What a power cut takes back is written again half a minute later. */
 export async function writeReport(db: Db, row: NodeReportRow): Promise<void> {
-  const sql = withoutCommitNotice(`insert into node_reports (${COLUMNS.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)
-    on conflict (id) do update set seen_at = excluded.seen_at, findings = excluded.findings`);
+  const sql =
+    withoutCommitNotice(`insert into node_reports (${COLUMNS.join(', ')}, heard_at) values (?, ?, ?, ?, ?, ?, ?, ${nowOf(db)})
+    on conflict (id) do update set seen_at = excluded.seen_at, findings = excluded.findings, heard_at = excluded.heard_at`);
   await db.txUnsynced((tx) =>
     tx.run(
       sql,
@@ -34,8 +35,40 @@ export const reportsSince = (db: Executor, since: number): Promise<NodeReportRow
     [since],
   );
 
-/** Forgets one node, or with a time those that were not heard of since then. */
+/**
+ * Nodes that the database itself has heard of in the last `ms`; those of before it noted that go by the clocks of their own, and count for
+ * `unsureMs` to either side. Asked before a migration too.
+ */
+export async function reportsHeardFor(
+  db: Db,
+  { ms, unsureMs, hasHeardAt }: { ms: number; unsureMs: number; hasHeardAt: boolean },
+): Promise<{ name: string; version: string; silent_ms: number }[]> {
+  const now = nowOf(db);
+  const heard = hasHeardAt ? 'heard_at' : 'cast(null as bigint)';
+  return db.all(
+    `select name, version, ${now} - coalesce(${heard}, seen_at) as silent_ms from node_reports
+      where ${heard} > ${now} - ? or (${heard} is null and seen_at between ${now} - ? and ${now} + ?)
+      order by started_at, id limit 1000`,
+    [ms, unsureMs, unsureMs],
+  );
+}
+
+/** By the clock of the database, in milliseconds. */
+const nowOf = ({ dialect }: Pick<Db, 'dialect'>): string =>
+  dialect === 'pg'
+    ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'
+    : "cast(unixepoch('subsec') * 1000 as integer)";
+
+/** Forgets one node, or those that were not seen since a time. */
 export const forgetReport = (db: Db, id: string): Promise<number> =>
   db.txUnsynced((tx) => tx.run(withoutCommitNotice('delete from node_reports where id = ?'), [id]));
-export const forgetReportsBefore = (db: Db, seenBefore: number): Promise<number> =>
-  db.txUnsynced((tx) => tx.run(withoutCommitNotice('delete from node_reports where seen_at <= ?'), [seenBefore]));
+/** Whom the database itself heard in the last `heardMs` stays: it is the clock of that node that is behind. */
+export const forgetReportsBefore = (db: Db, seenBefore: number, heardMs = 0): Promise<number> =>
+  db.txUnsynced((tx) =>
+    tx.run(
+      withoutCommitNotice(
+        `delete from node_reports where seen_at <= ? and (heard_at is null or heard_at <= ${nowOf(db)} - ?)`,
+      ),
+      [seenBefore, heardMs],
+    ),
+  );

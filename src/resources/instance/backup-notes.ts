@@ -42,13 +42,20 @@ async function write(db: Db, notes: BackupNotes, at: number): Promise<boolean> {
 }
 
 const HOUR_MS = 3_600_000;
+/** Clocks of two machines are seldom further apart. */
+const AHEAD_MS = 5 * 60_000;
 
-/** Since when the last backup is too old; undefined where it is not, and where none was made or noted. */
+/** By a clock that was ahead: how old such a backup is, nobody knows, and it would be young for as long as that clock was wrong. */
+export const isDatedAhead = ({ clock }: Pick<Store, 'clock'>, madeAt: number): boolean =>
+  madeAt > clock.now() + AHEAD_MS;
+
+/** Since when the last backup is too old, null where that is not known; undefined where it is not, and where nobody has made or noted any. */
 export function backupsTooOldSince(
   { config, clock }: Pick<Store, 'config' | 'clock'>,
   madeAt: number | null,
-): number | undefined {
+): number | null | undefined {
   if (madeAt === null) return undefined;
+  if (isDatedAhead({ clock }, madeAt)) return null;
   const since = madeAt + config.backup.max_age_hours * HOUR_MS;
   return since < clock.now() ? since : undefined;
 }

@@ -4,6 +4,7 @@
  */
 export {
   backupsTooOldSince,
+  isDatedAhead,
   noteBackup,
   noteBackupFailure,
   readBackupNotes,

@@ -13,4 +13,5 @@ export {
   type MovePlan,
   type MoveWatch,
 } from './move-database.ts';
+export { keysInRows, namedContents } from './named-contents.store.ts';
 export { undoMove } from './undo-move.ts';

@@ -46,6 +46,48 @@ describe('what no client would send', () => {
     expect(await rest).toBe('');
   });
 
+  it('an absolute target that is no URL is 400 in our form, and one that is a URL is its path', async () => {
+    for (const target of ['http://[', 'http://[::1', 'https://', 'http:']) {
+      const { answer } = await exchange(lines(`GET ${target} HTTP/1.1`, 'Host: x', AGENT, 'Connection: close'));
+      expect([400, 404], target).toContain(answer.status);
+      expect(answer.body, target).toMatchObject({ statusCode: answer.status, name: expect.any(String) });
+    }
+    const { answer } = await exchange(lines('GET http://[ HTTP/1.1', 'Host: x', AGENT, 'Connection: close'));
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { name: 'validation_error', message: 'The target of the request is neither a path nor a URL.' },
+    });
+  });
+
+  it('a body that is too large closes the connection, but for a trusted proxy, which sends all of it before it reads', async () => {
+    const size = 2_000_000;
+    const head = (target: { key: string }) =>
+      lines(
+        `POST /emails HTTP/1.1`,
+        'Host: x',
+        AGENT,
+        `Authorization: Bearer ${target.key}`,
+        'Content-Type: application/json',
+        'Connection: close',
+        `Content-Length: ${size}`,
+      );
+    const direct = await connectRaw(scene.url);
+    direct.write(head(team));
+    expect((await direct.answer()).headers['connection']).toBe('close');
+    expect(await direct.closed()).toBe('');
+
+    const config = { http: { email_body_limit_bytes: 200_000, trusted_proxies: ['127.0.0.1/32'] } };
+    await using behind = await startScene({ roles: ['http'], config });
+    const proxy = await connectRaw(behind.url);
+    proxy.write(head(await behind.team()));
+    const refused = await proxy.answer();
+    expect(refused).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    // As nginx does with an answer in its hands, or before it has looked.
+    proxy.write('x'.repeat(size));
+    proxy.write(lines('GET /health HTTP/1.1', 'Host: x', AGENT, 'Connection: close'));
+    expect((await proxy.answer()).status).toBe(200);
+  });
+
   it('a chunk that is none, in the middle of a body', async () => {
     const head = lines('POST /emails HTTP/1.1', 'Host: x', AGENT, auth(), 'Transfer-Encoding: chunked');
     const { answer, rest } = await exchange(`${head}zz\r\n`);
