@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../../cli/client/index.ts';
-import { totalsOf } from '../../cli/families/index.ts';
+import { grouped, totalsOf } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { columnsBeside } from '../draw/box.ts';
 import { chart } from '../draw/chart.ts';
@@ -101,13 +101,15 @@ export class MetricsScreen implements Screen {
   #tables({ totals, domains }: Seen, columns: number, rows: number): string[] {
     const all = totalsOf(totals).filter(({ emails }) => emails !== undefined);
     const lines = [
-      faint(`  ${fit('METRIC', 22)}${'EMAILS'.padStart(8)}${'RATE'.padStart(10)}`),
-      ...all.map(({ metric, emails, rate }) => `  ${fit(metric, 22)}${String(emails).padStart(8)}${rate.padStart(10)}`),
+      faint(`  ${fit('METRIC', 22)}${'EMAILS'.padStart(12)}${'RATE'.padStart(10)}`),
+      ...all.map(
+        ({ metric, emails, rate }) => `  ${fit(metric, 22)}${grouped(emails ?? 0).padStart(12)}${rate.padStart(10)}`,
+      ),
     ];
     const others = this.#byDomain(domains, rows);
     const needed = Math.max(...others.map(shownWidth));
-    if (columns - 46 >= needed)
-      return columnsBeside(lines, others, 44, Math.min(rows, Math.max(lines.length, others.length)));
+    if (columns - 50 >= needed)
+      return columnsBeside(lines, others, 48, Math.min(rows, Math.max(lines.length, others.length)));
     return [...lines, '', ...others].slice(0, rows);
   }
 
@@ -119,9 +121,9 @@ export class MetricsScreen implements Screen {
     const told = data.map((row, at) => {
       const bounced = rateInWords(terminal, 'bounced', { count: row.bounced, rate: row.bounce_rate });
       const complained = rateInWords(terminal, 'complained', { count: row.complained, rate: row.complaint_rate });
-      return `${fit(names[at] ?? '', width)}${String(row.sent ?? 0).padStart(7)}  ${fit(bounced, 24)}${complained}`;
+      return `${fit(names[at] ?? '', width)}${grouped(row.sent ?? 0).padStart(10)}  ${fit(bounced, 24)}${complained}`;
     });
-    return [faint(`${fit('DOMAIN', width)}${'SENT'.padStart(7)}  ${fit('BOUNCED', 24)}COMPLAINED`), ...told].slice(
+    return [faint(`${fit('DOMAIN', width)}${'SENT'.padStart(10)}  ${fit('BOUNCED', 24)}COMPLAINED`), ...told].slice(
       0,
       rows,
     );
