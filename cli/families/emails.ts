@@ -2,6 +2,7 @@ import type { EmailStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import { diagnosisInWords } from './ai.ts';
 import type { ItemOf } from './family.ts';
+import { idEnd } from './flag.ts';
 import {
   actionOf,
   asked,
@@ -140,6 +141,7 @@ export const emails = {
       start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
       search: { value: '<text>', says: 'only those whose subject, sender or recipient contains this' },
+      id_end: idEnd,
     },
     columns: [
       ...[id, created, state, to, subject],

@@ -1,5 +1,6 @@
 import type { Advice, Advices, AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
+import { idEnd } from './flag.ts';
 import {
   actionOf,
   currentIn,
@@ -258,6 +259,7 @@ export const webhookEvents = {
       type: { value: '<type>', says: 'only those of this type, such as email.bounced' },
       start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
+      id_end: idEnd,
     },
     columns: eventColumns,
     empty: 'There are no events yet.',

@@ -54,7 +54,7 @@ export class OverviewScreen implements Screen {
   draw({ columns, rows }: Size): string[] {
     const { metrics } = this.#seen;
     const health = [...this.#health().flatMap((line) => wrap(line, columns)), ''];
-    if (!metrics) return [...health, ...(this.#fault === '' ? [faint('  Loading …')] : [])];
+    if (!metrics) return [...health, ...(this.#fault === '' && this.#seen.checks ? [faint('  Loading …')] : [])];
     if (isWide(columns)) return [...health, ...this.#wide(metrics, { columns, rows: rows - health.length })];
     const isTall = rows >= 28;
     const lines = [
@@ -178,7 +178,8 @@ export class OverviewScreen implements Screen {
 
   #health(): string[] {
     const { version, checks, findings = [], at } = this.#seen;
-    if (!checks) return [this.#fault === '' ? faint('  Loading …') : this.#tone('bad', `  ✗ ${clean(this.#fault)}`)];
+    // What is wrong stands where every screen says it.
+    if (!checks) return [faint(this.#fault === '' ? '  Loading …' : '  Nothing was loaded yet.')];
     const failed = checks.filter(({ ok }) => !ok);
     const isReady = failed.length === 0;
     const [state, ...wrong] = [

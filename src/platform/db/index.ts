@@ -15,6 +15,7 @@ export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isUniqueViolation } from './faults.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
+export { mustBeAlone, rowsEnding } from './rows-ending.ts';
 export { pageInBatches } from './page-in-batches.ts';
 export { prefixPage } from './prefix-page.ts';
 export { openReadOnly, type ReadOnlyDb } from './read-only.ts';
