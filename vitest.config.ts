@@ -91,7 +91,7 @@ const onBoth = [
   'test/api/custom-events/custom-events.test.ts',
   'test/api/device-logins/device-logins.test.ts',
   'test/api/contacts/{contact-activity,contacts,export-contacts,opt-outs-stay,search-contacts}.test.ts',
-  'test/api/conventions/{existence-leak,limits-at-once,paging}.test.ts',
+  'test/api/conventions/{existence-leak,id-end,limits-at-once,paging}.test.ts',
   'test/api/dns/{publish-by-itself,two-nodes}.test.ts',
   'test/api/domain-claims/{ended-claims,races}.test.ts',
   'test/api/domains/{rotate-dkim,sweep-domains}.test.ts',

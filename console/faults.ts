@@ -129,7 +129,10 @@ const stateFolder = (env: Readonly<Record<string, string | undefined>>): string 
 const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
 /** What follows a command stands apart from it. */
-const inALine = (said: string, line: string): string => `${said}${/[.!?]$/.test(said) ? '' : ';'} ${line.trim()}`;
+function inALine(said: string, line: string): string {
+  if (/[.!?]$/.test(said)) return `${said} ${line.trim()}`;
+  return `${said}; ${line.trim().replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())}`;
+}
 
 /** The words of a fault; without any, what is to be looked into: a refusal may be of another shape too. */
 function explain(

@@ -35,9 +35,9 @@ export const ai = {
     summary: 'show how many answers of the model are left this month',
     example: 'ai get',
     fields: [
-      { name: 'ai_credits', label: 'Credits left', value: creditsLeft },
-      { name: 'ai_credits.used', label: 'Used' },
-      { name: 'ai_credits.limit', label: 'Of' },
+      { name: 'ai_credits', label: 'Credits left', kind: 'number', value: creditsLeft },
+      { name: 'ai_credits.used', label: 'Used', kind: 'number' },
+      { name: 'ai_credits.limit', label: 'Of', kind: 'number' },
       { name: 'ai_credits.next_increase_at', label: 'New ones', kind: 'time' },
     ],
   }),

@@ -10,7 +10,7 @@ type Attachment = ItemOf<'listAttachments'> | AnswerOf<'getAttachment'>;
 
 const id: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
 const bytes: Field<Attachment> = {
-  ...{ name: 'size', label: 'Size', kind: 'whole' },
+  ...{ name: 'size', label: 'Size', kind: 'number' },
   words: ({ size }) => bytesInWords(size),
 };
 const type: Field<Attachment> = { name: 'content_type', label: 'Type' };

@@ -13,6 +13,7 @@ import {
   type Key,
   type Tone,
 } from './family.ts';
+import { idEnd } from './flag.ts';
 
 const AUTOMATION: Key = { word: 'automation', says: 'the id of the automation' };
 const RUN: Key = { word: 'run', says: 'the id of the run' };
@@ -160,6 +161,7 @@ export const automationRuns = {
         says: 'only those that are running, completed, failed or cancelled; several with commas',
         choices: Object.keys(TONES),
       },
+      id_end: idEnd,
     },
     columns: runColumns,
     empty: 'There are no runs yet.',

@@ -1,4 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
+import { grouped } from './field-value.ts';
 import {
   actionOf,
   detailOf,
@@ -24,14 +25,15 @@ const planFlag = { value: '<plan>', says: 'the code of the plan', isWord: true, 
 
 const overageOf = ({ overage_per_1000_cents: cents, overage_emails: most }: Plan): string =>
   cents === null ? 'refused' : `${price(cents)} for 1,000, at most ${most}`;
+const overageInWords = (plan: Plan): string => overageOf(plan).replace(/\d+$/, (most) => grouped(Number(most)));
 
 const planColumns: readonly Field<Plan>[] = [
   { name: 'code', label: 'Code', kind: 'whole' },
   { name: 'name', label: 'Name', kind: 'name' },
-  { name: 'monthly_price_cents', label: 'A month', kind: 'whole', words: (plan) => price(plan.monthly_price_cents) },
-  { name: 'included_emails', label: 'Emails', kind: 'whole' },
-  { name: 'overage_per_1000_cents', label: 'Beyond', kind: 'whole', words: overageOf },
-  { name: 'overage_emails', label: 'At most beyond', kind: 'whole', shown: 'wide' },
+  { name: 'monthly_price_cents', label: 'A month', kind: 'number', words: (plan) => price(plan.monthly_price_cents) },
+  { name: 'included_emails', label: 'Emails', kind: 'number' },
+  { name: 'overage_per_1000_cents', label: 'Beyond', kind: 'whole', words: overageInWords },
+  { name: 'overage_emails', label: 'At most beyond', kind: 'number', shown: 'wide' },
 ];
 
 export const billing = {
@@ -47,8 +49,13 @@ export const billing = {
         ...{ name: 'plan.monthly_price_cents', label: 'A month' },
         value: ({ plan, currency }) => priced(plan.monthly_price_cents, currency),
       },
-      { name: 'plan.included_emails', label: 'Emails' },
-      { name: 'plan.overage_per_1000_cents', label: 'Beyond them', value: ({ plan }) => overageOf(plan) },
+      { name: 'plan.included_emails', label: 'Emails', kind: 'number' },
+      {
+        name: 'plan.overage_per_1000_cents',
+        label: 'Beyond them',
+        value: ({ plan }) => overageOf(plan),
+        words: ({ plan }) => overageInWords(plan),
+      },
       { name: 'time_zone', label: 'Time zone' },
       { name: 'self_service', label: 'Owners change it', value: (one) => (one.self_service ? 'yes' : 'no') },
       { name: 'payment_provider', label: 'Paid by' },
@@ -112,7 +119,7 @@ const id: Field<Invoice> = { name: 'id', label: 'Id', kind: 'id' };
 const number: Field<Invoice> = { name: 'number', label: 'Number', kind: 'name' };
 const month: Field<Invoice> = { name: 'month', label: 'Month', kind: 'whole' };
 const total: Field<Invoice> = {
-  ...{ name: 'total_cents', label: 'Total', kind: 'whole' },
+  ...{ name: 'total_cents', label: 'Total', kind: 'number' },
   words: (invoice) => priced(invoice.total_cents, invoice.currency),
 };
 const currency: Field<Invoice> = { name: 'currency', label: 'Currency', kind: 'whole' };
@@ -157,9 +164,9 @@ export const invoices = {
       of: (invoice: AnswerOf<'getInvoice'>): readonly InvoiceLine[] => invoice.lines,
       columns: [
         { name: 'description', label: 'Line', kind: 'name' },
-        { name: 'quantity', label: 'Quantity', kind: 'whole' },
-        { name: 'price_cents', label: 'Price', kind: 'whole', words: (line) => price(line.price_cents) },
-        { name: 'amount_cents', label: 'Amount', kind: 'whole', words: (line) => price(line.amount_cents) },
+        { name: 'quantity', label: 'Quantity', kind: 'number' },
+        { name: 'price_cents', label: 'Price', kind: 'number', words: (line) => price(line.price_cents) },
+        { name: 'amount_cents', label: 'Amount', kind: 'number', words: (line) => price(line.amount_cents) },
         { name: 'unit', label: 'Unit', shown: 'wide' },
         { name: 'plan_code', label: 'Plan', shown: 'wide' },
         { name: 'kind', label: 'Kind', shown: 'asked' },

@@ -27,8 +27,8 @@ export const broadcastRecipients = {
     },
     columns: [
       { name: 'email', label: 'Address', kind: 'name' },
-      { name: 'count', label: 'Count' },
-      { name: 'machine_count', label: 'By machines' },
+      { name: 'count', label: 'Count', kind: 'number' },
+      { name: 'machine_count', label: 'By machines', kind: 'number' },
       { name: 'bounce_type', label: 'Bounce', kind: 'state' },
       {
         name: 'clicked_links',
@@ -73,9 +73,9 @@ export const broadcastLinks = {
     path: { broadcast_id: BROADCAST },
     columns: [
       { name: 'url', label: 'Link', kind: 'long' },
-      { name: 'clicks', label: 'Clicks' },
-      { name: 'unique_clicks', label: 'Recipients' },
-      { name: 'machine_clicks', label: 'By machines' },
+      { name: 'clicks', label: 'Clicks', kind: 'number' },
+      { name: 'unique_clicks', label: 'Recipients', kind: 'number' },
+      { name: 'machine_clicks', label: 'By machines', kind: 'number' },
       ...asked<ItemOf<'listBroadcastLinks'>>({ name: 'id', label: 'Id', kind: 'id' }),
     ],
     empty: 'No link was clicked yet.',

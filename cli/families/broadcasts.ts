@@ -9,6 +9,7 @@ import {
   resumeIt,
   type Broadcast,
 } from './broadcast-words.ts';
+import { grouped } from './field-value.ts';
 import {
   actionOf,
   asked,
@@ -52,9 +53,12 @@ const status: Field<Broadcast> = {
 const progress: Field<Broadcast> = {
   name: 'recipients',
   label: 'Progress',
+  kind: 'number',
   value: ({ recipients, excluded, total }) => `${recipients + excluded}${total === null ? '' : `/${total}`}`,
+  words: ({ recipients, excluded, total }) =>
+    `${grouped(recipients + excluded)}${total === null ? '' : `/${grouped(total)}`}`,
 };
-const progressOfOne: Field<Broadcast> = { ...progress, value: broadcastProgressInWords };
+const progressOfOne: Field<Broadcast> = { name: 'recipients', label: 'Progress', value: broadcastProgressInWords };
 const created: Field<Broadcast> = { name: 'created_at', label: 'Created', kind: 'time' };
 const scheduled: Field<Broadcast> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
 const sent: Field<Broadcast> = { name: 'sent_at', label: 'Sent', kind: 'time' };
@@ -66,8 +70,8 @@ const held: Field<Broadcast> = {
   value: ({ held: hold }) => (hold === null ? '' : `since ${hold.since}: ${heldInWords(hold)}`),
 };
 const rest: Field<Broadcast>[] = [
-  { name: 'excluded', label: 'Left out' },
-  { name: 'total', label: 'Members' },
+  { name: 'excluded', label: 'Left out', kind: 'number' },
+  { name: 'total', label: 'Members', kind: 'number' },
   { name: 'audience_id', label: 'Audience', kind: 'id' },
 ];
 
@@ -162,7 +166,7 @@ export const broadcasts = {
       { name: 'subject', label: 'Subject' },
       { name: 'preview_text', label: 'Preview text' },
       { name: 'ab', label: 'A/B test', value: abTestInWords },
-      { name: 'rate_per_minute', label: 'Emails a minute' },
+      { name: 'rate_per_minute', label: 'Emails a minute', kind: 'number' },
       {
         name: 'local_time',
         label: 'At the local hour',

@@ -11,6 +11,7 @@ import {
   type ItemOf,
   type Key,
 } from './family.ts';
+import { idEnd } from './flag.ts';
 
 const CONTACT: Key = { word: 'contact', says: 'its id or address' };
 
@@ -68,6 +69,7 @@ export const contacts = {
     filters: {
       segment_id: { value: '<segment>', says: 'only those who are in this segment now, by its id' },
       search: searchFlag,
+      id_end: idEnd,
     },
     columns: contactColumns,
     empty: 'There are no contacts yet.',

@@ -10,7 +10,7 @@ export const columnsOfChanges = (): readonly Field<DnsChange>[] => [
   { name: 'action', label: 'Action', kind: 'state', tone: (change) => TONES[change.action] },
   { name: 'type', label: 'Type', kind: 'whole' },
   { name: 'name', label: 'Name', kind: 'whole' },
-  { name: 'priority', label: 'Priority', kind: 'whole' },
+  { name: 'priority', label: 'Priority', kind: 'number' },
   { name: 'ttl', label: 'TTL', kind: 'whole' },
   { name: 'value', label: 'Value', kind: 'long' },
 ];

@@ -62,7 +62,7 @@ export const recordColumns: readonly Field<DomainRecord>[] = [
   { name: 'status', label: 'Status', kind: 'state', tone: (record) => toneOf(record.status) },
   { name: 'type', label: 'Type', kind: 'whole' },
   { name: 'name', label: 'Name', kind: 'whole' },
-  { name: 'priority', label: 'Priority', kind: 'whole' },
+  { name: 'priority', label: 'Priority', kind: 'number' },
   { name: 'value', label: 'Value', kind: 'long' },
 ];
 

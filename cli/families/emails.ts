@@ -2,6 +2,7 @@ import type { EmailStatus } from '../../src/contract/index.ts';
 import type { AnswerOf } from '../client/index.ts';
 import { diagnosisInWords } from './ai.ts';
 import type { ItemOf } from './family.ts';
+import { idEnd } from './flag.ts';
 import {
   actionOf,
   asked,
@@ -140,6 +141,7 @@ export const emails = {
       start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
       search: { value: '<text>', says: 'only those whose subject, sender or recipient contains this' },
+      id_end: idEnd,
     },
     columns: [
       ...[id, created, state, to, subject],
@@ -325,9 +327,9 @@ export const emailAttempts = {
       { name: 'created_at', label: 'Tried', kind: 'moment' },
       { name: 'mx', label: 'Mail server', kind: 'whole', value: (attempt) => attempt.mx ?? attempt.destination },
       attemptTls,
-      { name: 'duration_ms', label: 'Ms', kind: 'whole' },
+      { name: 'duration_ms', label: 'Ms', kind: 'number' },
       attemptResult,
-      { name: 'attempt', label: 'Try', kind: 'whole', shown: 'wide' },
+      { name: 'attempt', label: 'Try', kind: 'number', shown: 'wide' },
       { name: 'destination', label: 'Destination', shown: 'wide' },
       { name: 'address', label: 'Address', shown: 'wide' },
       attemptTranscript,

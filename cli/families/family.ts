@@ -10,9 +10,10 @@ export type Tone = 'plain' | 'good' | 'attention' | 'bad';
  * What may be done to a value where there is little space: an id, a state, a time and what is `whole` are never cut;
  * neither is a `name`, by which people know what it is of, as an address is, and which may be long; a text is cut, a `long`
  * one stands below its row, and a `body` below everything else. A `moment` is a time that is told to the second, because
- * several of its list lie within a minute.
+ * several of its list lie within a minute. A `number` ends where those above and below it end, and a person reads its digits
+ * in groups of three.
  */
-export type Kind = 'id' | 'state' | 'time' | 'moment' | 'whole' | 'name' | 'text' | 'long' | 'body';
+export type Kind = 'id' | 'state' | 'time' | 'moment' | 'number' | 'whole' | 'name' | 'text' | 'long' | 'body';
 
 type NameIn<Item> = keyof Item & string;
 

@@ -8,6 +8,9 @@ export const valueOf = (field: Field<never>, item: object): unknown =>
 export const readWords = (field: Field<never>, item: object): string =>
   field.words ? field.words(item as never) : inWords(valueOf(field, item));
 
+/** A number as a person reads it: 12,408. */
+export const grouped = (value: number): string => value.toLocaleString('en-US');
+
 export const readPart = (item: object, name: string): unknown =>
   name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], item);
 

@@ -37,7 +37,7 @@ const findingColumns: readonly Field<Shown<Finding>>[] = [
   severity,
   code,
   { name: 'since', label: 'Since', kind: 'time' },
-  { name: 'count', label: 'How many', kind: 'whole' },
+  { name: 'count', label: 'How many', kind: 'number' },
   ...told,
   ...wide<Shown<Finding>>(
     { name: 'subjects', label: 'About', value: ({ subjects }) => subjects.join(' ') },

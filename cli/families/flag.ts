@@ -86,5 +86,8 @@ export interface Flag {
   orElse?: readonly string[];
 }
 
+/** The end of an id, in a list that may be without end. */
+export const idEnd: Flag = { value: '<digits>', says: 'only what has an id that ends so; no other filter beside it' };
+
 /** The option of a field, without its dashes. */
 export const optionOf = (field: string, { flag }: Pick<Flag, 'flag'>): string => flag ?? field.replaceAll('_', '-');

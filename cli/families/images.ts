@@ -22,11 +22,11 @@ const id: Field<Image> = { name: 'id', label: 'Id', kind: 'id' };
 const url: Field<Image> = { name: 'url', label: 'Address', kind: 'long' };
 const type: Field<Image> = { name: 'content_type', label: 'Type' };
 const size: Field<Image> = {
-  ...{ name: 'bytes', label: 'Size', kind: 'whole' },
+  ...{ name: 'bytes', label: 'Size', kind: 'number' },
   words: ({ bytes }) => bytesInWords(bytes),
 };
-const width: Field<Image> = { name: 'width', label: 'Width', kind: 'whole' };
-const height: Field<Image> = { name: 'height', label: 'Height', kind: 'whole' };
+const width: Field<Image> = { name: 'width', label: 'Width', kind: 'number' };
+const height: Field<Image> = { name: 'height', label: 'Height', kind: 'number' };
 const created: Field<Image> = { name: 'created_at', label: 'Created', kind: 'time' };
 
 const upload: Action = {

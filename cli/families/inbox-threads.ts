@@ -41,7 +41,7 @@ const columns: readonly Field<Row>[] = [
   { name: 'received_at', label: 'Last mail', kind: 'time' },
   ...wide<Row>(
     { name: 'labels', label: 'Labels', value: labelsInWords },
-    { name: 'email_count', label: 'Emails' },
+    { name: 'email_count', label: 'Emails', kind: 'number' },
     { name: 'assignee', label: 'Assignee', kind: 'name' },
     { name: 'snoozed_until', label: 'Snoozed until', kind: 'time' },
     { name: 'snippet', label: 'Begins' },

@@ -23,6 +23,7 @@ const address: Field<Inbox> = { name: 'email_address', label: 'Address', kind: '
 const unread: Field<Inbox> = {
   name: 'unread',
   label: 'Unread',
+  kind: 'number',
   tone: ({ unread: count }) => (count > 0 ? 'attention' : 'plain'),
 };
 const received: Field<Inbox> = { name: 'last_received', label: 'Last mail', kind: 'time' };
@@ -74,7 +75,7 @@ export const inboxes = {
       ...[id, name, address, from],
       { name: 'channel', label: 'Channel' },
       { name: 'receiving_address', label: 'Forward mail to', kind: 'whole' },
-      { name: 'unread', label: 'Unread threads' },
+      { name: 'unread', label: 'Unread threads', kind: 'number' },
       { name: 'drafts', label: 'Drafts' },
       {
         name: 'thread_by_subject',

@@ -42,7 +42,7 @@ export type {
 } from './family.ts';
 export { optionOf } from './flag.ts';
 export type { Named } from './named.ts';
-export { inWords, readPart, readWords, valueOf } from './field-value.ts';
+export { grouped, inWords, readPart, readWords, valueOf } from './field-value.ts';
 export { findings, operatorFindings, toneOfFinding } from './findings.ts';
 export { images } from './images.ts';
 export { inboundRules } from './inbound-rules.ts';

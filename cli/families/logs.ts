@@ -1,5 +1,6 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
+import { idEnd } from './flag.ts';
 import { detailOf, listOf, type Family, type Field } from './family.ts';
 
 type Log = ItemOf<'listLogs'> | AnswerOf<'getLog'>;
@@ -33,6 +34,7 @@ export const logs = {
       start_date: { value: '<time>', says: 'only those received at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those received at this ISO 8601 time or earlier' },
       search: { value: '<text>', says: 'only those whose path begins with this, such as /emails' },
+      id_end: idEnd,
     },
     columns: [id, received, status, method, endpoint, { ...agent, shown: 'wide' }],
     empty: 'There are no requests yet.',

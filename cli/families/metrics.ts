@@ -78,8 +78,8 @@ export function totalsOf({ totals, metrics }: Metrics): Total[] {
 
 export const totalColumns: readonly Field<Total>[] = [
   { name: 'metric', label: 'Metric', kind: 'whole' },
-  { name: 'emails', label: 'Emails', kind: 'whole' },
-  { name: 'rate', label: 'Rate', kind: 'whole' },
+  { name: 'emails', label: 'Emails', kind: 'number' },
+  { name: 'rate', label: 'Rate', kind: 'number' },
 ];
 
 const DIMENSIONS: Record<Metrics['dimensions'][number], Field<Row>> = {
@@ -99,6 +99,6 @@ export const columnsOf = ({ dimensions, metrics }: Metrics): readonly Field<Row>
   ...dimensions.map((dimension) => DIMENSIONS[dimension]),
   ...metrics.map((metric): Field<Row> => {
     const value = (row: Row) => (isRate(metric) ? percent(metric, row) : row[metric]);
-    return { name: metric, label: metric.replaceAll('_', ' '), kind: 'whole', value };
+    return { name: metric, label: metric.replaceAll('_', ' '), kind: 'number', value };
   }),
 ];

@@ -12,6 +12,8 @@ export interface Named {
   taken?: RegExp;
   /** The API takes its name, the first of these, too: what is in no list is the API's to refuse. */
   isTakenByName?: true;
+  /** The list may be without end: the server looks for the end of an id. */
+  hasIdEnd?: true;
   /** It is listed below what the path names before it. */
   isBelow?: true;
   /** The list has one page, and takes no question about it. */
@@ -45,12 +47,12 @@ export const NAMED: Readonly<Record<string, Named>> = {
   }),
   automation_id: named('automation', 'listAutomations', { by: 'name', namesOf: ({ name }) => [name] }),
   broadcast_id: named('broadcast', 'listBroadcasts', { by: 'name', namesOf: ({ name }) => [name] }),
-  contact: named('contact', 'listContacts', { by: 'address', taken: ADDRESS }),
+  contact: named('contact', 'listContacts', { by: 'address', taken: ADDRESS, hasIdEnd: true }),
   contact_property_id: named('property', 'listContactProperties', { by: 'key', namesOf: ({ key }) => [key] }),
   domain_id: named('domain', 'listDomains', { by: 'name', namesOf: ({ name }) => [name] }),
   draft_id: named('draft', 'listInboxDrafts'),
-  email_id: named('email', 'listEmails'),
-  event_id: named('event', 'listWebhookEvents'),
+  email_id: named('email', 'listEmails', { hasIdEnd: true }),
+  event_id: named('event', 'listWebhookEvents', { hasIdEnd: true }),
   hold_id: named('hold', 'listQueueHolds', { by: 'destination', namesOf: ({ destination }) => [destination] }),
   identifier: named('event', 'listEvents', {
     ...{ by: 'name', taken: /[^0-9a-f-]/i, isTakenByName: true },
@@ -70,7 +72,7 @@ export const NAMED: Readonly<Record<string, Named>> = {
     ...{ by: 'name', isOnePage: true, isUnordered: true },
     namesOf: ({ name }) => [name],
   }),
-  log_id: named('request', 'listLogs'),
+  log_id: named('request', 'listLogs', { hasIdEnd: true }),
   member_id: named('member', 'listMembers', { by: 'address', namesOf: ({ email }) => [email] }),
   oauth_client_id: named('app', 'listOauthClients', { by: 'name', namesOf: ({ client_name: name }) => [name] }),
   oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', namesOf: ({ client }) => [client.name] }),
@@ -79,11 +81,11 @@ export const NAMED: Readonly<Record<string, Named>> = {
     ...{ by: 'file name', isUnordered: true },
     namesOf: ({ filename }) => [filename],
   }),
-  received_email_id: named('received email', 'listReceivedEmails'),
-  run_id: named('run', 'listAutomationRuns'),
+  received_email_id: named('received email', 'listReceivedEmails', { hasIdEnd: true }),
+  run_id: named('run', 'listAutomationRuns', { hasIdEnd: true }),
   segment: named('segment', 'listSegments', { by: 'name', namesOf: ({ name }) => [name] }),
   session_id: named('session', 'listSessions', { by: 'client', namesOf: ({ client_name: name }) => [name] }),
-  suppression: named('suppression', 'listSuppressions', { by: 'address', taken: ADDRESS }),
+  suppression: named('suppression', 'listSuppressions', { by: 'address', taken: ADDRESS, hasIdEnd: true }),
   team_id: named('team', 'listTeams', { by: 'name or slug', namesOf: ({ name, slug }) => [name, slug] }),
   template: named('template', 'listTemplates', {
     ...{ by: 'alias or name', isTakenByName: true },

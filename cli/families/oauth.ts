@@ -126,7 +126,7 @@ export const oauthClients = {
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'client_name', label: 'App', kind: 'name' },
       { name: 'redirect_uris', label: 'Leads to', value: ({ redirect_uris: all }) => all.join(' ') },
-      { name: 'live_grants', label: 'Grants', kind: 'whole' },
+      { name: 'live_grants', label: 'Grants', kind: 'number' },
       {
         ...{ name: 'disabled_at', label: 'State', kind: 'state' },
         value: ({ disabled_at: at }) => (at === null ? 'enabled' : 'disabled'),

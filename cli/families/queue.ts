@@ -41,7 +41,7 @@ const inStates = ({ states }: Destination): string =>
 
 const destinationColumns: readonly Field<Destination>[] = [
   { name: 'destination', label: 'Destination', kind: 'whole' },
-  { name: 'deliveries', label: 'Wait', kind: 'whole' },
+  { name: 'deliveries', label: 'Wait', kind: 'number' },
   { name: 'states', label: 'States', kind: 'state', value: inStates },
   { name: 'oldest_at', label: 'Since', kind: 'time' },
   { name: 'next_attempt_at', label: 'Next try', kind: 'time' },
@@ -101,14 +101,14 @@ const explained = detailOf('getQueuedEmail', {
     { name: 'last_event', label: 'State', kind: 'state' },
     { name: 'created_at', label: 'Created', kind: 'time' },
     { name: 'scheduled_at', label: 'Scheduled', kind: 'time' },
-    { name: 'size', label: 'Size', words: ({ size }) => bytesInWords(size) },
+    { name: 'size', label: 'Size', kind: 'number', words: ({ size }) => bytesInWords(size) },
     { name: 'subject', label: 'Subject', value: subjectOf },
     ...asked<AnswerOf<'getQueuedEmail'>>(
       { name: 'subject_hash', label: 'Subject hash' },
       { name: 'team_id', label: 'Team id', kind: 'id' },
       { name: 'request_id', label: 'Request id' },
       { name: 'events', label: 'Events' },
-      { name: 'attempts', label: 'Tries' },
+      { name: 'attempts', label: 'Tries', kind: 'number' },
       { name: 'pending', label: 'Next' },
       { name: 'is_cut', label: 'Cut' },
     ),
@@ -161,13 +161,13 @@ export const queue = {
       { name: 'destination', label: 'Destination' },
       { name: 'state', label: 'State', kind: 'state', tone: ({ state }) => TONES[state] },
       { name: 'until', label: 'Next try', kind: 'time' },
-      { name: 'size', label: 'Size', kind: 'whole', words: ({ size }) => bytesInBrief(size) },
+      { name: 'size', label: 'Size', kind: 'number', words: ({ size }) => bytesInBrief(size) },
       { name: 'team', label: 'Team' },
       { name: 'from', label: 'From' },
       { name: 'subject', label: 'Subject', value: subjectOf },
       { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOfDelivery, isAside: true },
       ...wide<Delivery>(
-        { name: 'attempts', label: 'Tries', kind: 'whole' },
+        { name: 'attempts', label: 'Tries', kind: 'number' },
         // It waits for its time, and has not begun to.
         {
           ...{ name: 'since', label: 'Since', kind: 'time' },

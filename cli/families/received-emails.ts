@@ -1,6 +1,7 @@
 import { bytesInWords } from './bytes-in-words.ts';
 import type { AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
+import { idEnd } from './flag.ts';
 import { actionOf, asked, detailOf, listOf, nameIn, wide, type Family, type Field, type Key } from './family.ts';
 
 const EMAIL: Key = { word: 'id', says: 'the id of the received email' };
@@ -47,7 +48,10 @@ export const receivedEmails = {
   list: listOf('listReceivedEmails', {
     summary: 'list received emails, newest first',
     example: 'received list --search someone@example.org',
-    filters: { search: { value: '<text>', says: "only those whose sender's address begins with this" } },
+    filters: {
+      search: { value: '<text>', says: "only those whose sender's address begins with this" },
+      id_end: idEnd,
+    },
     columns: [
       ...[id, created, from, to, subject, dropped],
       ...wide(cc, bcc, replyTo, messageId),
@@ -94,7 +98,7 @@ type Attachment = ItemOf<'listReceivedAttachments'> | AnswerOf<'getReceivedAttac
 
 const fileId: Field<Attachment> = { name: 'id', label: 'Id', kind: 'id' };
 const bytes: Field<Attachment> = {
-  ...{ name: 'size', label: 'Size', kind: 'whole' },
+  ...{ name: 'size', label: 'Size', kind: 'number' },
   words: ({ size }) => bytesInWords(size),
 };
 const type: Field<Attachment> = { name: 'content_type', label: 'Type' };

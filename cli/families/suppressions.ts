@@ -1,4 +1,5 @@
 import type { ItemOf } from './family.ts';
+import { idEnd } from './flag.ts';
 import { actionOf, detailOf, listOf, type Family, type Field, type Key } from './family.ts';
 
 const columns: readonly Field<ItemOf<'listSuppressions'>>[] = [
@@ -25,6 +26,7 @@ export const suppressions = {
         choices: ['bounce', 'complaint', 'manual'],
       },
       search: { value: '<text>', says: 'only those whose address begins with this' },
+      id_end: idEnd,
     },
     columns,
     empty: 'There are no suppressions yet.',

@@ -33,7 +33,7 @@ export const readiness = reportOf('getReady', {
       value: (check) => (check.ok ? 'ok' : 'failed'),
       tone: (check) => (check.ok ? 'good' : 'bad'),
     },
-    { name: 'durationMs', label: 'Ms', kind: 'whole' },
+    { name: 'durationMs', label: 'Ms', kind: 'number' },
     { name: 'error', label: 'Why', kind: 'long' },
   ],
 });

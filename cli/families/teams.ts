@@ -1,4 +1,5 @@
 import type { TeamObject } from '../../src/contract/index.ts';
+import { grouped } from './field-value.ts';
 import { actionOf, asked, currentIn, detailOf, listOf, type Family, type Key } from './family.ts';
 
 type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
@@ -6,9 +7,9 @@ type Address = NonNullable<TeamObject['sender_identity']['postal_address']>;
 const postalLine = ({ line1, line2, city, state, postal_code: code, country }: Address): string =>
   [line1, line2, city, state, code, country].filter((part) => part !== null).join(', ');
 
-function allowance({ plan: { limits } }: TeamObject): string {
-  const daily = limits.daily_cap === null ? '' : `, ${limits.daily_cap} a day`;
-  return `${limits.included_emails} a month${daily}`;
+function allowance({ plan: { limits } }: TeamObject, said: (count: number) => string = String): string {
+  const daily = limits.daily_cap === null ? '' : `, ${said(limits.daily_cap)} a day`;
+  return `${said(limits.included_emails)} a month${daily}`;
 }
 
 export const teams = {
@@ -29,8 +30,13 @@ export const teams = {
         tone: (team) => (team.risk_state === 'normal' ? 'good' : 'bad'),
       },
       { name: 'plan', label: 'Plan', value: ({ plan }) => `${plan.name} (${plan.code})` },
-      { name: 'plan.limits', label: 'Emails', value: allowance },
-      { name: 'plan.limits.domain_limit', label: 'Domains' },
+      {
+        name: 'plan.limits',
+        label: 'Emails',
+        value: (team) => allowance(team),
+        words: (team) => allowance(team, grouped),
+      },
+      { name: 'plan.limits.domain_limit', label: 'Domains', kind: 'number' },
       {
         name: 'plan.limits.retention_days',
         label: 'Kept for',

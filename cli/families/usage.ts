@@ -1,4 +1,5 @@
 import { bytesInWords } from './bytes-in-words.ts';
+import { grouped } from './field-value.ts';
 import { reportOf, type Family, type Field } from './family.ts';
 
 interface Line {
@@ -10,7 +11,7 @@ interface Line {
 }
 
 const amount = (line: Pick<Line, 'isBytes'>, count: number | null): string =>
-  count === null ? 'none' : line.isBytes ? bytesInWords(count) : String(count);
+  count === null ? 'none' : line.isBytes ? bytesInWords(count) : grouped(count);
 
 /** As a person reads it. */
 export const usageInWords = (line: Line) => ({
@@ -21,9 +22,9 @@ export const usageInWords = (line: Line) => ({
 
 const columns: readonly Field<Line>[] = [
   { name: 'what', label: 'What', kind: 'whole', words: (line) => usageInWords(line).what },
-  { name: 'used', label: 'Used', kind: 'whole', words: (line) => usageInWords(line).used },
+  { name: 'used', label: 'Used', kind: 'number', words: (line) => usageInWords(line).used },
   {
-    ...{ name: 'limit', label: 'Limit', kind: 'whole' },
+    ...{ name: 'limit', label: 'Limit', kind: 'number' },
     value: (line) => line.limit ?? 'none',
     words: (line) => usageInWords(line).limit,
   },

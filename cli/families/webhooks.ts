@@ -1,5 +1,6 @@
 import type { Advice, Advices, AnswerOf } from '../client/index.ts';
 import type { ItemOf } from './family.ts';
+import { idEnd } from './flag.ts';
 import {
   actionOf,
   currentIn,
@@ -46,11 +47,11 @@ const wrong: Field<Webhook> = { name: 'last_error', label: 'Without an answer' }
 const answered: Field<Webhook> = { name: 'last_attempt_at', label: 'Last attempt', kind: 'time' };
 const failing: Field<Webhook> = { name: 'failing_since', label: 'Failing since', kind: 'time' };
 const waiting: Field<Webhook> = {
-  ...{ name: 'events_waiting', label: 'Wait', kind: 'whole' },
+  ...{ name: 'events_waiting', label: 'Wait', kind: 'number' },
   words: ({ events_waiting: count }) => atMost(count),
 };
 const parked: Field<Webhook> = {
-  ...{ name: 'events_parked', label: 'Parked', kind: 'whole' },
+  ...{ name: 'events_parked', label: 'Parked', kind: 'number' },
   words: ({ events_parked: count }) => atMost(count),
 };
 const endpoint: Field<Webhook> = { name: 'endpoint', label: 'Endpoint', kind: 'name' };
@@ -221,8 +222,8 @@ const eventStatus: Field<Event> = {
   kind: 'state',
   tone: (event) => PARKED[event.status] ?? TONES[event.status],
 };
-const attempts: Field<Event> = { name: 'attempt_count', label: 'Attempts', kind: 'whole' };
-const lastAnswer: Field<Event> = { name: 'last_http_status', label: 'HTTP', kind: 'whole' };
+const attempts: Field<Event> = { name: 'attempt_count', label: 'Attempts', kind: 'number' };
+const lastAnswer: Field<Event> = { name: 'last_http_status', label: 'HTTP', kind: 'number' };
 
 const sample: Field<Event> = { name: 'test', label: 'Sample', kind: 'whole', shown: 'wide' };
 
@@ -258,6 +259,7 @@ export const webhookEvents = {
       type: { value: '<type>', says: 'only those of this type, such as email.bounced' },
       start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
+      id_end: idEnd,
     },
     columns: eventColumns,
     empty: 'There are no events yet.',
@@ -312,9 +314,9 @@ export const webhookAttempts = {
     columns: [
       { name: 'id', label: 'Id', kind: 'id' },
       { name: 'sent_at', label: 'Sent', kind: 'moment' },
-      { name: 'attempt_number', label: 'Attempt', kind: 'whole' },
-      { name: 'http_status_code', label: 'HTTP', kind: 'whole' },
-      { name: 'duration_ms', label: 'Ms', kind: 'whole' },
+      { name: 'attempt_number', label: 'Attempt', kind: 'number' },
+      { name: 'http_status_code', label: 'HTTP', kind: 'number' },
+      { name: 'duration_ms', label: 'Ms', kind: 'number' },
       { name: 'response', label: 'Answer', value: (attempt) => attempt.error ?? attempt.response },
       { name: 'error', label: 'Error', shown: 'asked' },
     ],

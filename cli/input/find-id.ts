@@ -7,9 +7,9 @@ const WHOLE = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+_[0-9a-f]{3
 /** Fewer digits name too much to be meant. */
 const END = /^(?=(?:-*[0-9a-f]){4})[0-9a-f-]+$/i;
 const PAGE = 100;
-/** What has no name may be without end: among so many of the newest one is found by the end of its id. */
+/** What has no name, and whose list the server does not look through: among so many one is found by the end of its id. */
 const LOOKED_THROUGH = 2000;
-const CANDIDATES = 10;
+const CANDIDATES = 5;
 /** Never repeated in a message. */
 const SECRET = /^rk_/;
 
@@ -79,10 +79,11 @@ async function lookThrough(
   const end = END.test(given) ? given.toLowerCase().replaceAll('-', '') : undefined;
   const seen: Seen = { called: [], ending: [], newest: undefined, hasMore: false };
   const isEndless = named.by === undefined;
+  const idEnd = named.hasIdEnd && !isLatest ? end : undefined;
   let count = 0;
   for (let after: string | undefined; ;) {
     const limit = isLatest && isEndless ? 1 : PAGE;
-    const query = named.isOnePage ? {} : { query: { limit, after } };
+    const query = named.isOnePage ? {} : { query: { limit, after, ...(idEnd !== undefined && { id_end: idEnd }) } };
     const page: Page = await client.call(named.list, { path, ...query } as CallOf<typeof named.list>);
     seen.newest ??= page.data[0];
     for (const item of page.data) {
@@ -92,6 +93,8 @@ async function lookThrough(
     count += page.data.length;
     after = page.data.at(-1)?.id;
     seen.hasMore = (page.has_more ?? page.data.length >= PAGE) && after !== undefined && !named.isOnePage;
+    // One page of what ends so is all that anybody could mean.
+    if (idEnd !== undefined) return { ...seen, hasMore: false };
     const isEnough = seen.called.length > 1 || (isLatest && isEndless) || (isEndless && count >= LOOKED_THROUGH);
     if (!seen.hasMore || isEnough) return seen;
   }
@@ -109,10 +112,10 @@ function ambiguous(named: Named, given: string, candidates: readonly Item[]): Cl
 
 /** What tells an item from others of its kind. */
 export function saying(named: Named, item: object): string {
-  const { subject, from, to, created_at: at } = item as Record<string, unknown>;
+  const { subject, type, from, to, email, endpoint, created_at: at } = item as Record<string, unknown>;
   const names = named.namesOf(item as never).filter((name) => name);
   if (names.length > 0) return [...new Set(names)].join(', ');
-  return [at, [to ?? from].flat().join(', '), subject]
+  return [at, [to ?? from ?? email].flat().join(', '), subject ?? type ?? endpoint]
     .filter((part) => typeof part === 'string' && part !== '')
     .join('  ');
 }

@@ -1,5 +1,5 @@
 import type { Field, Tone } from '../families/family.ts';
-import { inWords, readPart, valueOf } from '../families/field-value.ts';
+import { grouped, inWords, readPart, valueOf } from '../families/field-value.ts';
 import { clean, cleanLines } from './clean.ts';
 import { CliFault } from './cli-fault.ts';
 import { nearestTo } from './nearest.ts';
@@ -22,6 +22,7 @@ export const tableColumns = (terminal: Terminal, fields: Fields): Column<Item>[]
     value: (item) => cellText(terminal, field, item),
     style: (item) => fieldStyle(field, item),
     fit: fitOf(field),
+    isRight: field.kind === 'number',
   }));
 
 /**
@@ -92,6 +93,7 @@ export const cellText = (terminal: Terminal, field: Field<never>, item: Item): s
 function textOf(terminal: Terminal, field: Field<never>, item: Item, precision: 'minute' | 'second'): string {
   if (field.words && terminal.isTty) return field.words(item as never);
   const value = valueOf(field, item);
+  if (field.kind === 'number' && typeof value === 'number' && terminal.isTty) return grouped(value);
   const isTime = field.kind === 'time' || field.kind === 'moment';
   return isTime && typeof value === 'string' ? formatTime(terminal, value, precision) : inWords(value);
 }

@@ -10,7 +10,7 @@ import { recordColumns } from '../families/domains.ts';
 import { suppressions } from '../families/suppressions.ts';
 import { parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from '../families/webhooks.ts';
 import { formatTime } from './time.ts';
-import { shownFields, tableColumns, type Fields } from './items.ts';
+import { listColumns, shownFields, tableColumns, type Fields } from './items.ts';
 import { formatTable, openTable, type Column } from './table.ts';
 import { openTerminal } from './terminal.ts';
 
@@ -282,5 +282,34 @@ describe('a time', () => {
   it('has its seconds where there is space', () => {
     vi.stubEnv('TZ', 'Europe/Berlin');
     expect(formatTime(at(80), '2026-07-20T22:30:05.000Z', 'second')).toBe('2026-07-21 00:30:05+02:00');
+  });
+});
+
+describe('a number', () => {
+  const fields = [
+    { name: 'name', label: 'Name', kind: 'name' },
+    { name: 'count', label: 'Contacts', kind: 'number' },
+    { name: 'note', label: 'Note' },
+  ] as never as Fields;
+  const rows = [
+    { name: 'Everybody', count: 1_234_567, note: 'all' },
+    { name: 'Some', count: 42, note: 'few' },
+  ];
+
+  it('ends below its title at a terminal, with its digits in groups', () => {
+    expect(formatTable(at(80), rows, listColumns(at(80), fields)).split('\n')).toEqual([
+      'NAME        CONTACTS  NOTE',
+      'Everybody  1,234,567  all',
+      'Some              42  few',
+    ]);
+  });
+
+  it('is the digits alone for a program', () => {
+    const pipe = at(undefined);
+    expect(formatTable(pipe, rows, listColumns(pipe, fields)).split('\n')).toEqual([
+      'NAME\tCONTACTS\tNOTE',
+      'Everybody\t1234567\tall',
+      'Some\t42\tfew',
+    ]);
   });
 });

@@ -14,6 +14,8 @@ export interface Column<Row> {
    * stands on a line of its own wherever the row has no space for it.
    */
   fit?: Fit;
+  /** At a terminal its cells and its title end below each other. */
+  isRight?: boolean;
 }
 
 export interface TableOptions<Row> {
@@ -46,8 +48,9 @@ export function openTable<Row>(
   const fits = columns.map(({ fit = 'cut' }) => fit);
   let lines: Line[] | undefined;
   let hasCut = false;
+  const isRight = (at: number): boolean => columns[at]?.isRight ?? false;
   const draw = (texts: readonly string[], paint: Paint, onCut?: () => void): string[] =>
-    (lines ?? []).flatMap((line, at) => drawLine(line, { texts, paint, isFirst: at === 0, onCut }));
+    (lines ?? []).flatMap((line, at) => drawLine(line, { texts, paint, isRight, isFirst: at === 0, onCut }));
   const onCut = (): void => void (hasCut = true);
   return {
     hasCut: () => hasCut,
@@ -91,12 +94,13 @@ type Paint = (text: string, column: number) => string;
 interface Drawing {
   texts: readonly string[];
   paint: Paint;
+  isRight: (at: number) => boolean;
   isFirst: boolean;
   onCut: (() => void) | undefined;
 }
 
 /** One of the lines of a row, and below it what is too long for it. The last of its cells takes what space is left. */
-function drawLine(line: Line, { texts, paint, isFirst, onCut }: Drawing): string[] {
+function drawLine(line: Line, { texts, paint, isRight, isFirst, onCut }: Drawing): string[] {
   const widths = texts.map(widthOf);
   if (!isFirst && !isFilled(line, widths)) return [];
   const low = tooLong(line, widths);
@@ -110,7 +114,9 @@ function drawLine(line: Line, { texts, paint, isFirst, onCut }: Drawing): string
     const shown = one.fit === 'cut' ? shorten(whole, space) : whole;
     if (shown !== whole) onCut?.();
     const width = Math.max(one.width, widthOf(shown));
-    drawn += paint(shown, one.at) + ' '.repeat(width - widthOf(shown)) + GAP;
+    const blanks = ' '.repeat(width - widthOf(shown));
+    const painted = paint(shown, one.at);
+    drawn += (isRight(one.at) ? blanks + painted : painted + blanks) + GAP;
     used += width + GAP.length;
   }
   return [(isFirst ? '' : INDENT) + drawn.trimEnd(), ...low.map(({ at }) => INDENT + paint(texts[at] ?? '', at))];

@@ -1,3 +1,4 @@
+import { grouped } from '../../cli/families/index.ts';
 import { bars, faint } from './text.ts';
 
 interface ChartInput {
@@ -15,7 +16,7 @@ const BAR_MAX = 6;
 /** Bars with a scale on their left and an axis below them, no wider than `columns`. */
 export function chart({ values, height, columns, paint, ends: [from, to] }: ChartInput): string[] {
   const most = Math.max(1, ...values);
-  const label = Math.max(2, String(most).length);
+  const label = Math.max(2, grouped(most).length);
   const wide = Math.max(1, Math.min(BAR_MAX, Math.floor((columns - label - 2) / Math.max(1, values.length))));
   const middle = Math.floor(height / 2);
   // Of few the middle is told only where it is a number.
@@ -23,7 +24,7 @@ export function chart({ values, height, columns, paint, ends: [from, to] }: Char
   const lines = bars(values, height, wide).map((line, at) => {
     const told =
       at === 0 ? most : at === middle && isTold ? Math.round((most * (height - middle)) / height) : undefined;
-    const scale = told === undefined ? `${' '.repeat(label)} │` : `${String(told).padStart(label)} ┤`;
+    const scale = told === undefined ? `${' '.repeat(label)} │` : `${grouped(told).padStart(label)} ┤`;
     return faint(scale) + paint(line);
   });
   const length = values.length * wide;

@@ -78,7 +78,7 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
     const timeless = filled.filter((wish) => !isTime(wish));
     const narrower = (some: readonly Wish[], longer: number): Wish[] => some.map((wish) => narrow(wish, longer));
     const ways = space.isOneLine
-      ? [all, filled, timeless, timeless.map(cutMore)]
+      ? [all.map(whole), filled.map(whole), filled, timeless, timeless.map(cutMore)]
       : [all, filled, narrower(filled, FEW), timeless, narrower(timeless, FEW), narrower(timeless, MANY)];
     const tried = ways.slice(0, kept > 0 || space.isOneLine ? ways.length : 2);
     const first = tried.find((some) => leastOf(some, space) <= space.width);
@@ -88,6 +88,9 @@ function firstLine(always: readonly Wish[], space: Space): { first: readonly Wis
 
 /** Names as short as other texts may be. */
 const cutMore = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? Math.min(wish.least, TEXT_MIN) : wish.least });
+
+/** Where there is room for it, a name is whole even beside the row in hand. */
+const whole = (wish: Wish): Wish => ({ ...wish, least: wish.isName ? wish.natural : wish.least });
 
 /** With a column for names in which one row in so many has a longer one. */
 function narrow(wish: Wish, longer: number): Wish {

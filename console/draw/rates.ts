@@ -1,5 +1,5 @@
 import { styleOf, type Terminal } from '../../cli/output/index.ts';
-import type { Tone } from '../../cli/families/index.ts';
+import { grouped, type Tone } from '../../cli/families/index.ts';
 
 /** From where mailbox providers begin to look, and from where they begin to refuse (percent). */
 const LIMITS = { bounced: [4, 10], complained: [0.1, 0.3] } as const;
@@ -13,5 +13,5 @@ export function rateInWords(
   const [high, tooHigh] = LIMITS[what];
   const tone: Tone = rate >= tooHigh ? 'bad' : rate >= high ? 'attention' : 'plain';
   const words = { plain: '', good: '', attention: ' ! high', bad: ' ✗ too high' }[tone];
-  return terminal.paint(styleOf(tone), `${count}${name} (${rate} %)${words}`);
+  return terminal.paint(styleOf(tone), `${grouped(count)}${name} (${rate} %)${words}`);
 }

@@ -107,10 +107,10 @@ it('beside a row in full every row is one line: the times go before the names, a
   `);
   expect(beside(90)).toMatchInlineSnapshot(`
     [
-      "  AT                 STATE      TO                    SUBJECT                         NOTE",
-      "› 2030-01-01 10:00Z  delivered  ada@example.org       What is new in the tenth week…",
-      "  2030-01-01 10:00Z  delivered  the.longest.name.of…  What is new in the tenth week…",
-      "  2030-01-01 10:00Z  delivered  grace.hopper@mail.e…  What is new in the tenth week…",
+      "  AT                 STATE      TO                    SUBJECT",
+      "› 2030-01-01 10:00Z  delivered  ada@example.org       What is new in the tenth week of th…",
+      "  2030-01-01 10:00Z  delivered  the.longest.name.of…  What is new in the tenth week of th…",
+      "  2030-01-01 10:00Z  delivered  grace.hopper@mail.e…  What is new in the tenth week of th…",
     ]
   `);
 });

@@ -1,7 +1,7 @@
 import { readWords, type Field, type Tone } from '../../cli/families/index.ts';
 import { cellText, clean, styleOf, type Terminal } from '../../cli/output/index.ts';
 import { placeColumns, type Columns } from './columns.ts';
-import { bar, bold, faint, fit, shownWidth, unstyled, wrap } from './text.ts';
+import { bar, bold, faint, fit, fitRight, shownWidth, unstyled, wrap } from './text.ts';
 
 type Fields = readonly Field<never>[];
 
@@ -21,7 +21,8 @@ export function cellOf(terminal: Terminal, field: Field<never>, row: object, isB
   const whole = isBrief && isTime(field) ? inBrief(said) : said;
   const text = field.kind === 'id' ? whole.slice(-ID_END) : whole;
   const tone = text === '' ? undefined : field.tone?.(row as never);
-  return tone === undefined ? text : terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
+  if (tone === undefined || (tone === 'plain' && field.kind === 'number')) return text;
+  return terminal.paint(styleOf(tone), `${MARKS[tone]} ${text}`);
 }
 
 const isTime = ({ kind }: Field<never>): boolean => kind === 'time' || kind === 'moment';
@@ -61,7 +62,7 @@ export function layTable(
   const columns = placeColumns(fields, rows, { width: width - 2, gap: GAP, textOf, isOneLine: hasBeside });
   const { beside, below } = columns;
   const titles = [
-    `  ${beside.map(({ field, width: wide }) => fit(titleOf(field), wide)).join(' '.repeat(GAP))}`,
+    `  ${beside.map(({ field, width: wide }) => placed(field, titleOf(field), wide)).join(' '.repeat(GAP))}`,
     ...below.map((field) => ' '.repeat(INDENT) + titleOf(field)),
   ];
   return {
@@ -82,13 +83,17 @@ export function layTable(
   };
 }
 
+/** Numbers end where those above and below them end. */
+const placed = ({ kind }: Field<never>, text: string, width: number): string =>
+  kind === 'number' ? fitRight(text, width) : fit(text, width);
+
 const titleOf = ({ label }: Field<never>): string => label.toUpperCase();
 
 function rowLines({ beside, below }: Columns, textOf: (field: Field<never>) => string, width: number): string[] {
   const low = below.map(textOf);
   const cells = beside.map(({ field, width: wide, isKept }) => {
     const text = textOf(field);
-    if (!isKept || shownWidth(text) <= wide) return fit(text, wide);
+    if (!isKept || shownWidth(text) <= wide) return placed(field, text, wide);
     low.push(text);
     return fit(SEE_BELOW, wide);
   });

@@ -53,6 +53,12 @@ export function fit(text: string, width: number): string {
   return shown;
 }
 
+/** The same, with the blanks before it. */
+export function fitRight(text: string, width: number): string {
+  const long = shownWidth(text);
+  return long <= width ? ' '.repeat(width - long) + text : fit(text, width);
+}
+
 /** As many of these as there is room for, each of them whole, from the first that leaves the one in hand among them. */
 export function wholes(texts: readonly string[], inHand: number, width: number): string {
   for (let first = 0; ; first++) {

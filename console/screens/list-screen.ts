@@ -203,7 +203,7 @@ export class ListScreen implements Screen {
       return ['', `  ${loaded}; ${hasBehind ? '↓ searches on' : 'g begins anew'}.`];
     }
     const isNarrowed = writeFilter(this.#list.filters, this.#filter) !== '';
-    return ['', `  ${isNarrowed ? 'Nothing matches.' : clean(this.#list.empty)}`];
+    return ['', `  ${isNarrowed ? 'Nothing matches; esc shows everything again.' : clean(this.#list.empty)}`];
   }
 
   key(key: string): boolean {

@@ -1,9 +1,10 @@
 import type { AnswerOf } from '../../cli/client/index.ts';
-import { totalsOf } from '../../cli/families/index.ts';
+import { grouped, totalsOf } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { columnsBeside } from '../draw/box.ts';
 import { chart } from '../draw/chart.ts';
 import { rateInWords } from '../draw/rates.ts';
+import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, fit, inHand, shownWidth, wholes } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 
@@ -39,6 +40,9 @@ export class MetricsScreen implements Screen {
   readonly #seen = new Map<Span, Seen>();
   #signal = AbortSignal.abort();
   #fault = '';
+  #scroll = 0;
+  #height = 10;
+  #length = 0;
 
   constructor(host: Host) {
     this.#host = host;
@@ -92,26 +96,30 @@ export class MetricsScreen implements Screen {
       paint: (text) => terminal.paint('green', text),
       ends: [`${label} ago`, 'now'],
     });
-    const room = rows - head.length - bars.length - 2;
-    const table = this.#tables(seen, columns, room);
-    return [...head, `  ${bold('Sent')}  ${faint(word)}`, ...bars.map((line) => `  ${line}`), '', ...table];
+    const title = `  ${bold('Sent')}  ${faint(word)}`;
+    const lines = [title, ...bars.map((line) => `  ${line}`), '', ...this.#tables(seen, columns)];
+    this.#height = rows - head.length;
+    this.#length = lines.length;
+    this.#scroll = Math.max(0, Math.min(this.#scroll, this.#length - this.#height));
+    return [...head, ...lines.slice(this.#scroll, this.#scroll + this.#height)];
   }
 
   /** In all, and by domain: beside each other where there is space. */
-  #tables({ totals, domains }: Seen, columns: number, rows: number): string[] {
+  #tables({ totals, domains }: Seen, columns: number): string[] {
     const all = totalsOf(totals).filter(({ emails }) => emails !== undefined);
     const lines = [
-      faint(`  ${fit('METRIC', 22)}${'EMAILS'.padStart(8)}${'RATE'.padStart(10)}`),
-      ...all.map(({ metric, emails, rate }) => `  ${fit(metric, 22)}${String(emails).padStart(8)}${rate.padStart(10)}`),
+      faint(`  ${fit('METRIC', 22)}${'EMAILS'.padStart(12)}${'RATE'.padStart(10)}`),
+      ...all.map(
+        ({ metric, emails, rate }) => `  ${fit(metric, 22)}${grouped(emails ?? 0).padStart(12)}${rate.padStart(10)}`,
+      ),
     ];
-    const others = this.#byDomain(domains, rows);
+    const others = this.#byDomain(domains);
     const needed = Math.max(...others.map(shownWidth));
-    if (columns - 46 >= needed)
-      return columnsBeside(lines, others, 44, Math.min(rows, Math.max(lines.length, others.length)));
-    return [...lines, '', ...others].slice(0, rows);
+    if (columns - 50 >= needed) return columnsBeside(lines, others, 48, Math.max(lines.length, others.length));
+    return [...lines, '', ...others];
   }
 
-  #byDomain({ data = [] }: Metrics, rows: number): string[] {
+  #byDomain({ data = [] }: Metrics): string[] {
     if (data.length === 0) return [faint('No domain sent anything.')];
     const { terminal } = this.#host;
     const names = data.map((row) => clean(String(row.domain_name ?? row.domain_id ?? '')));
@@ -119,12 +127,9 @@ export class MetricsScreen implements Screen {
     const told = data.map((row, at) => {
       const bounced = rateInWords(terminal, 'bounced', { count: row.bounced, rate: row.bounce_rate });
       const complained = rateInWords(terminal, 'complained', { count: row.complained, rate: row.complaint_rate });
-      return `${fit(names[at] ?? '', width)}${String(row.sent ?? 0).padStart(7)}  ${fit(bounced, 24)}${complained}`;
+      return `${fit(names[at] ?? '', width)}${grouped(row.sent ?? 0).padStart(10)}  ${fit(bounced, 24)}${complained}`;
     });
-    return [faint(`${fit('DOMAIN', width)}${'SENT'.padStart(7)}  ${fit('BOUNCED', 24)}COMPLAINED`), ...told].slice(
-      0,
-      rows,
-    );
+    return [faint(`${fit('DOMAIN', width)}${'SENT'.padStart(10)}  ${fit('BOUNCED', 24)}COMPLAINED`), ...told];
   }
 
   #turn(step: number): void {
@@ -136,12 +141,22 @@ export class MetricsScreen implements Screen {
   key(key: string): boolean {
     const step = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 }[key];
     if (step !== undefined) this.#turn(step);
-    return step !== undefined;
+    const to = step === undefined ? scrollOf(key, this.#scroll, this.#height, this.#length) : undefined;
+    if (to !== undefined) this.#scroll = to;
+    return step !== undefined || to !== undefined;
   }
 
-  note = (): string => this.#fault;
+  note(): string {
+    const below = this.#length - this.#scroll - this.#height;
+    if (this.#fault !== '' || below <= 0) return this.#fault;
+    return `${below} more line${below === 1 ? '' : 's'}`;
+  }
+
   refresh = (): void => void tried(this.#host, this.#signal, this.#following);
-  keys = (): readonly (readonly [string, string])[] => [['←→', 'another time']];
+  keys = (): readonly (readonly [string, string])[] => [
+    ['←→', 'another time'],
+    ...(this.#length > this.#height ? [['↑↓', 'scroll'] as const] : []),
+  ];
   offers = (): readonly Offer[] => [];
   copy = (): string | undefined => undefined;
 }

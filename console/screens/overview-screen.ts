@@ -1,5 +1,5 @@
 import type { Advice } from '../../cli/client/index.ts';
-import { toneOfFinding, usageInWords, type Tone } from '../../cli/families/index.ts';
+import { grouped, toneOfFinding, usageInWords, type Tone } from '../../cli/families/index.ts';
 import { clean, formatTime, sayOnLine, styleOf } from '../../cli/output/index.ts';
 import { chart } from '../draw/chart.ts';
 import { rateInWords } from '../draw/rates.ts';
@@ -54,7 +54,7 @@ export class OverviewScreen implements Screen {
   draw({ columns, rows }: Size): string[] {
     const { metrics } = this.#seen;
     const health = [...this.#health().flatMap((line) => wrap(line, columns)), ''];
-    if (!metrics) return [...health, ...(this.#fault === '' ? [faint('  Loading …')] : [])];
+    if (!metrics) return [...health, ...(this.#fault === '' && this.#seen.checks ? [faint('  Loading …')] : [])];
     if (isWide(columns)) return [...health, ...this.#wide(metrics, { columns, rows: rows - health.length })];
     const isTall = rows >= 28;
     const lines = [
@@ -126,17 +126,17 @@ export class OverviewScreen implements Screen {
       faint(line('', ['24 hours', '7 days', '28 days'])),
       line(
         'sent',
-        spans.map(({ sent }) => bold(String(sent))),
+        spans.map(({ sent }) => bold(grouped(sent))),
       ),
       line(
         'delivered',
-        spans.map(({ delivered, deliveryRate }) => `${delivered} (${deliveryRate} %)`),
+        spans.map(({ delivered, deliveryRate }) => `${grouped(delivered)} (${deliveryRate} %)`),
       ),
       line('bounced', rate('bounced')),
       line('complained', rate('complained')),
       line(
         'delayed',
-        spans.map(({ delayed }) => String(delayed)),
+        spans.map(({ delayed }) => grouped(delayed)),
       ),
       '',
     ];
@@ -166,7 +166,7 @@ export class OverviewScreen implements Screen {
     const lines = destinations.map(({ destination, deliveries, oldest_at: since, hold_reason: held }) => {
       const age = since === null ? 'scheduled' : ageOf(since, now);
       const hold = held === null ? '' : this.#tone('attention', `  ! held: ${clean(held)}`);
-      return `  ${fit(clean(destination), width)}${String(deliveries).padStart(8)}${age.padStart(11)}${hold}`;
+      return `  ${fit(clean(destination), width)}${grouped(deliveries).padStart(8)}${age.padStart(11)}${hold}`;
     });
     const head = `  ${bold(fit('Destinations', Math.max(width, 12)))}${faint('waiting'.padStart(8 - Math.max(0, 12 - width)))}${faint('oldest'.padStart(11))}`;
     return [head, ...lines.map((line) => fit(line, columns)), ''];
@@ -178,7 +178,8 @@ export class OverviewScreen implements Screen {
 
   #health(): string[] {
     const { version, checks, findings = [], at } = this.#seen;
-    if (!checks) return [this.#fault === '' ? faint('  Loading …') : this.#tone('bad', `  ✗ ${clean(this.#fault)}`)];
+    // What is wrong stands where every screen says it.
+    if (!checks) return [faint(this.#fault === '' ? '  Loading …' : '  Nothing was loaded yet.')];
     const failed = checks.filter(({ ok }) => !ok);
     const isReady = failed.length === 0;
     const [state, ...wrong] = [
@@ -206,10 +207,10 @@ export class OverviewScreen implements Screen {
     const sent = data.map((row) => row.sent ?? 0);
     const most = Math.max(0, ...sent);
     const rates = [
-      `${bold(String(totals.sent ?? 0))} sent, ${totals.delivered ?? 0} delivered (${totals.delivery_rate ?? 0} %)`,
+      `${bold(grouped(totals.sent ?? 0))} sent, ${grouped(totals.delivered ?? 0)} delivered (${totals.delivery_rate ?? 0} %)`,
       this.#rate('bounced', totals.bounced, totals.bounce_rate),
       this.#rate('complained', totals.complained, totals.complaint_rate),
-      `${totals.delivery_delayed ?? 0} delayed`,
+      `${grouped(totals.delivery_delayed ?? 0)} delayed`,
     ];
     // The figures are never cut: the bars are as wide as these leave room for, or stand above them.
     const room = columns - 4 - Math.max(...rates.map(shownWidth));
@@ -218,7 +219,7 @@ export class OverviewScreen implements Screen {
     const chart = bars(sent, height, perBar);
     const beside = isBeside ? rates : [];
     return [
-      `  ${bold('Mail of the last 24 hours')}  ${faint(`an hour a bar, at most ${most}`)}`,
+      `  ${bold('Mail of the last 24 hours')}  ${faint(`an hour a bar, at most ${grouped(most)}`)}`,
       ...chart.map(
         (line, at) =>
           `  ${this.#host.terminal.paint('green', line)}${beside[at] === undefined ? '' : `  ${beside[at]}`}`,
@@ -241,11 +242,11 @@ export class OverviewScreen implements Screen {
     if (deliveries === 0) return [`  ${bold('Queue')}    nothing waits`];
     const told = destinations.slice(0, most).map(({ destination, deliveries: waits, oldest_at: since }) => {
       const age = since === null ? '' : ` (${ageOf(since, now)})`;
-      return `${clean(destination)} ${waits}${age}`;
+      return `${clean(destination)} ${grouped(waits)}${age}`;
     });
     const more = count > told.length ? `, ${count - told.length} more destinations` : '';
     const where = count === 1 ? '1 destination' : `${count} destinations`;
-    return [`  ${bold('Queue')}    ${deliveries} waiting, for ${where}: ${told.join(', ')}${more}`];
+    return [`  ${bold('Queue')}    ${grouped(deliveries)} waiting, for ${where}: ${told.join(', ')}${more}`];
   }
 
   /** What waits for somebody to do something. */

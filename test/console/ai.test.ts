@@ -31,7 +31,7 @@ async function go(command: string, ...sees: (string | RegExp)[]): Promise<void> 
 }
 
 it('the screen of the AI helpers shows what is left, suggests subjects and drafts a body', async () => {
-  await go('ai', /Credits left +1000/);
+  await go('ai', /Credits left +1,000/);
   model.says({ suggestions: ['Closed on Friday', 'See you on Monday'] });
   await seat.press('s');
   await seat.sees('› subject', 'audience');

@@ -2,6 +2,7 @@ import {
   pageOf,
   pageSql,
   pageValues,
+  rowsEnding,
   uuidsIn,
   withoutCommitNotice,
   type Executor,
@@ -77,6 +78,11 @@ export async function listRunRows(
   const inOrder = found.sort((a, b) => (a.id < b.id === isBack ? -1 : 1));
   return pageOf(inOrder.slice(0, page.limit + 1), page);
 }
+
+export const runRowsEnding = (db: Executor, automationId: string, end: string, page: Page) =>
+  rowsEnding<RunRow>(db, { ...ENDING, where: { sql: 'automation_id = ?', values: [automationId] } }, end, page);
+
+const ENDING = { table: 'automation_runs', columns: '*', id: 'id', form: 'uuid', noun: 'runs' } as const;
 
 const STATUSES: readonly RunStatus[] = ['running', 'completed', 'failed', 'cancelled'];
 

@@ -12,6 +12,7 @@ export {
   forgetEntriesOf,
   isHeld,
   listRunRows,
+  runRowsEnding,
   moveRun,
   nextRunAt,
   putOffRun,

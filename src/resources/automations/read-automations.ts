@@ -1,12 +1,13 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import {
   countRunsAtSteps,
   findRun,
   listRunRows,
+  runRowsEnding,
   stepsOfRun,
   type RunRow,
   type RunStatus,
@@ -46,10 +47,14 @@ export async function listAutomations({ store, teamId }: Ctx, query: QueryOf<'li
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 
-export async function listAutomationRuns(ctx: Ctx, id: string, { status }: QueryOf<'listAutomationRuns'>, page: Page) {
+export async function listAutomationRuns(ctx: Ctx, id: string, query: QueryOf<'listAutomationRuns'>, page: Page) {
+  const { status, id_end: end } = query;
+  if (end !== undefined) mustBeAlone(query);
   await automationOf(ctx, id);
   const statuses = status?.split(',') as RunStatus[] | undefined;
-  const { rows, hasMore } = await listRunRows(ctx.store.db, id, statuses, page);
+  const { db } = ctx.store;
+  const { rows, hasMore } =
+    end === undefined ? await listRunRows(db, id, statuses, page) : await runRowsEnding(db, id, end, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentRun) };
 }
 

@@ -110,24 +110,45 @@ export async function countAudience(db: Executor, teamId: string, filter: Filter
 /** A statement takes so many values; filters beyond them are counted in another one. */
 const VALUES_MAX = 10_000;
 
-/** How many contacts meet each of some filters: one statement goes through the contacts for all of them. */
+/**
+ * How many contacts meet each of some filters. Who was added by hand is counted among those who were; for all other filters
+ * one statement goes through the contacts.
+ */
 export async function countAudiences(
   db: Executor,
   teamId: string,
   filters: readonly Filter[],
 ): Promise<AudienceCount[]> {
   mustBeBelowReaderLimit(db, teamId);
-  const groups: Rendered[][] = [];
+  const others = filters.filter(({ kind }) => kind !== 'member');
+  const counted = new Map<Filter, AudienceCount>();
+  for (const group of groupsOf(others, db.dialect)) {
+    const sums = await countGroup(
+      db,
+      teamId,
+      group.map(({ rendered }) => rendered),
+    );
+    for (const [at, { filter }] of group.entries()) counted.set(filter, sums[at] ?? NOBODY);
+  }
+  for (const filter of filters)
+    if (filter.kind === 'member') counted.set(filter, await countAudience(db, teamId, filter));
+  return filters.map((filter) => counted.get(filter) ?? NOBODY);
+}
+
+const NOBODY: AudienceCount = { contacts: 0, unsubscribed: 0 };
+
+/** As few groups as their values allow. */
+function groupsOf(filters: readonly Filter[], dialect: Dialect): { filter: Filter; rendered: Rendered }[][] {
+  const groups: { filter: Filter; rendered: Rendered }[][] = [];
   let valueCount = Infinity;
-  for (const rendered of filters.map((filter) => renderFilter(filter, db.dialect))) {
+  for (const filter of filters) {
+    const rendered = renderFilter(filter, dialect);
     valueCount += rendered.values.length;
     if (valueCount > VALUES_MAX) groups.push([]);
     if (valueCount > VALUES_MAX) valueCount = rendered.values.length;
-    groups.at(-1)?.push(rendered);
+    groups.at(-1)?.push({ filter, rendered });
   }
-  const sums: AudienceCount[] = [];
-  for (const group of groups) sums.push(...(await countGroup(db, teamId, group)));
-  return sums;
+  return groups;
 }
 
 async function countGroup(db: Executor, teamId: string, conditions: readonly Rendered[]): Promise<AudienceCount[]> {

@@ -2,6 +2,7 @@ import {
   pageOf,
   pageSql,
   pageValues,
+  rowsEnding,
   textsIn,
   uuidsIn,
   type Executor,
@@ -96,6 +97,11 @@ export async function listContactRows(db: Executor, teamId: string, page: Page):
   const sql = pageSql('contacts c', 'team_id = ?', page, LISTED);
   return pageOf(await db.all<ListedRow>(sql, [teamId, ...pageValues(page)]), page).rows;
 }
+
+export const contactRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
+  rowsEnding<ListedRow>(db, { ...BY_END, where: { sql: 'c.team_id = ?', values: [teamId] } }, end, page);
+
+const BY_END = { table: 'contacts c', columns: LISTED, id: 'c.id', form: 'uuid', noun: 'contacts' } as const;
 
 /** Answers whether this call removed it. */
 export async function removeContactRow(tx: Executor, teamId: string, id: string): Promise<boolean> {

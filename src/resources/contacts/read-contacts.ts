@@ -1,13 +1,13 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
 import { invalidField } from '../../platform/refusal/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { declaredFor, filterOf, findSegment, presentSegment, type SegmentRow } from '../segments/index.ts';
 import { audiencePage } from './audience.store.ts';
-import { listContactRows, type ContactRow, type ListedRow } from './contacts.store.ts';
+import { contactRowsEnding, listContactRows, type ContactRow, type ListedRow } from './contacts.store.ts';
 import { contactNamed, contactOfSegment, segmentNamed, segmentsOf } from './find-contact.ts';
 import { pageAmong } from './page-among.ts';
 import { presentValues, valuesOf } from './property-values.ts';
@@ -26,8 +26,13 @@ async function presentContact({ store, teamId }: Ctx, row: ContactRow) {
 }
 
 /** This list alone has no `has_more`: an empty page is the end. */
-export async function listContacts(ctx: Ctx, { segment_id: segmentId, search }: QueryOf<'listContacts'>, page: Page) {
+export async function listContacts(ctx: Ctx, query: QueryOf<'listContacts'>, page: Page) {
   const { store, teamId } = ctx;
+  const { segment_id: segmentId, search, id_end: end } = query;
+  if (end !== undefined) {
+    mustBeAlone(query);
+    return listOf((await contactRowsEnding(store.db, teamId, end, page)).rows);
+  }
   if (segmentId === undefined && search === undefined) return listOf(await listContactRows(store.db, teamId, page));
   if (segmentId === undefined) return listOf(await audiencePage(store.db, teamId, { filter: EVERYBODY, search }, page));
   const segment = await findSegment(store.db, teamId, segmentId);

@@ -3,6 +3,7 @@ import {
   pageOf,
   pageSql,
   pageValues,
+  rowsEnding,
   textsIn,
   uuidsIn,
   type Executor,
@@ -259,6 +260,12 @@ export async function listEmailRows(
   const sql = pageSql('emails', where.join(' and '), page);
   return pageOf(await db.all<EmailRow>(sql, [...values, ...pageValues(page)]), page);
 }
+
+/** Those whose id ends so. */
+export const emailRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
+  rowsEnding<EmailRow>(db, { ...LISTED, where: { sql: 'team_id = ?', values: [teamId] } }, end, page);
+
+const LISTED = { table: 'emails', columns: '*', id: 'id', form: 'uuid', noun: 'emails' } as const;
 
 /** Ids between edges: `from` and `to` are included, `above` and `below` are not. */
 export interface IdRange {

@@ -1,10 +1,10 @@
 import type { QueryOf } from '../../contract/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { isAboveQuota, mustBeWithinQuota } from '../usage/index.ts';
 import { loadBodies, type EmailBody } from './email-bodies.ts';
-import { findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
+import { emailRowsEnding, findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
 import { presentEmail } from './present.ts';
 import { readCreatedRange } from './read-created-range.ts';
 import { searchEmails } from './search-emails.ts';
@@ -19,14 +19,7 @@ export async function getEmail(ctx: Ctx, id: string) {
 }
 
 export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
-  const range = readCreatedRange(filter);
-  const { status, api_key_id: apiKeyId, search } = filter;
-  if (search !== undefined && !canBeFound(search)) return { object: 'list' as const, has_more: false, data: [] };
-  const rowFilter = { status, apiKeyId, ...range };
-  const { rows, hasMore } =
-    search === undefined
-      ? await listEmailRows(ctx.store.db, ctx.teamId, rowFilter, page)
-      : await searchEmails(ctx.store, ctx.teamId, { ...rowFilter, search }, page);
+  const { rows, hasMore } = await rowsOf(ctx, filter, page);
   const { kept, bodies } = (await isAboveQuota(ctx))
     ? { kept: rows, bodies: new Map<string, EmailBody>() }
     : await withBodies(ctx, rows, page);
@@ -37,7 +30,21 @@ export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: 
   };
 }
 
-/** A hundred bodies of 2 MB would be a page that no client can hold, and each megabyte blocks the process for milliseconds. */
+async function rowsOf({ store, teamId }: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
+  const range = readCreatedRange(filter);
+  const { status, api_key_id: apiKeyId, search, id_end: end } = filter;
+  if (end !== undefined) {
+    mustBeAlone(filter);
+    return emailRowsEnding(store.db, teamId, end, page);
+  }
+  if (search !== undefined && !canBeFound(search)) return { rows: [], hasMore: false };
+  const rowFilter = { status, apiKeyId, ...range };
+  return search === undefined
+    ? listEmailRows(store.db, teamId, rowFilter, page)
+    : searchEmails(store, teamId, { ...rowFilter, search }, page);
+}
+
+/** A hundred bodies of 2 MB would be a page that nobody can hold, and each megabyte holds up everybody for milliseconds. */
 const PAGE_CHARS_MAX = 4 * 1024 * 1024;
 
 /** As many emails as their bodies allow, counted from the end of the page where the next one joins. */

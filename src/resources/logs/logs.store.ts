@@ -3,6 +3,7 @@ import {
   pageSql,
   pageValues,
   prefixPage,
+  rowsEnding,
   type Executor,
   type Page,
   type Value,
@@ -57,7 +58,20 @@ export interface LogRowFilter {
   search?: string | undefined;
 }
 
+const LIST_COLUMNS = 'id, method, endpoint, response_status, user_agent';
+
 export type LogListRow = Pick<LogRow, 'id' | 'method' | 'endpoint' | 'response_status' | 'user_agent'>;
+
+/** On SQLite an id stands in its row, with all that was asked and answered. */
+const ENDING = { table: 'request_logs', id: 'id', form: 'uuid', noun: 'requests', lookedAtMax: 20_000 } as const;
+
+export const logRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
+  rowsEnding<LogListRow>(
+    db,
+    { ...ENDING, columns: LIST_COLUMNS, where: { sql: 'team_id = ?', values: [teamId] } },
+    end,
+    page,
+  );
 
 export async function listLogRows(
   db: Executor,
@@ -75,7 +89,7 @@ export async function listLogRows(
   if (responseStatus !== undefined) narrow('response_status >= 400 and response_status = ?', responseStatus);
   if (createdFrom !== undefined) narrow('id >= ?', firstIdAt(createdFrom));
   if (createdTo !== undefined) narrow('id < ?', firstIdAt(createdTo + 1));
-  const columns = 'id, method, endpoint, response_status, user_agent';
+  const columns = LIST_COLUMNS;
   const narrowed = where.join(' and ');
   if (search !== undefined) {
     const prefix = search.startsWith('/') ? search : `/${search}`;

@@ -1,11 +1,11 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
 import { timeOfId } from '../../platform/ids/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { readCreatedRange } from '../emails/index.ts';
-import { findLog, listLogRows, type LogListRow } from './logs.store.ts';
+import { findLog, listLogRows, logRowsEnding, type LogListRow } from './logs.store.ts';
 
 /** `mayRead` says whether the caller may see what a request said and what it was answered. */
 export async function getLog(ctx: Ctx, id: string, mayRead: (method: string, endpoint: string) => boolean) {
@@ -21,9 +21,14 @@ export async function getLog(ctx: Ctx, id: string, mayRead: (method: string, end
 }
 
 export async function listLogs(ctx: Ctx, filter: QueryOf<'listLogs'>, page: Page) {
-  const { response_status: responseStatus, search } = filter;
+  const { response_status: responseStatus, search, id_end: end } = filter;
+  if (end !== undefined) mustBeAlone(filter);
   const narrowed = { responseStatus, search, ...readCreatedRange(filter) };
-  const { rows, hasMore } = await listLogRows(ctx.store.db, ctx.teamId, narrowed, page);
+  const { db } = ctx.store;
+  const { rows, hasMore } =
+    end === undefined
+      ? await listLogRows(db, ctx.teamId, narrowed, page)
+      : await logRowsEnding(db, ctx.teamId, end, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 

@@ -1,17 +1,28 @@
 import type { QueryOf } from '../../contract/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { mustBeWithinQuota } from '../usage/index.ts';
 import type { Authentication } from './authentication.ts';
 import { withInlineImages } from './inline-images.ts';
 import { presentReceived, readList } from './present.ts';
-import { attachmentsOf, findReceived, findReceivedBody, listReceivedRows } from './received-emails.store.ts';
+import {
+  attachmentsOf,
+  findReceived,
+  findReceivedBody,
+  listReceivedRows,
+  receivedRowsEnding,
+} from './received-emails.store.ts';
 import { makeReceivedLink } from './received-link.ts';
 import { loadReceivedContent } from './stored-content.ts';
 
 export async function listReceivedEmails({ store, teamId }: Ctx, filter: QueryOf<'listReceivedEmails'>, page: Page) {
-  const { rows, hasMore } = await listReceivedRows(store.db, teamId, filter.search, page);
+  const { search, id_end: end } = filter;
+  if (end !== undefined) mustBeAlone(filter);
+  const { rows, hasMore } =
+    end === undefined
+      ? await listReceivedRows(store.db, teamId, search, page)
+      : await receivedRowsEnding(store.db, teamId, end, page);
   const withFiles = rows.filter((row) => row.attachment_count > 0).map((row) => row.id);
   const files = Map.groupBy(await attachmentsOf(store.db, withFiles), (file) => file.received_id);
   return {

@@ -3,6 +3,7 @@ import {
   pageSql,
   pageValues,
   prefixPage,
+  rowsEnding,
   textsIn,
   uuidsIn,
   type Executor,
@@ -169,6 +170,11 @@ export async function listReceivedRows(
   ]);
   return pageOf(rows, page);
 }
+
+export const receivedRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
+  rowsEnding<ReceivedEmailRow>(db, { ...LISTED, where: { sql: 'team_id = ?', values: [teamId] } }, end, page);
+
+const LISTED = { table: 'received_emails', columns: '*', id: 'id', form: 'uuid', noun: 'received emails' } as const;
 
 export const findReceived = (db: Executor, teamId: string, id: string): Promise<ReceivedEmailRow | undefined> =>
   db.get<ReceivedEmailRow>('select * from received_emails where team_id = ? and id = ?', [teamId, id]);

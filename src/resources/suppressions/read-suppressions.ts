@@ -1,18 +1,30 @@
 import type { QueryOf } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Executor, Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { keyOf } from './email-key.ts';
-import { findByIds, findByKeys, listSuppressionRows, type SuppressionRow } from './suppressions.store.ts';
+import {
+  findByIds,
+  findByKeys,
+  listSuppressionRows,
+  suppressionRowsEnding,
+  type SuppressionRow,
+} from './suppressions.store.ts';
 
 export async function getSuppression(ctx: Ctx, idOrAddress: string) {
   return { object: 'suppression' as const, ...present(await suppressionNamed(ctx.store.db, ctx.teamId, idOrAddress)) };
 }
 
 export async function listSuppressions(ctx: Ctx, filter: QueryOf<'listSuppressions'>, page: Page) {
-  const { rows, hasMore } = await listSuppressionRows(ctx.store.db, ctx.teamId, filter, page);
+  const { db } = ctx.store;
+  const { id_end: end } = filter;
+  if (end !== undefined) mustBeAlone(filter);
+  const { rows, hasMore } =
+    end === undefined
+      ? await listSuppressionRows(db, ctx.teamId, filter, page)
+      : await suppressionRowsEnding(db, ctx.teamId, end, page);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(present) };
 }
 

@@ -1,4 +1,13 @@
-import { pageOf, pageSql, pageValues, prefixPage, textsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import {
+  pageOf,
+  pageSql,
+  pageValues,
+  prefixPage,
+  rowsEnding,
+  textsIn,
+  type Executor,
+  type Page,
+} from '../../platform/db/index.ts';
 import { normalizeAddressStart } from '../../protocol/address/index.ts';
 
 export type Origin = 'bounce' | 'complaint' | 'manual';
@@ -52,6 +61,11 @@ export async function listSuppressionRows(
   const rows = await db.all<SuppressionRow>(sql, [teamId, ...where.values, ...pageValues(page)]);
   return pageOf(rows, page);
 }
+
+export const suppressionRowsEnding = (db: Executor, teamId: string, end: string, page: Page) =>
+  rowsEnding<SuppressionRow>(db, { ...LISTED, where: { sql: 'team_id = ?', values: [teamId] } }, end, page);
+
+const LISTED = { table: 'suppressions', columns: '*', id: 'id', form: 'text', noun: 'suppressions' } as const;
 
 /** Answers the ids of what this call deleted: of two that delete the same row, one did. */
 export async function deleteRows(tx: Executor, teamId: string, ids: string[]): Promise<Set<string>> {

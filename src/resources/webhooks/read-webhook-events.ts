@@ -1,7 +1,7 @@
 import { eventIdOf } from '../../events/index.ts';
 import type { QueryOf, WebhookPayload } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import type { Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
 import type { Ctx } from '../access/index.ts';
@@ -13,11 +13,13 @@ import {
   listAttemptRows,
   listParkedRows,
   listWebhookEventRows,
+  webhookEventRowsEnding,
   type WebhookEventRow,
 } from './webhook-events.store.ts';
 
 export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: QueryOf<'listWebhookEvents'>, page: Page) {
-  const { status, type, start_date: start, end_date: end } = filter;
+  const { status, type, start_date: start, end_date: end, id_end: idEnd } = filter;
+  if (idEnd !== undefined) mustBeAlone(filter);
   const createdFrom = readInstant('start_date', start);
   const createdTo = readInstant('end_date', end);
   if (createdFrom !== undefined && createdTo !== undefined && createdTo < createdFrom) {
@@ -26,12 +28,12 @@ export async function listWebhookEvents(ctx: Ctx, webhookId: string, filter: Que
     });
   }
   await webhookNamed(ctx, webhookId);
-  const { rows, hasMore } = await listWebhookEventRows(
-    ctx.store.db,
-    webhookId,
-    { status, type, createdFrom, createdTo },
-    { limit: page.limit, after: cursorOf(page.after), before: cursorOf(page.before) },
-  );
+  const { db } = ctx.store;
+  const within = { limit: page.limit, after: cursorOf(page.after), before: cursorOf(page.before) };
+  const { rows, hasMore } =
+    idEnd === undefined
+      ? await listWebhookEventRows(db, webhookId, { status, type, createdFrom, createdTo }, within)
+      : await webhookEventRowsEnding(db, webhookId, idEnd, within);
   return { object: 'list' as const, has_more: hasMore, data: rows.map(presentWebhookEvent) };
 }
 

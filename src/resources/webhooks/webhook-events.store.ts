@@ -1,6 +1,6 @@
 import type { WebhookEventType } from '../../contract/index.ts';
 import { EVENT_TYPES } from '../../events/index.ts';
-import { textsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { rowsEnding, textsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 
 export type WebhookEventStatus = 'pending' | 'attempting' | 'success' | 'failed';
@@ -57,6 +57,11 @@ export function listWebhookEventRows(
   const values = ranges.flatMap(([, each]) => [...each, page.limit + 1]);
   return readPage(db, `select * from (${all}) as parts order by event_id ${orderOf(page)}`, values, page);
 }
+
+export const webhookEventRowsEnding = (db: Executor, webhookId: string, end: string, page: Page) =>
+  rowsEnding<WebhookEventRow>(db, { ...ENDING, where: { sql: 'webhook_id = ?', values: [webhookId] } }, end, page);
+
+const ENDING = { table: 'webhook_events', columns: SELECTED, id: 'event_id', form: 'uuid', noun: 'events' } as const;
 
 const STATUSES: readonly WebhookEventStatus[] = ['pending', 'attempting', 'success', 'failed'];
 
