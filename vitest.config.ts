@@ -74,7 +74,7 @@ const onBoth = [
   'test/flow/{broadcast-holds,broadcast-nodes,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,remembered-nodes,shared-rate-nodes,woken-nodes,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
-  'test/flow/{playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
+  'test/flow/{moved-away,playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/cli/{backups-postgres,move}.test.ts',
   'test/api/accounts/{account-mail,invitation-sign-up,passwords,sign-up}.test.ts',
   'test/api/ai/ai.test.ts',

@@ -25,7 +25,12 @@ export type Peer =
   | 'swaks'
   | 'promtool'
   | 'nginx'
-  | 'caddy';
+  | 'caddy'
+  | 'systemd-nspawn'
+  | 'debian-root';
+
+/** A small Debian with systemd and nothing of ours: `.ci/run` makes it. */
+export const DEBIAN_ROOT = '/usr/local/lib/debian-root';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the

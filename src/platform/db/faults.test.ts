@@ -6,7 +6,8 @@ const fault = (code: string, message = '') => Object.assign(new Error(message), 
 describe('a setback is no fault of ours', () => {
   it.each([
     ...['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', 'SQLITE_READONLY_DBMOVED'],
-    ...['ENOSPC', 'EDQUOT', 'EROFS', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENOTFOUND'],
+    ...['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE', 'ENOTCONN', 'EMFILE', 'ENFILE', 'EFBIG'],
+    ...['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENOTFOUND'],
     ...['08006', '25P03', '53100', '53300', '57P01', '40001', '40P01', '25006'],
   ])('%s', (code) => expect(isDatabaseSetback(fault(code))).toBe(true));
 
