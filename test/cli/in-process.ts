@@ -64,7 +64,7 @@ export async function runInProcess(
 }
 
 /** What works on a data folder takes everything from its own process, and so do servers. */
-const NEEDS_PROCESS = new Set(
+export const NEEDS_PROCESS = new Set(
   'dev playground seed setup init serve migrate migrate-to-postgres migrate-to-sqlite vacuum backup backups restore rekey blobs sweep teams operators users sending config completion man'.split(
     ' ',
   ),
