@@ -24,6 +24,7 @@ import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
   mustBelongTogether,
+  mustHaveBlobsHere,
   mustHaveDatabase,
   mustNotBeMoved,
   noteUse,
@@ -66,6 +67,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const store = await connectStore({ ...options, log }, { blobs, file, meter });
   try {
     await mustNotBeMoved(store.db);
+    await mustHaveBlobsHere(store);
     await mustBelongTogether(store, { sealed: sealedColumns, mayFound });
   } catch (error) {
     await closeStore(store);
