@@ -23,6 +23,7 @@ import type { Store } from './platform/store/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
+  keptByCopies,
   mustBelongTogether,
   mustHaveBlobsHere,
   mustHaveDatabase,
@@ -147,7 +148,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     makeRsaKey: options.makeRsaKey ?? makeRsaKey,
     passwords: createPasswords(options.passwordCost),
     secrets,
-    blobs,
+    blobs: keptByCopies(blobs, { db, dataDir }),
     log,
     mailLog: createMailLog(log, meter, tracer),
     meter,
