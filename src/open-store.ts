@@ -23,7 +23,9 @@ import type { Store } from './platform/store/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
+  keptByCopies,
   mustBelongTogether,
+  mustHaveBlobsHere,
   mustHaveDatabase,
   mustNotBeMoved,
   noteUse,
@@ -66,6 +68,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const store = await connectStore({ ...options, log }, { blobs, file, meter });
   try {
     await mustNotBeMoved(store.db);
+    await mustHaveBlobsHere(store);
     await mustBelongTogether(store, { sealed: sealedColumns, mayFound });
   } catch (error) {
     await closeStore(store);
@@ -145,7 +148,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     makeRsaKey: options.makeRsaKey ?? makeRsaKey,
     passwords: createPasswords(options.passwordCost),
     secrets,
-    blobs,
+    blobs: keptByCopies(blobs, { db, dataDir }),
     log,
     mailLog: createMailLog(log, meter, tracer),
     meter,

@@ -1,11 +1,16 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { closeStore, connectAsFound } from '../../src/open-store.ts';
 import { copyAllBlobs, openBlobs, type Blobs } from '../../src/platform/blobs/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { lockDataFolder } from '../../src/platform/db/index.ts';
+import { createLog } from '../../src/platform/log/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { liveNodes } from '../../src/resources/findings/index.ts';
-import { installationOf } from '../../src/resources/instance/index.ts';
+import { installationOf, noteBlobsMove, readBlobsMove } from '../../src/resources/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { dataFolder, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
+import { becomeOwnerOf } from '../installation.ts';
+import { dataFolder, mustBeInitialised, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
 
 export interface MoveOptions extends DataOptions {
   to: string;
@@ -14,16 +19,58 @@ export interface MoveOptions extends DataOptions {
 
 type StoreName = Config['blobs']['store'];
 
-/** Takes all content to the other store while nothing runs. Called again after a kill, it copies only what is not there yet. */
+/** Takes all content to the other store while nothing runs. Called again after a kill, it goes on where it was. */
 export async function moveBlobs(options: MoveOptions): Promise<void> {
   const { to } = options;
   if (to !== 's3' && to !== 'files') throw new OperatorFault(`--to must be s3 or files; got ${JSON.stringify(to)}`);
   const given = readConfig(options);
   mustNameStore(given.blobs);
   const audit: CommandAudit = { action: 'storage.moved', always: true, details: { to } };
-  const source = withBlobs(given, to === 's3' ? 'files' : 's3');
-  const work = (store: Store): Promise<void> => move(store, withBlobs(given, to), options);
-  await withStore(source, dataFolder(options), work, { audit });
+  const from = to === 's3' ? 'files' : 's3';
+  const [source, target] = [withBlobs(given, from), withBlobs(given, to)];
+  const dataDir = dataFolder(options);
+  if (await endEarlierMove({ source, target }, dataDir, options)) return;
+  const work = (store: Store): Promise<void> => move(store, target, { ...options, from, to });
+  await withStore(source, dataDir, work, { audit });
+}
+
+/** One that was killed behind the commit that decides: the mark of the place of before is what is left of it. */
+async function endEarlierMove(
+  { source, target }: { source: Config; target: Config },
+  dataDir: string,
+  { to, json }: MoveOptions,
+): Promise<boolean> {
+  becomeOwnerOf(dataDir);
+  mustBeInitialised(dataDir);
+  const isMoved = await onDatabase(source, dataDir, async ({ db }) => {
+    const before = await readBlobsMove(db);
+    return before?.state === 'moved' && before.to === to;
+  });
+  if (!isMoved) return false;
+  await withStore(target, dataDir, async (store) => {
+    const id = await installationOf(store);
+    const left = openBlobs(source.blobs, { dataDir, now: () => store.clock.now(), random: store.random });
+    try {
+      if ((await left.readMark()) === id) await left.removeMark();
+      if (json) console.log(JSON.stringify({ from: left.place, to: store.blobs.place, copied: 0, found: 0, bytes: 0 }));
+      else console.log(`This was done already: ${store.blobs.place} holds all content. ${left.place} can be removed.`);
+    } finally {
+      await left.close();
+    }
+  });
+  return true;
+}
+
+/** Whatever its blobs are marked with; one that is not there is refused by whoever opens it as a store. */
+async function onDatabase<T>(config: Config, dataDir: string, work: (store: Store) => Promise<T>): Promise<T | false> {
+  const file = path.resolve(dataDir, config.database.path);
+  if (config.database.driver !== 'pg' && !existsSync(file)) return false;
+  const store = await connectAsFound({ config, dataDir, log: createLog({ level: 'error', format: 'pretty' }) });
+  try {
+    return await work(store);
+  } finally {
+    await closeStore(store);
+  }
 }
 
 const withBlobs = (config: Config, store: StoreName): Config => ({ ...config, blobs: { ...config.blobs, store } });
@@ -38,7 +85,11 @@ function mustNameStore({ endpoint, bucket, access_key, secret_key, secret_key_fi
   throw new OperatorFault(`the settings do not say which store it is: ${missing.join(', ')} must be set`);
 }
 
-async function move(store: Store, { blobs: settings }: Config, { json }: MoveOptions): Promise<void> {
+async function move(
+  store: Store,
+  { blobs: settings }: Config,
+  { json, from, to }: Pick<MoveOptions, 'json'> & { from: StoreName; to: StoreName },
+): Promise<void> {
   const { clock, dataDir, db, random } = store;
   const letGo = db.dialect === 'sqlite' ? lockDataFolder(dataDir) : undefined;
   const target = openBlobs(settings, { dataDir, now: () => clock.now(), random });
@@ -46,9 +97,11 @@ async function move(store: Store, { blobs: settings }: Config, { json }: MoveOpt
     await mustBeAlone(store);
     const id = await installationOf(store);
     await mustBeOurs(target, id);
+    await noteBlobsMove(store, { state: 'copying', from, to });
     const sum = await copyAllBlobs(store.blobs, target);
-    // From here on the settings of before are refused at a start, and no mail is stored where no node looks for it.
     if ((await target.writeMark(id)) !== id) throw otherInstallation(target);
+    // From here on the settings of before are refused at a start, and no mail is stored where no node looks for it.
+    await noteBlobsMove(store, { state: 'moved', from, to });
     await store.blobs.removeMark();
     if (json) return console.log(JSON.stringify({ from: store.blobs.place, to: target.place, ...sum }));
     console.log(

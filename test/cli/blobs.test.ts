@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { closeStore, openStore } from '../../src/open-store.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
+import { InstallationMismatch } from '../../src/resources/instance/index.ts';
 import { blobsIn, startObjectServer, type ObjectServer } from '../rig/object-server.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { Desk, type Ended } from './desk.ts';
@@ -22,9 +24,9 @@ afterEach(async () => {
 
 const { random } = Math;
 
-function move(to: string, more: Record<string, string> = {}): Promise<Ended> {
+function envOf(more: Record<string, string> = {}): Record<string, string> {
   const { driver, url } = scene.app.world.config.database;
-  const env = {
+  return {
     ...{ RASKET_DATABASE_DRIVER: driver, RASKET_DATABASE_URL: url },
     ...{
       RASKET_BLOBS_ENDPOINT: server.endpoint,
@@ -34,8 +36,86 @@ function move(to: string, more: Record<string, string> = {}): Promise<Ended> {
     ...{ RASKET_BLOBS_ACCESS_KEY: server.accessKey, RASKET_BLOBS_SECRET_KEY: server.secretKey },
     ...{ RASKET_BLOBS_GIVE_UP_SECONDS: '1', ...more },
   };
-  return desk.rasket(['blobs', 'move', '--to', to, '--json', '--data', scene.dataDir], { env });
 }
+
+const wordsOf = (to: string): string[] => ['blobs', 'move', '--to', to, '--json', '--data', scene.dataDir];
+
+const move = (to: string, more: Record<string, string> = {}): Promise<Ended> =>
+  desk.rasket(wordsOf(to), { env: envOf(more) });
+
+type Place = 'files' | 's3';
+
+/** The places of blobs that a server starts with. */
+async function startable(): Promise<Place[]> {
+  const { config, dataDir, log } = scene.app.world;
+  const found: Place[] = [];
+  for (const place of ['files', 's3'] as const) {
+    const blobs = { ...config.blobs, ...blobsIn(server, { store: place }) };
+    const store = await openStore({ config: { ...config, blobs }, dataDir, log }).catch((error: unknown) => {
+      if (!(error instanceof InstallationMismatch)) throw error;
+    });
+    if (!store) continue;
+    found.push(place);
+    await closeStore(store);
+  }
+  return found;
+}
+
+/** Killed while the store holds back its answer to just that request. */
+async function killAt(to: Place, at: (asked: { method: string; key: string }) => boolean): Promise<void> {
+  const reached = Promise.withResolvers<void>();
+  server.wrong = ({ method, key }) => {
+    if (!at({ method, key })) return undefined;
+    reached.resolve();
+    return 'stall';
+  };
+  const running = desk.start(desk.at('path/rasket'), wordsOf(to), {
+    env: envOf({ RASKET_BLOBS_GIVE_UP_SECONDS: '60', RASKET_BLOBS_TIMEOUT_SECONDS: '60' }),
+  });
+  await Promise.race([reached.promise, running.ended]);
+  running.kill('SIGKILL');
+  expect((await running.ended).code).toBe(null);
+  server.wrong = undefined;
+}
+
+it('killed at any point, one place alone is started with, and called again it comes to its end', async () => {
+  const { ids, blobs } = scene.app.world;
+  const contents = Array.from({ length: 4 }, () => ({ key: `${ids.uuid()}/body`, content: randomBytes(500) }));
+  await blobs.putAll(contents);
+  await scene.app.close(0);
+  expect(await startable()).toEqual(['files']);
+
+  await killAt('s3', ({ method, key }) => method === 'PUT' && key.startsWith('blobs/'));
+  expect(await startable()).toEqual(['files']);
+  await killAt('s3', ({ method, key }) => method === 'PUT' && key === 'installation.id');
+  expect(await startable()).toEqual(['files']);
+  // Behind the mark of the target, which is read once more.
+  await killAt('s3', ({ method, key }) => method === 'GET' && key === 'installation.id' && isMarked());
+  expect([isMarked(), await startable()]).toEqual([true, ['files']]);
+  expect(await move('s3')).toMatchObject({ code: 0, stderr: '' });
+  expect(await startable()).toEqual(['s3']);
+  expect(JSON.parse((await move('s3')).stdout)).toMatchObject({ copied: 0, found: 0 });
+
+  // Behind the commit that decides, and before the mark of the source is gone.
+  await killAt('files', ({ method, key }) => method === 'DELETE' && key === 'installation.id');
+  expect([isMarked(), await startable()]).toEqual([true, ['files']]);
+  expect(await move('files')).toMatchObject({ code: 0, stderr: '' });
+  expect([isMarked(), await startable()]).toEqual([false, ['files']]);
+  await scene.restart();
+  for (const { key, content } of contents) expect((await scene.app.world.blobs.get(key)).equals(content)).toBe(true);
+});
+
+const isMarked = (): boolean => server.objects.has('installation.id');
+
+it('a node whose settings name the place of before does not start on it while that does not answer, either', async () => {
+  await scene.app.close(0);
+  expect(await move('s3')).toMatchObject({ code: 0 });
+  expect(await move('files')).toMatchObject({ code: 0 });
+  server.wrong = () => 'hang up';
+  expect(await startable()).toEqual(['files']);
+  server.wrong = undefined;
+  await scene.restart();
+});
 
 it('content goes to the store and back, byte for byte; a move that failed is made again', async () => {
   const { ids, blobs } = scene.app.world;
@@ -59,7 +139,7 @@ it('content goes to the store and back, byte for byte; a move that failed is mad
   expect(JSON.parse(moved.stdout)).toMatchObject({ copied: 20 - before, found: before, bytes: 1_000_000 });
 
   // The folder of before is refused from here on.
-  await expect(scene.restart()).rejects.toThrow(/installation.id is missing in it.*set blobs.store/s);
+  await expect(scene.restart()).rejects.toThrow(/were moved to "s3"; set blobs.store to that/);
   const settings = { ...scene.app.world.config.blobs, ...blobsIn(server, {}) };
   const inStore = openBlobs(settings, { dataDir: desk.at('other-node'), now: Date.now, random });
   for (const { key, content } of contents) expect((await inStore.get(key)).equals(content)).toBe(true);

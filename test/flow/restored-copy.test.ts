@@ -3,6 +3,7 @@ import { cpSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
+import { sweepBlobs } from '../../src/flow/upkeep/index.ts';
 import { releaseEndedHolds } from '../../src/flow/mail/queue-admin/index.ts';
 import { countRestored, resumeRestored } from '../../src/resources/broadcasts/index.ts';
 import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
@@ -11,6 +12,7 @@ import { driver } from '../rig/database.ts';
 import { createDatabase, dropDatabase } from '../rig/database-server.ts';
 import { createUser } from '../../src/resources/users/index.ts';
 import { tokenTo } from '../rig/mailbox.ts';
+import { blobsIn, startObjectServer } from '../rig/object-server.ts';
 import { peopleOf } from '../rig/people.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
@@ -27,7 +29,7 @@ interface Copy {
 }
 
 /** What the original holds, restored elsewhere; the original is stopped. */
-async function restore(scene: Scene): Promise<Copy> {
+async function restore(scene: Scene, env: Record<string, string> = {}): Promise<Copy> {
   const { config, clock, log } = scene.app.world;
   let dataDir = path.join(scratchFolder('rasket-copy-'), 'restored');
   let { database } = config;
@@ -42,7 +44,7 @@ async function restore(scene: Scene): Promise<Copy> {
     const desk = new Desk();
     onTestFinished(() => desk.clear());
     dataDir = desk.at('restored');
-    const made = await desk.rasket(['backup', dataDir, '--data', scene.dataDir]);
+    const made = await desk.rasket(['backup', dataDir, '--data', scene.dataDir], { env });
     expect(made).toMatchObject({ code: 0, stderr: '' });
     expect(made.stdout.trim().split('\n').at(-1)).toMatch(/sends nothing until you confirm.*rasket sending on$/);
     await scene.app.close(0);
@@ -253,4 +255,43 @@ it('no invitation is open in a copy: whoever was removed since would come back b
   await app.people?.idle();
   await settle(app);
   expect(arrived(scene)).toHaveLength(sent);
+});
+
+it('a copy that shares the bucket of its original removes nothing from it until it is confirmed, and then what has expired', async () => {
+  let now = (): number => Date.now();
+  await using server = await startObjectServer({ now: () => now() });
+  const config = { blobs: blobsIn(server, {}), storage: { inline_bytes: 0, row_bytes: 0 } };
+  await using scene = await startScene({ config });
+  now = scene.clock.now;
+  const mail = await mailIn(scene);
+  const attachments = [{ filename: 'a.bin', content: Buffer.alloc(50_000, 7).toString('base64') }];
+  const id = await mail.send('reader@one.example', { attachments });
+  await scene.settled();
+  const blobs = (): string[] => [...server.objects.keys()].filter((key) => key.startsWith('blobs/')).sort();
+  const before = blobs();
+  expect(before.some((key) => key.includes(id))).toBe(true);
+  const copy = await restore(scene, {
+    ...{ RASKET_BLOBS_STORE: 's3', RASKET_BLOBS_ENDPOINT: server.endpoint, RASKET_BLOBS_BUCKET: server.bucket },
+    ...{ RASKET_BLOBS_REGION: server.region, RASKET_BLOBS_ACCESS_KEY: server.accessKey },
+    RASKET_BLOBS_SECRET_KEY: server.secretKey,
+  });
+  const app = await copy.start();
+  const { db } = app.world;
+  const upkeep = async (): Promise<void> => {
+    for (const name of ['remove-expired', 'remove-import-files', 'keep-inboxes', 'remove-orphan-blobs'])
+      await app.jobs.find((job) => job.name === name)?.run();
+  };
+  scene.clock.advance(400 * 24 * HOUR);
+  await upkeep();
+  // As when somebody deletes it there.
+  await app.world.blobs.remove(id);
+  await app.world.blobs.removeKeys(before.map((key) => key.split('/').slice(-2).join('/')));
+  expect([blobs(), await db.all('select id from emails')]).toEqual([before, [{ id }]]);
+  await expect(sweepBlobs(app.world, { remove: true })).rejects.toThrow(/restored copy.*rasket sending on/);
+  expect(blobs()).toEqual(before);
+
+  await copy.confirm(app);
+  await upkeep();
+  expect([blobs(), await db.all('select id from emails')]).toEqual([[], []]);
+  expect(server.faults).toEqual([]);
 });

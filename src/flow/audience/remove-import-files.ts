@@ -1,4 +1,5 @@
 import type { World } from '../../platform/world/index.ts';
+import { isUnconfirmedCopy } from '../../resources/instance/index.ts';
 import { importsWithOldFile, noteFileRemoved } from '../../resources/contact-imports/index.ts';
 
 const KEPT_MS = 7 * 24 * 3_600_000;
@@ -6,6 +7,8 @@ const BATCH = 100;
 
 /** Seven days after its end the file of an import goes, and what its failed rows said; counts and reasons stay. */
 export async function removeImportFiles(world: World): Promise<void> {
+  // They are the files of the original as well, and go once the copy is confirmed.
+  if (await isUnconfirmedCopy(world)) return;
   for (;;) {
     const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
     for (const id of ids) {

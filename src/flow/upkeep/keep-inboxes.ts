@@ -9,6 +9,7 @@ import {
   updateThreadRow,
   wakingThreads,
 } from '../../resources/inbox-rows/index.ts';
+import { isUnconfirmedCopy } from '../../resources/instance/index.ts';
 import { erasePayloads } from '../../resources/webhooks/index.ts';
 
 const TRASH_DAYS = 30;
@@ -30,8 +31,11 @@ export interface KeptInboxes {
  * it; it may be interrupted anywhere, and the next one goes on.
  */
 export async function keepInboxes(store: Store): Promise<KeptInboxes> {
+  const woken = await inBatches(() => wake(store));
+  // What goes there goes with its files, which are those of the original as well.
+  if (await isUnconfirmedCopy(store)) return { woken, emptied: 0, removed: 0 };
   return {
-    woken: await inBatches(() => wake(store)),
+    woken,
     emptied: await inBatches(() => emptyTrash(store)),
     removed: await inBatches(() => removeDeleted(store)),
   };

@@ -7,6 +7,7 @@ import { removeEndedRuns } from '../../resources/automation-runs/index.ts';
 import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.ts';
 import { removeInboxEmails } from '../../resources/inbox-rows/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
+import { createCopyCheck } from '../../resources/instance/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../mail/capture/index.ts';
@@ -49,10 +50,13 @@ export function createRemoval(store: Store): () => Promise<Removed> {
   // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
   const positions = new Map<string, string>();
   const warnedOf = new Set<string>();
+  const isCopy = createCopyCheck(store);
   const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
     const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, reported: 0, runs: 0, pages: 0 };
+    // The rows stay with their contents, and go with them once the copy is confirmed.
+    if (await isCopy()) return removed;
     const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
     await roundRobin(teams, (team) => removeBatch(team, removed));
     removed.pages = await giveBack(store);

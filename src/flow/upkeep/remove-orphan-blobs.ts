@@ -1,10 +1,11 @@
 import { isUuid } from '../../platform/ids/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { importsWithFileAmong } from '../../resources/contact-imports/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
 import { imagesAmong } from '../../resources/images/index.ts';
 import { inboxDraftsAmong } from '../../resources/inbox-rows/index.ts';
-import { createSendSwitch, installationOf } from '../../resources/instance/index.ts';
+import { installationOf, isUnconfirmedCopy } from '../../resources/instance/index.ts';
 import { receivedIdsAmong } from '../../resources/received-emails/index.ts';
 import { capturedBlobOwners } from '../mail/capture/index.ts';
 
@@ -29,7 +30,7 @@ export interface BlobSweep {
 /** Blobs are written before the commit that needs them; those whose commit never came have no row. */
 export async function removeOrphanBlobs(store: Store): Promise<number> {
   // The original may have the same place for its blobs, and newer mail in it.
-  if ((await createSendSwitch(store)()).isRestored) return 0;
+  if (await isUnconfirmedCopy(store)) return 0;
   const { looked, owners } = await findOrphans(store);
   const isMany = owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX);
   if (isMany || owners.length > Math.max(UNASKED_ALWAYS, looked / 2)) {
@@ -44,6 +45,11 @@ export async function removeOrphanBlobs(store: Store): Promise<number> {
 
 /** The same at the operator's word: however many there are, or only counted. */
 export async function sweepBlobs(store: Store, { remove }: { remove: boolean }): Promise<BlobSweep> {
+  if (remove && (await isUnconfirmedCopy(store)))
+    throw refuse('validation_error', {
+      status: 422,
+      say: 'This is a restored copy, and its original may have the same place for content: nothing is removed until you confirm that the original sends no more, with: rasket sending on',
+    });
   const { looked, owners } = await findOrphans(store);
   return { looked, orphans: owners.length, removed: remove ? await removeAll(store, owners) : 0 };
 }

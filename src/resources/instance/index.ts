@@ -17,8 +17,10 @@ export {
   mustBelongTogether,
   mustHaveDatabase,
 } from './installation.ts';
+export { mustHaveBlobsHere, noteBlobsMove, readBlobsMove, type BlobsMove } from './blobs-place.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { isAway, settleHere } from './home.ts';
+export { createCopyCheck, isUnconfirmedCopy, keptByCopies } from './shared-blobs.ts';
 export {
   DatabaseMoved,
   fenceMoved,

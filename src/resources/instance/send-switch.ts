@@ -16,7 +16,10 @@ export type SendSwitchName = 'sending' | 'sending.marketing';
 const REASON_CHARS_MAX = 200;
 
 /** Whether this installation sends, at all or to many. What was read is remembered until somebody moves the switch. */
-export function createSendSwitch(store: Store, switchName: SendSwitchName = 'sending'): () => Promise<SendSwitch> {
+export function createSendSwitch(
+  store: Pick<Store, 'db'>,
+  switchName: SendSwitchName = 'sending',
+): () => Promise<SendSwitch> {
   const read = store.db.memo(
     ['instance_settings'],
     async (name) => (await readSetting<SendSwitch>(store.db, name)) ?? { isOn: true, reason: null },
