@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'vitest';
 import { findLemonldap } from './lemonldap.ts';
+import { hasSwift } from './swift.ts';
 import { findMailDkim } from './verifiers.ts';
 
 export type Peer =
@@ -23,6 +24,7 @@ export type Peer =
   | 'pebble'
   | 'python3'
   | 'swaks'
+  | 'swift'
   | 'promtool';
 
 /**
@@ -59,6 +61,7 @@ function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
   if (peer === 'lemonldap-ng')
     return findLemonldap() === undefined ? 'lemonldap-ng is not installed (.ci/run says how)' : undefined;
+  if (peer === 'swift') return hasSwift() ? undefined : 'OpenStack Swift is not installed (python3-swift)';
   if (peer === 'named' && process.env.FAKETIME !== undefined) return 'named does not start under libfaketime';
   const program = peer === 'postfix' ? 'postconf' : peer;
   if (!findProgram(program)) return `${peer} is not installed`;
