@@ -6,7 +6,7 @@ import { createLog } from '../../src/platform/log/index.ts';
 import { createManualClock } from '../rig/clock.ts';
 import { createDatabase } from '../rig/database-server.ts';
 import { driver, type TestDatabase } from '../rig/database.ts';
-import { startObjectServer, type ObjectServer } from '../rig/object-server.ts';
+import { startObjectServer, type ObjectServer, type Wrong } from '../rig/object-server.ts';
 import { startPostgres } from '../rig/pg.ts';
 import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';
@@ -58,6 +58,7 @@ it.runIf(driver === 'pg')(
     await Promise.all([striking, ...Array.from({ length: CLIENTS }, (_, at) => client(at))]);
     await stop();
 
+    store.wrong = undefined;
     // The store's clock goes along, or it refuses what is dated so much later.
     store.skewMs = TWO_HOURS_MS;
     const told = await twoHoursLater(program, { database, store });
@@ -96,6 +97,8 @@ function endsOf(n: number): string[] {
   ];
 }
 
+const LIES: readonly Wrong[] = ['lose', 'keep less', 'wrong etag', 'slow down', 'hang up'];
+
 /** Its database and its store, and two nodes that reach both through relays. */
 async function startNodes(
   sink: Sink,
@@ -108,6 +111,9 @@ async function startNodes(
   const database: TestDatabase = { settings: { driver, url }, drop: async () => undefined };
   const store = await startObjectServer();
   onTestFinished(() => store.close());
+  // At all times a few uploads are not kept as they were acknowledged.
+  store.wrong = ({ method }) =>
+    method === 'PUT' && random() < 0.04 ? LIES[Math.floor(random() * LIES.length)] : undefined;
   const ways = await Promise.all(['A', 'B'].map((name) => waysOf(name, { url, endpoint: store.endpoint })));
   const [first, second] = ways.map(({ settings }): Settings => settings) as [Settings, Settings];
   const env = { ...settingsOf(store), ...first };

@@ -136,7 +136,7 @@ function crashOfDatabase({ postgres }: Players): Fault {
 }
 
 /** In requests that meet it: where the test is scaled up, some outlast the leases of what the node holds. */
-const LONGEST = scaled(1) > 1 ? { cut: 1500, silent: 96, slow: 400 } : { cut: 60, silent: 12, slow: 40 };
+const LONGEST = scaled(1) > 1 ? { cut: 300, silent: 96, slow: 200 } : { cut: 60, silent: 12, slow: 40 };
 
 const partition =
   (way: 'database' | 'store', passage: keyof typeof LONGEST) =>
