@@ -54,7 +54,8 @@ const onSqliteAlone = [
   'test/api/system/description.test.ts',
   'test/api/templates/send-with-template.test.ts',
   'test/api/webhooks/hostile-endpoints.test.ts',
-  'test/fault/restart.test.ts',
+  // On PostgreSQL nodes-fault does as much, and more.
+  'test/fault/blob-store-kill.test.ts',
   'test/flow/{bulk-sender,egress,enforced-tls,large-mail,large-mail-memory,load,outcomes,refused-by-us,silent-names,simulator}.test.ts',
   'test/flow/{tracking-domains,webhooks,webhooks-answers}.test.ts',
   'test/sdk/{resend,webhooks}.test.ts',
@@ -69,7 +70,7 @@ const apart = ['tidy', 'driver', 'peers', 'package', 'browser', 'bench'].map((fo
 // a store out. The other files run on PostgreSQL as the project `pg-rest`, in `npm run test:all`.
 const onBoth = [
   'test/platform/*.test.ts',
-  'test/fault/{billing-kill,blob-store-kill,broadcast-busy,kill,late-commit,late-settle,send-statement-faults,steps}.test.ts',
+  'test/fault/{billing-kill,broadcast-busy,kill,late-commit,late-settle,nodes-fault,send-statement-faults,steps}.test.ts',
   'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-leases,automations-locks,automations-mail,automations-model,automations-reentry,automations-step-keys,automations-triggers,automations-turns,automations-upkeep,blob-store}.test.ts',
   'test/flow/{broadcast-holds,broadcast-nodes,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',

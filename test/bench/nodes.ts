@@ -55,7 +55,7 @@ export async function benchNodes(bench: Bench): Promise<void> {
 }
 
 /** Nodes of one installation share the key and the blobs. */
-function secondFolder(bench: Bench, { dataDir }: Appliance): string {
+export function secondFolder(bench: Bench, { dataDir }: Appliance): string {
   const folder = bench.folder('second-node');
   mkdirSync(path.join(folder, 'run'), { mode: 0o700 });
   copyFileSync(path.join(dataDir, 'instance.key'), path.join(folder, 'instance.key'));

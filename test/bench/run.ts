@@ -22,6 +22,7 @@ import { benchScheduled } from './scheduled.ts';
 import { benchStartUp } from './start-up.ts';
 import { benchWebhooks } from './webhooks.ts';
 import { benchWebhookPages } from './webhook-pages.ts';
+import { benchWokenNode } from './woken-node.ts';
 
 const usage = `usage: npm run bench -- [--only NAME,NAME] [--quick] [--json FILE] [--profile DIR]
 Measures the speed and memory of this working tree on this machine, on loopback and in temporary folders.`;
@@ -48,6 +49,7 @@ const rows: Rows = {
   inbox: benchInbox,
   postgres: benchPostgres,
   nodes: benchNodes,
+  'woken-node': benchWokenNode,
   postfix: benchPostfix,
 };
 

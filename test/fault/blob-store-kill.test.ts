@@ -1,13 +1,12 @@
-// clients --> nodes (killed, and cut off from the store) --> sink; the nodes share a database and a bucket, and nothing else
+// clients --> rasket serve (killed, and cut off from the store) --> sink; nodes-fault.test.ts does as much to two nodes on PostgreSQL
 import { expect, it, onTestFinished } from 'vitest';
 import { startApp } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createManualClock } from '../rig/clock.ts';
-import { driver } from '../rig/database.ts';
 import { startObjectServer, type ObjectServer } from '../rig/object-server.ts';
 import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
-import { configOf, installProgram, type Process, type Program } from './program.ts';
+import { installProgram, type Program } from './program.ts';
 
 const SENDS = scaled(40);
 // One of each node in `npm test`.
@@ -20,56 +19,50 @@ const TWO_HOURS_MS = 2 * 3_600_000;
 const TEXT = 'A line of a long report.\n'.repeat(1000);
 
 it(
-  'nodes are killed and cut off from the store: every message arrives, and none twice',
+  'the program is killed and cut off from the store: every message arrives, and none twice',
   { timeout: 300_000 },
   async () => {
     const arrivals = new Map<string, number>();
     const sink = await startSink({ keep: false, onMessage: ({ data }) => note(arrivals, data.toString('latin1')) });
     onTestFinished(() => sink.close());
-    const ways = [await startObjectServer()];
-    ways.push(await startObjectServer({ objects: ways[0]?.objects ?? new Map() }));
-    onTestFinished(async () => void (await Promise.all(ways.map((way) => way.close()))));
-    const [first, second] = ways as [ObjectServer, ObjectServer];
-    const program = await installProgram(sink, () => undefined, { env: settingsOf(first) });
-    const nodes: Process[] = [program];
-    // SQLite bears one node.
-    if (driver === 'pg') nodes.push(await program.addNode(settingsOf(second)));
+    const store = await startObjectServer();
+    onTestFinished(() => store.close());
+    const program = await installProgram(sink, () => undefined, { env: settingsOf(store) });
 
     const acknowledged = new Map<number, string>();
     const refused = { count: 0 };
     let [kills, restarting]: [number, Promise<unknown>] = [0, Promise.resolve()];
     const onAnswer = (): void => {
       const share = acknowledged.size / SENDS;
-      // From the middle on one node has no way to the store, until it has refused some.
-      if (share > 0.4 && refused.count === 0) first.wrong = () => 'hang up';
+      // From the middle on it has no way to the store, until it has refused some.
+      if (share > 0.4 && refused.count === 0) store.wrong = () => 'hang up';
       if (kills >= KILLS || share < (kills + 1) / (KILLS + 1)) return;
-      const node = nodes[kills++ % nodes.length];
-      restarting = restarting.then(() => node?.kill()).then(() => node?.start());
+      kills++;
+      restarting = restarting.then(() => program.kill()).then(() => program.start());
     };
     const onRefused = (): void => {
-      if (refused.count >= REFUSED) first.wrong = undefined;
+      if (refused.count >= REFUSED) store.wrong = undefined;
     };
     await Promise.all(
       Array.from({ length: CLIENTS }, async (_, client) => {
         for (let n = client; n < SENDS; n += CLIENTS) {
-          acknowledged.set(n, await sendUntilAcknowledged(program, { nodes, n, refused, onRefused }));
+          acknowledged.set(n, await sendUntilAcknowledged(program, { n, refused, onRefused }));
           onAnswer();
         }
       }),
     );
     await restarting;
-    first.wrong = undefined;
-    for (const node of nodes) await node.stop();
+    store.wrong = undefined;
+    await program.stop();
 
     // The store's clock goes along, or it refuses what is dated so much later.
-    for (const way of ways) way.skewMs = TWO_HOURS_MS;
+    store.skewMs = TWO_HOURS_MS;
     const states = await twoHoursLater(program);
     const ids = [...acknowledged.values()];
     const twice = [...arrivals].filter(([, times]) => times > 1);
     const missing = ids.filter((id) => !arrivals.has(id));
     console.log(
       JSON.stringify({
-        nodes: nodes.length,
         kills,
         acknowledged: ids.length,
         arrived: arrivals.size,
@@ -84,7 +77,7 @@ it(
     expect(lost).toEqual([]);
     expect(missing.length).toBeLessThanOrEqual(NEVER_SENT_MAX);
     expect(refused.count).toBeGreaterThanOrEqual(REFUSED);
-    for (const way of ways) expect(way.faults).toEqual([]);
+    expect(store.faults).toEqual([]);
   },
 );
 
@@ -109,16 +102,15 @@ function note(arrivals: Map<string, number>, text: string): void {
 }
 
 interface Sending {
-  nodes: readonly Process[];
   n: number;
   refused: { count: number };
   onRefused: () => void;
 }
 
-/** As a careful client: it asks the nodes in turn under the same key until it has its answer. */
-async function sendUntilAcknowledged(program: Program, { nodes, n, refused, onRefused }: Sending): Promise<string> {
-  for (let tries = n; ; tries++) {
-    const url = await nodes[tries % nodes.length]?.listening();
+/** As a careful client: it asks again under the same key until it has its answer. */
+async function sendUntilAcknowledged(program: Program, { n, refused, onRefused }: Sending): Promise<string> {
+  for (;;) {
+    const url = await program.listening();
     const answer = await fetch(`${url}/emails`, {
       method: 'POST',
       headers: {
@@ -140,7 +132,7 @@ async function sendUntilAcknowledged(program: Program, { nodes, n, refused, onRe
   }
 }
 
-/** Sends what waits, on the folder of the first node, and answers the state of every email. */
+/** Sends what waits, and answers the state of every email. */
 async function twoHoursLater({ dataDir, env }: Program): Promise<Map<string, string>> {
   const app = await startApp({
     ...{ config: configOf(env), dataDir, version: '0.0.0-test', roles: ['delivery'] },

@@ -59,12 +59,10 @@ export interface Process {
 export async function installProgram(
   sink: Sink,
   onLog: (line: LogLine) => void,
-  options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void } = {},
+  options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void; database?: TestDatabase } = {},
 ): Promise<Program> {
   const dataDir = path.join(scratchFolder('rasket-fault-'), 'data');
-  mkdirSync(dataDir, { mode: 0o700 });
-  createInstanceKey(dataDir);
-  const database = await makeMigratedDatabase(dataDir);
+  const database = options.database ?? (await makeProgramsDatabase());
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
   const env = settingsOf(dataDir, { database, dns, sink }, options.env);
   options.publish?.(dns);

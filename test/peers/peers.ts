@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'vitest';
 import { findLemonldap } from './lemonldap.ts';
+import { hasSwift } from './swift.ts';
 import { findMailDkim } from './verifiers.ts';
 
 export type Peer =
@@ -23,14 +24,8 @@ export type Peer =
   | 'pebble'
   | 'python3'
   | 'swaks'
-  | 'promtool'
-  | 'nginx'
-  | 'caddy'
-  | 'systemd-nspawn'
-  | 'debian-root';
-
-/** A small Debian with systemd and nothing of ours: `.ci/run` makes it. */
-export const DEBIAN_ROOT = '/usr/local/lib/debian-root';
+  | 'swift'
+  | 'promtool';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the
@@ -66,10 +61,7 @@ function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
   if (peer === 'lemonldap-ng')
     return findLemonldap() === undefined ? 'lemonldap-ng is not installed (.ci/run says how)' : undefined;
-  if (peer === 'debian-root')
-    return existsSync(`${DEBIAN_ROOT}/usr/lib/systemd/systemd`)
-      ? undefined
-      : `there is no ${DEBIAN_ROOT} (.ci/run makes it)`;
+  if (peer === 'swift') return hasSwift() ? undefined : 'OpenStack Swift is not installed (python3-swift)';
   if (peer === 'named' && process.env.FAKETIME !== undefined) return 'named does not start under libfaketime';
   const program = peer === 'postfix' ? 'postconf' : peer;
   if (!findProgram(program)) return `${peer} is not installed`;

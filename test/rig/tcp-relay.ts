@@ -37,15 +37,17 @@ export async function startTcpRelay(target: { host: string; port: number }): Pro
     pair.far = far;
     far.on('error', () => far.destroy());
     far.on('data', (bytes: Buffer) => pass(() => near, bytes));
-    far.on('close', () => near.destroy());
+    far.on('close', () => {
+      near.destroy();
+      pairs.delete(pair);
+    });
     near.on('data', (bytes: Buffer) => pass(() => far, bytes));
     near.resume();
   };
   const leave = (pair: Pair): void => {
     // In a silence the server is told nothing.
-    if (passage === 'silent') return;
-    pairs.delete(pair);
-    pair.far?.end();
+    if (passage !== 'silent') pair.far?.end();
+    if (!pair.far) pairs.delete(pair);
   };
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (near) => {
     if (passage === 'cut') return void near.resetAndDestroy();

@@ -96,7 +96,7 @@ export function createQueue(options: QueueOptions): Queue {
       ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
       ...(options.isDown && !isRetrying(lane) ? { isDown: options.isDown } : {}),
     });
-    const claimed = notCarried(found.claimed);
+    const claimed = notCarried(found.claimed, loop.items());
     if (atLimit) scanCooldown.startAfter(tookMs);
     if (movedToRetrying > 0) for (const to of RETRYING) lanes.expectAt(to, world.clock.now());
     const goesOn = lanes.goOn(
@@ -106,16 +106,6 @@ export function createQueue(options: QueueOptions): Queue {
     const items = await opened(claimed, signal);
     if (goesOn) return { items, left: 'more' };
     return { items, left: atLimit || isMore ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
-  }
-
-  /**
-   * Another node may take over what is being carried here, and lose it to us again, as the same attempt: whoever carries it holds
-   * it again, and a second one would send it too.
-   */
-  function notCarried(claimed: ClaimedDelivery[]): ClaimedDelivery[] {
-    if (claimed.length === 0) return claimed;
-    const attempts = new Map(loop.items().map(({ delivery: { row } }) => [row.id, row.attempt]));
-    return claimed.filter(({ row }) => attempts.get(row.id) !== row.attempt);
   }
 
   /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease runs out. */
@@ -183,5 +173,15 @@ export function createQueue(options: QueueOptions): Queue {
 const RETRYING: readonly Lane[] = LANES.map(laneNumber).filter(isRetrying);
 /** The lane of the same teams' transactional mail. */
 const siblingOf = (lane: Lane): Lane => (lane & ~1) as Lane;
+
+/**
+ * Another node may take over what is being carried here, and lose it to us again, as the same attempt: whoever carries it holds it
+ * again, and a second one would send it too.
+ */
+function notCarried(claimed: ClaimedDelivery[], items: readonly Work[]): ClaimedDelivery[] {
+  if (claimed.length === 0) return claimed;
+  const attempts = new Map(items.map(({ delivery: { row } }) => [row.id, row.attempt]));
+  return claimed.filter(({ row }) => attempts.get(row.id) !== row.attempt);
+}
 
 const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);
