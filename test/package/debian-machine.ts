@@ -14,7 +14,7 @@ if [ "$(stat -fc %T /sys/fs/cgroup)" != cgroup2fs ]; then
   umount -R /sys/fs/cgroup
   mount -t cgroup2 none /sys/fs/cgroup
 fi
-mkdir "$GROUP" && echo $$ >"$GROUP/cgroup.procs"
+mkdir "$GROUP" && echo 0 >"$GROUP/cgroup.procs"
 exec systemd-nspawn --directory="$DEBIAN" --volatile=overlay --boot --private-network --register=no --keep-unit \\
   --quiet --console=pipe --bind-ro="$CHECKOUT:$AT"`;
 const SWEEP = `[ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || { umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup; }
@@ -35,10 +35,9 @@ export class DebianMachine {
 
   async start(): Promise<void> {
     const env = { ...process.env, DEBIAN: DEBIAN_ROOT, CHECKOUT: root, AT: CHECKOUT, GROUP: this.#group };
-    const life = spawn('unshare', ['-m', '--propagation', 'private', 'sh', '-c', BOOT], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    // In a process namespace of its own, so that all of it ends with this process.
+    const words = ['-m', '--propagation', 'private', '-fp', '--mount-proc', '--kill-child', 'sh', '-c', BOOT];
+    const life = spawn('unshare', words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#life = life;
     for (const stream of [life.stdout, life.stderr])
       stream.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
@@ -55,20 +54,21 @@ export class DebianMachine {
 
   /** A line as root would type it there. */
   type(line: string, timeout = 120_000): Ended {
-    const words = ['-t', this.#firstProcess(), '-m', '-u', '-i', '-n', '-p', '-C', '-w/', 'sh', '-c', line];
+    const words = ['-t', this.#firstProcess(), '-m', '-u', '-i', '-n', '-p', '-C', 'sh', '-c', `cd / && { ${line}\n}`];
     const env = { PATH, HOME: '/root', LC_ALL: 'C.UTF-8', TERM: 'dumb' };
     const { status, stdout, stderr } = spawnSync('nsenter', words, { env, encoding: 'utf8', timeout });
     return { status, stdout, stderr };
   }
 
-  /** A program of this machine that is on the network of that one. */
+  /** A program of the host, with its files, on the network and among the processes of the machine: it ends with that. */
   startNeighbour(words: readonly string[]): ChildProcess {
-    return spawn('nsenter', ['-t', this.#firstProcess(), '-n', ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+    return spawn('nsenter', ['-t', this.#firstProcess(), '-n', '-p', ...words], { stdio: 'ignore' });
   }
 
   #firstProcess(): string {
-    const at = this.#life?.pid ?? 0;
-    return fs.readFileSync(`/proc/${at}/task/${at}/children`, 'utf8').trim();
+    const childOf = (pid: string): string =>
+      fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').at(-1) ?? '';
+    return childOf(childOf(`${this.#life?.pid}`));
   }
 
   async stop(): Promise<void> {

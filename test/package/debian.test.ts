@@ -1,5 +1,5 @@
 // The package and install.sh in a Debian that has nothing of ours, under its own systemd.
-import { execFileSync, type ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -46,7 +46,6 @@ const OLDER = '0.0.1';
 const NEWER = '0.0.2';
 
 describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], () => {
-  let neighbours: ChildProcess;
   let [older, newer, key] = ['', '', ''];
 
   beforeAll(async () => {
@@ -54,15 +53,10 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
     buildFile();
     [older, newer] = [packageOf(OLDER), packageOf(NEWER)];
     await machine.start();
-    neighbours = machine.startNeighbour([process.execPath, 'test/install/neighbours.ts', folder]);
+    machine.startNeighbour([process.execPath, 'test/install/neighbours.ts', folder]);
     await vi.waitFor(() => expect(read('ready')).not.toBe(''), { timeout: 60_000 });
   });
   afterAll(async () => {
-    if (neighbours?.exitCode === null) {
-      const ended = once(neighbours, 'exit');
-      neighbours.kill('SIGTERM');
-      await ended;
-    }
     await machine.stop();
     for (const version of [OLDER, NEWER])
       for (const name of fs.globSync(path.join(root, `dist/rasket_${version}_*.deb`))) fs.rmSync(name);
@@ -72,7 +66,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
   const publish = async (records: string): Promise<void> => {
     fs.rmSync(at('zone-read'), { force: true });
     fs.writeFileSync(at('zone'), records);
-    process.kill((JSON.parse(read('ready')) as { pid: number }).pid, 'SIGHUP');
+    typed(`kill -HUP ${(JSON.parse(read('ready')) as { pid: number }).pid}`);
     await vi.waitFor(() => expect(fs.existsSync(at('zone-read'))).toBe(true), { timeout: 30_000 });
   };
   const arrived = (): string[] => read('arrived').match(/^\S+@example\.org$/gm) ?? [];
@@ -125,13 +119,16 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       const words = ['test/package/send-steadily.ts', 'http://127.0.0.1:3000', key, at('acknowledged')];
       const load = machine.startNeighbour([process.execPath, ...words]);
       const acknowledged = (): string[] => read('acknowledged').trim().split('\n');
-      await vi.waitFor(() => expect(acknowledged().length).toBeGreaterThan(20), { timeout: 60_000 });
-      expect(typed(`dpkg -i ${newer} </dev/null 2>&1`)).not.toContain('did not start');
-      const count = acknowledged().length;
-      await vi.waitFor(() => expect(acknowledged().length).toBeGreaterThan(count + 20), { timeout: 60_000 });
-      const ended = once(load, 'exit');
-      load.kill('SIGTERM');
-      expect((await ended)[0]).toBe(0);
+      try {
+        await vi.waitFor(() => expect(acknowledged().length).toBeGreaterThan(20), { timeout: 60_000 });
+        expect(typed(`dpkg -i ${newer} </dev/null 2>&1`)).not.toContain('did not start');
+        const count = acknowledged().length;
+        await vi.waitFor(() => expect(acknowledged().length).toBeGreaterThan(count + 20), { timeout: 60_000 });
+      } finally {
+        const ended = once(load, 'exit');
+        typed('pkill -TERM -f [s]end-steadily');
+        expect((await ended)[0]).toBe(0);
+      }
       const [pid, ...settings] = typed('systemctl show -p MainPID --value rasket; cat /etc/rasket/rasket.toml').split(
         '\n',
       );
@@ -172,6 +169,71 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       expect(machine.type('ls -d /etc/rasket /var/lib/rasket /usr/lib/rasket /usr/share/rasket').stdout).toBe('');
       expect(machine.type('id rasket').status).not.toBe(0);
       expect(typed('dpkg --audit')).toBe('');
+    });
+  });
+
+  // runs only as root, where a machine of its own may be started
+  describe.runIf(isPossible)('install.sh', () => {
+    const INSTALL = `sh '${CHECKOUT}/install.sh' --file '${CHECKOUT}/dist/rasket'`;
+    const OPEN = 'find /opt/rasket /srv/settings /usr/local /etc/systemd ! -type l -perm /o+w';
+    const pid = (): string => typed('systemctl show -p MainPID --value rasket').trim();
+
+    /** The same, with a signal behind the nth call of a tool; every tool comes before or behind what it is to interrupt. */
+    const callOff = (signal: string, tool: string, nth: number) => {
+      const shim = `/usr/bin/${tool} "$@" || exit; echo >>/srv/calls; [ $(wc -l </srv/calls) -ne ${nth} ] || kill -${signal} $PPID`;
+      typed(`rm -rf /srv/tools /srv/calls; mkdir /srv/tools; cat >/srv/tools/${tool} <<'SH'\n#!/bin/sh\n${shim}\nSH
+chmod 755 /srv/tools/${tool}`);
+      return machine.type(`PATH=/srv/tools:$PATH ${INSTALL}`);
+    };
+
+    it('installs from a path with a blank, under any umask, into a folder that is a link', () => {
+      typed('mkdir /srv/settings && ln -s /srv/settings /etc/rasket');
+      expect(typed(`umask 077; ${INSTALL}`)).toMatch(/^ {2}rasket setup$/m);
+      expect(typed(SETUP)).toContain('The service runs: http://127.0.0.1:3000.');
+      expect(typed('stat -c "%a %U:%G" /srv/settings /srv/settings/rasket.toml /var/lib/rasket').split('\n')).toEqual([
+        '750 root:rasket',
+        '640 root:rasket',
+        '700 rasket:rasket',
+        '',
+      ]);
+      const before = pid();
+      expect(typed(`umask 000; ${INSTALL}`)).toContain('upgraded; the service runs again');
+      expect(pid()).not.toBe(before);
+      expect(health()).toContain('ok');
+      expect(typed(OPEN)).toBe('');
+      expect(typed('ls -A /opt')).toBe('rasket\n');
+    });
+
+    it('called off while the service is stopped, it starts it again and says so', () => {
+      // Behind the move of the program away, with none in place; behind that of the new one.
+      for (const [signal, tool, nth] of [
+        ['INT', 'mv', 1],
+        ['TERM', 'mv', 2],
+      ] as const) {
+        const ended = callOff(signal, tool, nth);
+        expect(ended.stderr, `${signal} at ${tool} ${nth}`).toContain(
+          'the service was stopped for the upgrade and runs again. Run install.sh again to complete it.',
+        );
+        expect(ended.status).not.toBe(0);
+        expect(health()).toContain('ok');
+      }
+    });
+
+    it('killed while the service is stopped, the next run starts it', () => {
+      expect(callOff('KILL', 'mv', 1).status).not.toBe(0);
+      expect(machine.type('systemctl is-active rasket').stdout).toBe('inactive\n');
+      expect(typed(INSTALL)).toContain('upgraded; the service runs again');
+      expect(health()).toContain('ok');
+      expect(typed('ls -A /opt')).toBe('rasket\n');
+    });
+
+    it('leaves the machine to the package where that is installed, and removes what it has installed', () => {
+      typed('mkdir -p /usr/lib/systemd/system && touch /usr/lib/systemd/system/rasket.service');
+      expect(machine.type(INSTALL).stderr).toContain('the package rasket is installed: upgrade it with apt');
+      typed('rm /usr/lib/systemd/system/rasket.service');
+      expect(typed(`sh '${CHECKOUT}/install.sh' --uninstall`)).toContain('rasket is removed.');
+      expect(typed('ls -A /opt; find /usr/local /etc/systemd -name "*rasket*"')).toBe('');
+      typed('test -s /srv/settings/rasket.toml && test -s /var/lib/rasket/instance.key');
     });
   });
 });

@@ -30,8 +30,12 @@ async function isAcknowledged(to: string): Promise<boolean> {
 async function sendOn(line: number): Promise<void> {
   for (let at = 0; !isEnding; at++) {
     const to = `line${line}-${at}@example.org`;
-    while (!(await isAcknowledged(to))) await new Promise((done) => setTimeout(done, AGAIN_MS));
-    appendFileSync(file, `${to}\n`);
+    let isTaken = await isAcknowledged(to);
+    while (!isTaken && !isEnding) {
+      await new Promise((done) => setTimeout(done, AGAIN_MS));
+      isTaken = await isAcknowledged(to);
+    }
+    if (isTaken) appendFileSync(file, `${to}\n`);
   }
 }
 

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { createTransport } from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { BareRoot, file, root } from './bare-root.ts';
+import { buildFile } from './built-file.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 300_000 });
 
@@ -19,7 +20,7 @@ const isPossible = BareRoot.isPossible();
 let bare: BareRoot;
 
 beforeAll(() => {
-  execFileSync(process.execPath, ['packaging/build-file.ts'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  buildFile();
   bare = new BareRoot(folder);
 });
 afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
