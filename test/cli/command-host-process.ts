@@ -16,7 +16,7 @@ const owner = process.getuid?.();
 
 process.on('disconnect', () => process.exit());
 process.on('message', (call: HostedCall) => {
-  run(call)
+  void run(call)
     .catch((error: unknown): HostedAnswer => ({ fault: String(error) }))
     .then((answer) => {
       for (const stream of [process.stdout, process.stderr]) stream.write(END);

@@ -2,7 +2,6 @@ import { afterEach, beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { makeBelievableTeam } from './believable-team.ts';
 import { Screen } from './screen.ts';
-import { describeAtTerminal, Seat } from './seat.ts';
 
 let scene: Scene;
 let team: Team;
@@ -11,42 +10,6 @@ beforeAll(async () => {
   team = await makeBelievableTeam(scene);
 });
 afterAll(() => scene?.close());
-
-describeAtTerminal('keys as a terminal sends them', () => {
-  it('move, open, go back, complete, fill a form in, and copy', async () => {
-    await using seat = await Seat.take({ url: scene.url, key: team.key, columns: 100, rows: 30 });
-    await seat.sees('received mail');
-    await seat.press('2');
-    await seat.sees(/^› .*Your invoice/m);
-    await seat.press('Down', 'Down', 'Up', 'Down');
-    await seat.sees(/^› .*Your receipt/m);
-    await seat.press('Enter');
-    await seat.sees('emails › Your receipt', 'Its first delivery began');
-    await seat.press('Right');
-    await seat.sees(/^ emails › Your receipt/m);
-    await seat.press('Escape');
-    await seat.sees(/^› .*Your receipt/m);
-    await seat.type(':ke');
-    await seat.press('Tab');
-    await seat.sees(/^ :keys/m);
-    await seat.press('Enter');
-    await seat.sees('Billing');
-    await seat.press('c');
-    await seat.sees('create: create a key', 'name *');
-    await seat.type('Termimal');
-    await seat.press('BSpace', 'BSpace', 'BSpace');
-    await seat.type('nal');
-    await seat.press('C-s');
-    const frame = await seat.sees('This is the only time the key is shown');
-    await seat.press('y');
-    await seat.sees('Copied to the clipboard');
-    const token = await seat.clipboard();
-    expect(frame).toContain(token);
-    const { data } = (await scene.api('GET', '/api-keys?search=Terminal', { key: token })).body;
-    expect(data).toHaveLength(1);
-    await scene.api('DELETE', `/api-keys/${data[0].id}`, { key: team.key });
-  });
-});
 
 describe('the keys of the console', () => {
   let seat: Screen;

@@ -207,6 +207,43 @@ String.prototype.padEnd = function (...given) {
     line.close();
   });
 
+  it('keys as a terminal sends them move, open, go back, complete, fill a form in, and copy', async () => {
+    await send('The first');
+    await send('The second');
+    await scene.settled();
+    await using seat = await Seat.take({ url: scene.url, key: team.key, columns: 100, rows: 30 });
+    await seat.sees(IS_THERE);
+    await seat.press('2');
+    await seat.sees(/^› .*The second/m);
+    await seat.press('Down', 'Up', 'Down');
+    await seat.sees(/^› .*The first/m);
+    await seat.press('Enter');
+    await seat.sees('emails › The first', 'Its first delivery began');
+    await seat.press('Right');
+    await seat.sees(/^ emails › The first/m);
+    await seat.press('Escape');
+    await seat.sees(/^› .*The first/m);
+    await seat.type(':ke');
+    await seat.press('Tab');
+    await seat.sees(/^ :keys/m);
+    await seat.press('Enter');
+    await seat.sees(/^ keys/m, 'rk_');
+    await seat.press('c');
+    await seat.sees('create: create a key', 'name *');
+    await seat.type('Termimal');
+    await seat.press('BSpace', 'BSpace', 'BSpace');
+    await seat.type('nal');
+    await seat.press('C-s');
+    const frame = await seat.sees('This is the only time the key is shown');
+    await seat.press('y');
+    await seat.sees('Copied to the clipboard');
+    const token = await seat.clipboard();
+    expect(frame).toContain(token);
+    const { data } = (await scene.api('GET', '/api-keys?search=Terminal', { key: token })).body;
+    expect(data).toHaveLength(1);
+    await scene.api('DELETE', `/api-keys/${data[0].id}`, { key: team.key });
+  });
+
   it('follows the size of the terminal, also one that is too small for anything', async () => {
     await using seat = await Seat.take({ url: scene.url, key: team.key });
     await seat.sees(IS_THERE);

@@ -66,11 +66,10 @@ describe('what belongs to another team answers byte for byte as what does not ex
       if (own in PREFIXES) continue;
       // An email that an inbox received is the received email itself.
       const same = own === 'received_email_id' ? 'inbox_email_id' : own;
-      const others = uuids.filter(([other]) => other !== own && other !== same);
-      // To a database they are all alike: it is asked the same, with another value. Each pair of families on two of the operations, on
-      // other ones for each.
-      for (const [at, [name, id]] of (driver === 'pg' ? others.slice(0, 1) : others).entries()) {
-        for (const operation of dealt(operations, at)) {
+      // Which of them looks into another table is the same on both databases: on PostgreSQL some are tried, as there rows are read otherwise.
+      for (const [at, [name, id]] of uuids.entries()) {
+        if (name === own || name === same) continue;
+        for (const operation of driver === 'pg' ? dealt(operations, at) : operations) {
           const { method, path, body } = sampleCall(operation, { [own]: id });
           const answer = await scene.api(method, `${path}?${queryOf(operation, '')}`, { key: owner.key, body });
           expect(answer.status, `${labelOf(operation)} with a ${name}`).toBe(404);
