@@ -49,7 +49,7 @@ const AHEAD_MS = 5 * 60_000;
 export const isDatedAhead = ({ clock }: Pick<Store, 'clock'>, madeAt: number): boolean =>
   madeAt > clock.now() + AHEAD_MS;
 
-/** Since when the last backup is too old, null where that is not known; undefined where it is not, and where nobody has made or noted any. */
+/** Since when the last backup is too old, null where that is not known; undefined where it is not, and where none was made or noted. */
 export function backupsTooOldSince(
   { config, clock }: Pick<Store, 'config' | 'clock'>,
   madeAt: number | null,
