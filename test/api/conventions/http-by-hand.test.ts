@@ -76,7 +76,9 @@ describe('what no client would send', () => {
     expect((await direct.answer()).headers['connection']).toBe('close');
     expect(await direct.closed()).toBe('');
 
-    const config = { http: { email_body_limit_bytes: 200_000, trusted_proxies: ['127.0.0.1/32'] } };
+    const config = {
+      http: { email_body_limit_bytes: 200_000, body_limit_bytes: 100_000, trusted_proxies: ['127.0.0.1/32'] },
+    };
     await using behind = await startScene({ roles: ['http'], config });
     const proxy = await connectRaw(behind.url);
     proxy.write(head(await behind.team()));
