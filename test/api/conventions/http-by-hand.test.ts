@@ -68,7 +68,6 @@ describe('what no client would send', () => {
         AGENT,
         `Authorization: Bearer ${target.key}`,
         'Content-Type: application/json',
-        'Connection: close',
         `Content-Length: ${size}`,
       );
     const direct = await connectRaw(scene.url);
