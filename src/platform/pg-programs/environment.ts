@@ -5,12 +5,11 @@ import { partsOfPgUrl } from '../db/index.ts';
 /** The authorities that the system trusts, as Debian, Fedora and Alpine keep them. */
 const BUNDLES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/cert.pem'];
 
-/** What any program needs, and what PostgreSQL's own read of theirs; none of our secrets is handed on. */
-export function bareEnvironment(): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => /^PG[A-Z]+$/.test(name));
-  const path = process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin';
-  return { ...Object.fromEntries(own), PATH: path, HOME: os.homedir(), LC_ALL: 'C' };
-}
+/** Where a system keeps programs. */
+const PATHS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** What any program needs; none of our secrets is handed on. A `.pgpass` is found in the home. */
+export const bareEnvironment = (): NodeJS.ProcessEnv => ({ PATH: PATHS, HOME: os.homedir(), LC_ALL: 'C' });
 
 /** The same database that `pg` reaches by this URL, for PostgreSQL's own programs. */
 export function pgEnvironment(url: string): NodeJS.ProcessEnv {

@@ -10,7 +10,7 @@ export class PgProgramFault extends Error {
 export type PgProgram = 'pg_dump' | 'pg_restore';
 
 export interface DumpOrder {
-  /** The folder of the programs; empty for those in the PATH. */
+  /** The folder of the programs; empty for those that the system has. */
   programs: string;
   url: string;
   snapshot: string;
@@ -84,7 +84,7 @@ function endOf(child: ChildProcess, program: PgProgram, programs: string): Promi
 function notStarted({ code, message }: NodeJS.ErrnoException, program: PgProgram, programs: string): PgProgramFault {
   if (code === 'ABORT_ERR') return new PgProgramFault(`${program} was broken off`);
   if (code !== 'ENOENT' && code !== 'EACCES') return new PgProgramFault(`${program} did not start: ${message}`);
-  const where = programs === '' ? 'in the PATH' : `in ${programs} (backup.pg_programs)`;
+  const where = programs === '' ? 'in /usr/bin or the like' : `in ${programs} (backup.pg_programs)`;
   return new PgProgramFault(
     `${program} ${code === 'ENOENT' ? 'is not' : 'may not be run'} ${where}; install PostgreSQL's client programs (Debian: postgresql-client), or name their folder in backup.pg_programs`,
   );

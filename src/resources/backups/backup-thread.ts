@@ -1,6 +1,7 @@
 /** Makes one backup and reads it again, on connections of its own; may be terminated at any time (`take-backup.ts`). */
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../platform/clock/index.ts';
 import { openDb } from '../../platform/db/index.ts';
 import { removeHalfMade } from './kept-backups.ts';
 import { makeBackup } from './make-backup.ts';
@@ -14,7 +15,7 @@ const stopping = new AbortController();
 const STOP_MS = 2000;
 parentPort?.once('message', () => {
   stopping.abort();
-  setTimeout(() => process.exit(1), STOP_MS);
+  systemClock.timer(STOP_MS, () => process.exit(1));
 });
 const file = path.resolve(dataDir, database.path);
 const db = await openDb({ driver: database.driver, url: database.url, file, poolMax: 1 });

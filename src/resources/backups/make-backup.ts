@@ -27,7 +27,7 @@ export interface BackupSource {
   db: Db;
   /** Another place than the data folder that has the content of mail, and keeps it: only the rest is copied. */
   contentIn: string | null;
-  /** The folder of PostgreSQL's own programs; empty for those in the PATH. */
+  /** The folder of PostgreSQL's own programs; empty for those that the system has. */
   programs: string;
   /** The files that settings name. */
   named: readonly OtherFile[];

@@ -13,7 +13,7 @@ const TOLD_MAX = 20;
 
 export interface VerifyOptions {
   sealed: readonly SealedColumn[];
-  /** The folder of PostgreSQL's own programs; empty for those in the PATH. */
+  /** The folder of PostgreSQL's own programs; empty for those that the system has. */
   programs: string;
   now: () => number;
   signal?: AbortSignal;

@@ -68,7 +68,6 @@ describe('what no client would send', () => {
         AGENT,
         `Authorization: Bearer ${target.key}`,
         'Content-Type: application/json',
-        'Connection: close',
         `Content-Length: ${size}`,
       );
     const direct = await connectRaw(scene.url);
@@ -76,7 +75,9 @@ describe('what no client would send', () => {
     expect((await direct.answer()).headers['connection']).toBe('close');
     expect(await direct.closed()).toBe('');
 
-    const config = { http: { email_body_limit_bytes: 200_000, trusted_proxies: ['127.0.0.1/32'] } };
+    const config = {
+      http: { email_body_limit_bytes: 200_000, body_limit_bytes: 100_000, trusted_proxies: ['127.0.0.1/32'] },
+    };
     await using behind = await startScene({ roles: ['http'], config });
     const proxy = await connectRaw(behind.url);
     proxy.write(head(await behind.team()));
