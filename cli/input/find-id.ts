@@ -101,7 +101,7 @@ async function lookThrough(
 }
 
 /** That none of those that were looked at ends so is no fault of the command, but of what it names. */
-async function pageOf(client: Client, named: Named, call: { query?: { id_end?: string } }): Promise<Page> {
+async function pageOf(client: Client, named: Named, call: { path: Path; query?: { id_end?: string } }): Promise<Page> {
   try {
     return await client.call(named.list, call as CallOf<typeof named.list>);
   } catch (error) {
