@@ -1,5 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
-import { grouped } from './field-value.ts';
+import { groupedIn } from './field-value.ts';
 import {
   actionOf,
   detailOf,
@@ -25,7 +25,7 @@ const planFlag = { value: '<plan>', says: 'the code of the plan', isWord: true, 
 
 const overageOf = ({ overage_per_1000_cents: cents, overage_emails: most }: Plan): string =>
   cents === null ? 'refused' : `${price(cents)} for 1,000, at most ${most}`;
-const overageInWords = (plan: Plan): string => overageOf(plan).replace(/\d+$/, (most) => grouped(Number(most)));
+const overageInWords = (plan: Plan): string => groupedIn(overageOf(plan));
 
 const planColumns: readonly Field<Plan>[] = [
   { name: 'code', label: 'Code', kind: 'whole' },

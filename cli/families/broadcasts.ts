@@ -9,7 +9,7 @@ import {
   resumeIt,
   type Broadcast,
 } from './broadcast-words.ts';
-import { grouped } from './field-value.ts';
+import { grouped, groupedIn } from './field-value.ts';
 import {
   actionOf,
   asked,
@@ -58,7 +58,12 @@ const progress: Field<Broadcast> = {
   words: ({ recipients, excluded, total }) =>
     `${grouped(recipients + excluded)}${total === null ? '' : `/${grouped(total)}`}`,
 };
-const progressOfOne: Field<Broadcast> = { name: 'recipients', label: 'Progress', value: broadcastProgressInWords };
+const progressOfOne: Field<Broadcast> = {
+  name: 'recipients',
+  label: 'Progress',
+  value: broadcastProgressInWords,
+  words: (one) => groupedIn(broadcastProgressInWords(one)),
+};
 const created: Field<Broadcast> = { name: 'created_at', label: 'Created', kind: 'time' };
 const scheduled: Field<Broadcast> = { name: 'scheduled_at', label: 'Scheduled', kind: 'time' };
 const sent: Field<Broadcast> = { name: 'sent_at', label: 'Sent', kind: 'time' };
@@ -155,7 +160,7 @@ export const broadcasts = {
     path: { broadcast_id: BROADCAST },
     fields: [
       ...[id, name, status, progressOfOne, held],
-      { name: 'counts', label: 'Came of it', value: countsInWords },
+      { name: 'counts', label: 'Came of it', value: countsInWords, words: (one) => groupedIn(countsInWords(one)) },
       { name: 'waiting_reason', label: 'Waits for' },
       { name: 'next_at', label: 'Goes on', kind: 'time' },
       { name: 'failed_reason', label: 'Failed' },

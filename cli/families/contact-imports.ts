@@ -1,4 +1,5 @@
 import type { AnswerOf } from '../client/index.ts';
+import { groupedIn } from './field-value.ts';
 import {
   detailOf,
   listOf,
@@ -55,7 +56,12 @@ const CONFLICTS = { skip: 'left alone', upsert: 'updated' } as const;
 const columns: readonly Field<Import>[] = [
   { name: 'id', label: 'Id', kind: 'id' },
   { name: 'status', label: 'Status', kind: 'state', tone: ({ status }) => TONES[status] },
-  { name: 'counts', label: 'Rows', value: ({ counts }) => countsInWords(counts) },
+  {
+    name: 'counts',
+    label: 'Rows',
+    value: ({ counts }) => countsInWords(counts),
+    words: ({ counts }) => groupedIn(countsInWords(counts)),
+  },
   { name: 'created_at', label: 'Created', kind: 'time' },
   { name: 'completed_at', label: 'Completed', kind: 'time' },
 ];

@@ -1,4 +1,4 @@
-import { seeWhatThereIs, type CallOf, type Client } from '../client/index.ts';
+import { ApiFault, seeWhatThereIs, type CallOf, type Client } from '../client/index.ts';
 import type { Key, Named } from '../families/index.ts';
 import { NAMED } from '../families/named.ts';
 import { CliFault, shortId } from '../output/index.ts';
@@ -84,7 +84,7 @@ async function lookThrough(
   for (let after: string | undefined; ;) {
     const limit = isLatest && isEndless ? 1 : PAGE;
     const query = named.isOnePage ? {} : { query: { limit, after, ...(idEnd !== undefined && { id_end: idEnd }) } };
-    const page: Page = await client.call(named.list, { path, ...query } as CallOf<typeof named.list>);
+    const page = await pageOf(client, named, { path, ...query });
     seen.newest ??= page.data[0];
     for (const item of page.data) {
       if (named.namesOf(item as never).some((one) => one?.toLowerCase() === name)) seen.called.push(item);
@@ -97,6 +97,16 @@ async function lookThrough(
     if (idEnd !== undefined) return { ...seen, hasMore: false };
     const isEnough = seen.called.length > 1 || (isLatest && isEndless) || (isEndless && count >= LOOKED_THROUGH);
     if (!seen.hasMore || isEnough) return seen;
+  }
+}
+
+/** That none of those that were looked at ends so is no fault of the command, but of what it names. */
+async function pageOf(client: Client, named: Named, call: { path: Path; query?: { id_end?: string } }): Promise<Page> {
+  try {
+    return await client.call(named.list, call as CallOf<typeof named.list>);
+  } catch (error) {
+    if (call.query?.id_end === undefined || !(error instanceof ApiFault) || error.status !== 422) throw error;
+    throw new CliFault(error.body.message, 'notFound');
   }
 }
 

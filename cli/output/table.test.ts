@@ -4,13 +4,14 @@ import { apiKeys } from '../families/api-keys.ts';
 import { audit } from '../families/audit.ts';
 import { contactActivity, contacts } from '../families/contacts.ts';
 import { emailAttempts, emailEvents, emails } from '../families/emails.ts';
+import { contactImports } from '../families/contact-imports.ts';
 import { logs } from '../families/logs.ts';
 import { receivedEmails } from '../families/received-emails.ts';
 import { recordColumns } from '../families/domains.ts';
 import { suppressions } from '../families/suppressions.ts';
 import { parkedWebhookEvents, webhookAttempts, webhookEvents, webhooks } from '../families/webhooks.ts';
 import { formatTime } from './time.ts';
-import { listColumns, shownFields, tableColumns, type Fields } from './items.ts';
+import { cellText, listColumns, shownFields, tableColumns, type Fields } from './items.ts';
 import { formatTable, openTable, type Column } from './table.ts';
 import { openTerminal } from './terminal.ts';
 
@@ -302,6 +303,17 @@ describe('a number', () => {
       'Everybody  1,234,567  all',
       'Some              42  few',
     ]);
+  });
+
+  it('is told so in a sentence too', () => {
+    const counts = { total: 20_001, created: 12_408, updated: 0, skipped: 7593, failed: 0 };
+    const [field] = contactImports.list.columns.filter(({ name }) => name === 'counts');
+    expect(cellText(at(80), field as never, { counts })).toBe(
+      '20,001 rows: 12,408 created, 0 updated, 7,593 skipped, 0 failed',
+    );
+    expect(cellText(at(undefined), field as never, { counts })).toBe(
+      '20001 rows: 12408 created, 0 updated, 7593 skipped, 0 failed',
+    );
   });
 
   it('is the digits alone for a program', () => {

@@ -234,7 +234,8 @@ export class ItemScreen implements Previewed {
   }
 
   note(): string {
-    if (this.#fault !== '') return this.#fault;
+    // What could not be loaded is told in its place.
+    if (this.#fault !== '') return this.#isLoaded || this.#side()?.screen ? this.#fault : '';
     const inner = this.#side()?.screen?.note();
     if (inner !== undefined && inner !== '') return inner;
     if (!this.#isLoaded) return 'loading …';

@@ -136,6 +136,43 @@ describe('a word that names a thing', () => {
   });
 });
 
+describe('the end of an id in a list that may be without end', () => {
+  const LISTS = Object.entries(NAMED).filter(([, { hasIdEnd }]) => hasIdEnd);
+  const placeOf = (parameter: string): Place => places.find((place) => place.parameters.at(-1) === parameter) as Place;
+
+  it.each(LISTS)('%s: is looked for by the server, in one question', async (parameter, { list }) => {
+    const { asked } = await namedBy(placeOf(parameter), '1111-2222');
+    const questions = asked.filter((one) => isCallOf(list, one)).map(({ query }) => query);
+    expect(questions[0]).toMatchObject({ id_end: '11112222' });
+    expect(questions.filter((query) => 'id_end' in query)).toHaveLength(1);
+  });
+
+  it('more than five candidates are counted, each with its time, address and subject', async () => {
+    const { answer } = answering('email_id');
+    const seven = (asked: Asked): Reply => {
+      if (!isCallOf('listEmails', asked)) return answer(asked);
+      const data = Array.from({ length: 7 }, (_, n) => ({
+        ...{ id: idOf('x-', `${n}4444`), created_at: `2026-11-0${n + 1}T10:00:00.000Z` },
+        ...{ to: ['ada@example.org'], subject: `Letter ${n}`, last_event: 'sent' },
+      }));
+      return { status: 200, body: { object: 'list', has_more: false, data } };
+    };
+    const { code, stderr } = await speak(['emails', 'get', '4444'], seven);
+    expect(code).toBe(64);
+    expect(stderr.match(/T10:00:00\.000Z {2}ada@example\.org {2}Letter \d$/gm)).toHaveLength(5);
+    expect(stderr).toContain('  and 2 more');
+  });
+
+  it('where the server looked at all that it looks at, nothing is there', async () => {
+    const message = 'None of the newest 100000 emails has an id that ends in 4444; name an older one by its whole id.';
+    const { code, stderr } = await speak(['emails', 'get', '4444'], () => ({
+      status: 422,
+      body: { statusCode: 422, name: 'invalid_parameter', message },
+    }));
+    expect({ code, stderr }).toEqual({ code: 66, stderr: `rasket: ${message}\n` });
+  });
+});
+
 describe('what is changed', () => {
   it('is never the latest', async () => {
     const { answer } = answering('email_id');

@@ -205,7 +205,7 @@ describe('the console of an operator', () => {
 
   it('what waits for another try is tried now', async () => {
     await go('queue /', /queue/);
-    await go('queue destination=example.org', /example\.org/);
+    await go('queue destination=example.org', /\/destination=example\.org · 1$/m);
     const [before] = (await ask('GET', '/deliveries?destination=example.org')).data;
     await go('retry', /email +[0-9a-f]{8}-/);
     await seat.press('Enter');

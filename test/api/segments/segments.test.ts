@@ -366,8 +366,7 @@ describe('GET /segments?include=counts', () => {
     expect(plans.length).toBeGreaterThanOrEqual(3);
     // SQLite joins as it is told; of three rows PostgreSQL may read whatever it likes.
     if (db.dialect === 'sqlite')
-      for (const plan of plans)
-        expect(plan).toMatch(/SEARCH i USING .*\(segment_id=\?\)\n.*SEARCH c USING .*id=\?\)/);
+      for (const plan of plans) expect(plan).toMatch(/SEARCH i USING .*\(segment_id=\?\)\n.*SEARCH c USING .*id=\?\)/);
     expect(await plansOf(db, ask, 'case when')).toEqual([]);
   });
 
