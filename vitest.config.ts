@@ -54,6 +54,7 @@ const onSqliteAlone = [
   'test/api/system/description.test.ts',
   'test/api/templates/send-with-template.test.ts',
   'test/api/webhooks/hostile-endpoints.test.ts',
+  'test/fault/restart.test.ts',
   // On PostgreSQL nodes-fault does as much, and more.
   'test/fault/blob-store-kill.test.ts',
   'test/flow/{bulk-sender,egress,enforced-tls,large-mail,large-mail-memory,load,outcomes,refused-by-us,silent-names,simulator}.test.ts',

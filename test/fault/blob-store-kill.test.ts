@@ -6,7 +6,7 @@ import { createManualClock } from '../rig/clock.ts';
 import { startObjectServer, type ObjectServer } from '../rig/object-server.ts';
 import { scaled } from '../rig/scale.ts';
 import { startSink } from '../rig/sink.ts';
-import { installProgram, type Program } from './program.ts';
+import { configOf, installProgram, type Program } from './program.ts';
 
 const SENDS = scaled(40);
 // One of each node in `npm test`.

@@ -62,7 +62,9 @@ export async function installProgram(
   options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void; database?: TestDatabase } = {},
 ): Promise<Program> {
   const dataDir = path.join(scratchFolder('rasket-fault-'), 'data');
-  const database = options.database ?? (await makeProgramsDatabase());
+  mkdirSync(dataDir, { mode: 0o700 });
+  createInstanceKey(dataDir);
+  const database = options.database ?? (await makeMigratedDatabase(dataDir));
   const dns = await startDns({ '*': { MX: ['10 mx.sink.test'] }, 'mx.sink.test': { A: ['127.0.0.1'] } });
   const env = settingsOf(dataDir, { database, dns, sink }, options.env);
   options.publish?.(dns);

@@ -25,7 +25,14 @@ export type Peer =
   | 'python3'
   | 'swaks'
   | 'swift'
-  | 'promtool';
+  | 'promtool'
+  | 'nginx'
+  | 'caddy'
+  | 'systemd-nspawn'
+  | 'debian-root';
+
+/** A small Debian with systemd and nothing of ours: `.ci/run` makes it. */
+export const DEBIAN_ROOT = '/usr/local/lib/debian-root';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the
@@ -61,6 +68,10 @@ function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
   if (peer === 'lemonldap-ng')
     return findLemonldap() === undefined ? 'lemonldap-ng is not installed (.ci/run says how)' : undefined;
+  if (peer === 'debian-root')
+    return existsSync(`${DEBIAN_ROOT}/usr/lib/systemd/systemd`)
+      ? undefined
+      : `there is no ${DEBIAN_ROOT} (.ci/run makes it)`;
   if (peer === 'swift') return hasSwift() ? undefined : 'OpenStack Swift is not installed (python3-swift)';
   if (peer === 'named' && process.env.FAKETIME !== undefined) return 'named does not start under libfaketime';
   const program = peer === 'postfix' ? 'postconf' : peer;
