@@ -105,7 +105,7 @@ async function startNodes(
   { watch, random }: Pick<Players, 'watch' | 'random'>,
 ): Promise<{ players: Players; program: Program; database: TestDatabase; store: ObjectServer; stop(): Promise<void> }> {
   // As an operator may set it, and shorter than our own: then the rows of a node without power are free again.
-  const postgres = await startPostgres({ settings: ['idle_in_transaction_session_timeout=1s'] });
+  const postgres = await startPostgres({ settings: ['idle_in_transaction_session_timeout=3s'] });
   onTestFinished(() => postgres.stop());
   const { url } = await createDatabase(postgres.url);
   const database: TestDatabase = { settings: { driver, url }, drop: async () => undefined };

@@ -59,6 +59,11 @@ describe.runIf(driver === 'pg')('a node that vanishes in a transaction', () => {
         db.get<{ now: string }>(`select current_setting('idle_in_transaction_session_timeout') as now`),
       );
       expect(new Set((await Promise.all(asked)).map((row) => row?.now))).toEqual(new Set([inForce]));
+      // A migration is one transaction, and takes as long as it takes.
+      const migrating = await db.withKnex((knex) =>
+        knex.raw<{ rows: unknown }>(`select current_setting('idle_in_transaction_session_timeout') as now`),
+      );
+      expect(migrating.rows).toEqual([{ now: '0' }]);
       await db.close();
     } finally {
       await scratch.close();

@@ -116,6 +116,9 @@ const SYNCED = `select set_config('synchronous_commit', 'on', false) where curre
 const LET_GO = `select set_config('idle_in_transaction_session_timeout', '${VANISHED_MS}', false)
   where current_setting('idle_in_transaction_session_timeout') = '0'`;
 
+/** Of a migration, which is one transaction with pauses of its own. */
+const UNHURRIED = `select set_config('idle_in_transaction_session_timeout', '0', false)`;
+
 async function prepareSession(client: pg.ClientBase): Promise<void> {
   await Promise.all([client.query(SYNCED), client.query(LET_GO)]);
 }
@@ -159,7 +162,7 @@ async function withKnex<T>({ url }: OpenDbOptions, work: (knex: Knex) => Promise
       min: 0,
       max: 2,
       afterCreate: (client: pg.Client, done: Done) =>
-        void client.query(SYNCED).then(
+        void Promise.all([client.query(SYNCED), client.query(UNHURRIED)]).then(
           () => done(null, client),
           (error: Error) => done(error, client),
         ),
