@@ -371,7 +371,7 @@ describe('the keys of the console', () => {
     expect((await ask('/templates')).data).toContainEqual(expect.objectContaining({ name: 'Greeting' }));
     await go('publish', 'y do it');
     await seat.press('y');
-    await seat.sees('Published  ');
+    await seat.sees('Published  ', /Status +published/);
     await go('publish', 'publish: only a template with changes that are not published.');
   });
 });
