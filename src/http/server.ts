@@ -81,14 +81,12 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
     clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
     forceCloseConnections: 'idle',
-    serverFactory(api) {
+    serverFactory: (api) =>
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
-      const listener = createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
+      createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
         lastAnswers.note(request, response);
         if (!answersPublic(request, response)) api(request, response);
-      });
-      return listener;
-    },
+      }),
   });
   collectBodies(server);
 

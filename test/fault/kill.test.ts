@@ -20,9 +20,7 @@ const TWO_HOURS_MS = 2 * 3_600_000;
 describe('kill -9 in the middle of the mail', () => {
   it('loses no acknowledged message and sends none twice', { timeout: 300_000 }, async () => {
     const random = dice(testSeed());
-    const order = MOMENTS.map((moment) => ({ moment, at: random() }))
-      .sort((a, b) => a.at - b.at)
-      .map(({ moment }) => moment);
+    const order = shuffled(random);
     const arrivals = new Map<string, number>();
     const inDoubt = new Set<string>();
     const acknowledged = new Map<number, string>();
@@ -47,8 +45,7 @@ describe('kill -9 in the middle of the mail', () => {
       if (line.msg === 'delivery outcome unknown') inDoubt.add(String(line.emailId));
       progress.stir();
     });
-    let kills = 0;
-    let failure: unknown;
+    let [kills, failure]: [number, unknown] = [0, undefined];
     onTestFailed(() => {
       const missing = [...acknowledged.values()].filter((id) => !arrivals.has(id) && !inDoubt.has(id));
       console.log(JSON.stringify({ kills, acknowledged: acknowledged.size, arrived: arrivals.size, missing }));
@@ -120,6 +117,11 @@ describe('kill -9 in the middle of the mail', () => {
 
 type Moment = 'answered' | 'data asked for' | 'dot read';
 const MOMENTS = ['answered', 'data asked for', 'dot read', 'at any time'] as const;
+
+const shuffled = (random: () => number) =>
+  MOMENTS.map((moment) => ({ moment, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ moment }) => moment);
 
 /** As a careful client: whatever happens to the request, it asks again under the same key until it has its answer. */
 async function sendUntilAcknowledged(program: Program, n: number): Promise<string> {
