@@ -155,6 +155,12 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
   });
 });
 
+/** Reads a dump, and writes none into a database. */
+const FAILING_RESTORE = `#!/bin/sh
+case "$*" in *--single-transaction*) echo 'pg_restore: error: no room' >&2; exit 1;; esac
+exec /usr/bin/pg_restore "$@"
+`;
+
 const hasSystem = fs.existsSync('/usr/lib/postgresql') && spawnSync('pg_dump', ['--version']).status === 0;
 
 // runs only on PostgreSQL, where the system has one with its own programs (those of the tests' server come without pg_dump)
@@ -207,6 +213,13 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
 
     const { url } = await createDatabase(server.url);
     const env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url };
+    const programs = path.dirname(desk.write('failing/pg_restore', FAILING_RESTORE));
+    fs.chmodSync(path.join(programs, 'pg_restore'), 0o755);
+    const failed = await desk.rasket(['restore', folder, '--data', 'elsewhere'], {
+      env: { ...env, RASKET_BACKUP_PG_PROGRAMS: programs },
+    });
+    expectOneLine(failed, /^rasket: pg_restore: error: no room\n$/);
+    expect(fs.readdirSync(desk.at('elsewhere')), 'it may be tried again').toEqual([]);
     const restored = await desk.rasket(['restore', folder, '--data', 'elsewhere'], { env });
     expect(restored, restored.stderr).toMatchObject({ code: 0, stderr: '' });
     expect(restored.stdout).toMatch(/elsewhere holds the installation as of 2.*rasket sending on\n$/s);
