@@ -34,7 +34,9 @@ export async function backup(target: string, options: DataOptions): Promise<void
     const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: store.clock.now });
     if (faults.length > 0) throw new BackupNotWhole(folder, faults);
     await noted(store, { madeAt, folder });
-    const content = facts.content_in ? '' : ` and ${facts.content} files of content`;
+    const content = facts.content_in
+      ? ''
+      : ` and ${facts.content} ${facts.content === 1 ? 'file' : 'files'} of content`;
     console.log(`${folder} holds the database, the keys${content}, and was read again.`);
     sayLacks(facts);
   };
@@ -51,7 +53,7 @@ const withoutContent = (place: string): string =>
 
 function sayLacks({ content_in: place, not_held: lacks = [] }: BackupFacts): void {
   if (place) console.log(withoutContent(place));
-  if (lacks.length > 0) console.log(`Not held, keep a copy of your own: ${lacks.join(', ')}; and the settings file.`);
+  if (lacks.length > 0) console.log(`Not held: ${lacks.join(', ')}; nor the settings file. Keep copies of your own.`);
 }
 
 /** Reads all of it; the exit code says whether it is whole. */

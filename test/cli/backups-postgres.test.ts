@@ -61,8 +61,18 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
   const sceneWith = (programs: string): Promise<Scene> =>
     startScene({
       roles: ['http', 'scheduler'],
-      config: { backup: { schedule: '03:30', directory: desk.at('kept'), pg_programs: programs } },
+      config: {
+        backup: { schedule: '03:30', directory: desk.at('kept'), pg_programs: programs },
+        doctor: { checks: ['backups'], minutes: 5 },
+      },
     });
+
+  /** The look of every five minutes. */
+  async function glance(scene: Scene): Promise<void> {
+    const job = scene.app.jobs.find(({ name }) => name.startsWith('glance'));
+    expect(job).toBeDefined();
+    await job?.run();
+  }
 
   const command = (scene: Scene, programs: string): Promise<Ended> =>
     desk.rasket(['backup', 'copy', '--data', scene.dataDir], {
@@ -83,19 +93,20 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
     expect(fs.existsSync(desk.at('copy'))).toBe(false);
     expect(fs.existsSync(desk.at('copy.part'))).toBe(false);
 
-    // Before its time, by the look of every five minutes.
-    await scene.app.jobs.find(({ name }) => name.startsWith('glance'))?.run();
+    // Before its time.
+    await glance(scene);
     const before = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
     expect(before.map(({ summary }) => summary)).toEqual([
       expect.stringMatching(/^The next backup will fail: pg_dump is of/),
     ]);
     expect(await bySchedule(scene)).toBeUndefined();
-    const failed = (await codesOf(scene, token)).find(({ code }) => code === 'backup_failed');
-    expect(failed?.summary).toMatch(says);
     expect(scene.log.join('\n')).toMatch(/backup failed/);
     expect(fs.readdirSync(desk.at('kept'))).toEqual([]);
-    await scene.app.jobs.find(({ name }) => name.startsWith('glance'))?.run();
-    expect((await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed')).toEqual([failed]);
+    // What was expected is over with what came of it.
+    await glance(scene);
+    const failed = (await codesOf(scene, token)).filter(({ code }) => code === 'backup_failed');
+    expect(failed.map(({ summary }) => summary)).toEqual([expect.stringMatching(/^A backup failed: pg_dump is of/)]);
+    expect(failed[0]?.summary).toMatch(says);
   });
 
   it('hands pg_dump no password among its arguments, and no secret of ours; what it says is what is told', async () => {
@@ -155,6 +166,12 @@ describe.runIf(driver === 'pg')('a backup of a PostgreSQL database that cannot b
   });
 });
 
+/** Reads a dump, and writes none into a database. */
+const FAILING_RESTORE = `#!/bin/sh
+case "$*" in *--single-transaction*) echo 'pg_restore: error: no room' >&2; exit 1;; esac
+exec /usr/bin/pg_restore "$@"
+`;
+
 const hasSystem = fs.existsSync('/usr/lib/postgresql') && spawnSync('pg_dump', ['--version']).status === 0;
 
 // runs only on PostgreSQL, where the system has one with its own programs (those of the tests' server come without pg_dump)
@@ -207,6 +224,13 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
 
     const { url } = await createDatabase(server.url);
     const env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url };
+    const programs = path.dirname(desk.write('failing/pg_restore', FAILING_RESTORE));
+    fs.chmodSync(path.join(programs, 'pg_restore'), 0o755);
+    const failed = await desk.rasket(['restore', folder, '--data', 'elsewhere'], {
+      env: { ...env, RASKET_BACKUP_PG_PROGRAMS: programs },
+    });
+    expectOneLine(failed, /^rasket: pg_restore: error: no room\n$/);
+    expect(fs.readdirSync(desk.at('elsewhere')), 'it may be tried again').toEqual([]);
     const restored = await desk.rasket(['restore', folder, '--data', 'elsewhere'], { env });
     expect(restored, restored.stderr).toMatchObject({ code: 0, stderr: '' });
     expect(restored.stdout).toMatch(/elsewhere holds the installation as of 2.*rasket sending on\n$/s);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { chmod, copyFile, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { blobsFolder, copyBlobs } from '../../platform/blobs/index.ts';
@@ -37,6 +37,18 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
       `${dataDir} has files in it; move it aside first, a backup is restored into an empty folder`,
     );
   if (facts.dump) await mustBeEmpty(config.database.url);
+  try {
+    await fill(order, facts);
+  } catch (error) {
+    // It was empty: whoever tries again finds it so.
+    if (existsSync(dataDir))
+      for (const name of readdirSync(dataDir)) rmSync(path.join(dataDir, name), { recursive: true, force: true });
+    throw error;
+  }
+  return facts;
+}
+
+async function fill({ folder, dataDir, config }: RestoreOrder, facts: BackupFacts): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   if (existsSync(blobsFolder(folder))) await copyBlobs(blobsFolder(folder), blobsFolder(dataDir));
   const apart = [KEY_FILE, ...(facts.dump ? [facts.database] : [])];
@@ -50,7 +62,6 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
     });
   await copySynced(folder, dataDir, KEY_FILE);
   await syncFile(dataDir);
-  return facts;
 }
 
 function mustFit({ dump, database }: BackupFacts, config: RestoreOrder['config']): void {
