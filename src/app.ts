@@ -107,9 +107,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
     await prepareData(world, options.upgrade);
-    const node = createNode(world, { version: options.version, roles: [...roles] });
-    const move = watchMove(world);
-    node.watch(move.findings);
+    const { node, move } = createOwnNode(world, options.version, [...roles]);
     // Behind all others, whose last spans go with it.
     toStop.push(hearOtherNodes(world, node), node.stop, exportTraces(world, options.version));
     const marks = openProcessMarks(options.dataDir);
@@ -165,6 +163,12 @@ export async function startApp(options: AppOptions): Promise<App> {
     await close(0);
     throw error;
   }
+}
+
+function createOwnNode(world: World, version: string, roles: readonly Role[]): { node: Node; move: MoveWatch } {
+  const [node, move] = [createNode(world, { version, roles }), watchMove(world)];
+  node.watch(move.findings);
+  return { node, move };
 }
 
 /** Examines the machine of this process, whose ports show what `show` was told. */

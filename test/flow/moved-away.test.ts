@@ -81,7 +81,7 @@ it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
     });
     // Behind the dot, and before it.
     await scene.sink.waitFor(
-      (sink) => sink.held === 2 && sink.commands.some((line) => line.includes('slow-rcpt@one.example')),
+      (sink) => sink.held() === 2 && sink.commands.some((line) => line.includes('slow-rcpt@one.example')),
     );
 
     relay.cut();

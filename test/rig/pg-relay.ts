@@ -1,4 +1,4 @@
-import { createServer, connect, type Socket } from 'node:net';
+import { createServer, connect, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 export interface PgRelay {
@@ -60,10 +60,8 @@ export async function startPgRelay(url: string): Promise<PgRelay> {
     client.on('close', () => void (isCut || server.end()));
   });
   await new Promise<void>((done) => relay.listen(0, '127.0.0.1', done));
-  const through = new URL(url);
-  through.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
   return {
-    url: through.href,
+    url: urlThrough(relay, url),
     loseCommitAfter(statement) {
       const held = Promise.withResolvers<{ server: Socket; commit: Buffer }>();
       const made: Plan = {
@@ -88,12 +86,20 @@ export async function startPgRelay(url: string): Promise<PgRelay> {
     },
     cut() {
       isParted = true;
-      for (const socket of sockets) socket.destroy();
+      endAll(sockets);
     },
     heal: () => void (isParted = false),
     async close() {
-      for (const socket of sockets) socket.destroy();
+      endAll(sockets);
       await new Promise<void>((done) => relay.close(() => done()));
     },
   };
 }
+
+function urlThrough(relay: Server, url: string): string {
+  const through = new URL(url);
+  through.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  return through.href;
+}
+
+const endAll = (sockets: ReadonlySet<Socket>): void => sockets.forEach((socket) => void socket.destroy());

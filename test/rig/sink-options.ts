@@ -75,7 +75,7 @@ export interface Sink {
   /** Resolves as soon as that many messages were accepted, or the predicate holds. */
   waitFor(wanted: number | ((sink: Sink) => boolean)): Promise<void>;
   /** How many of slow@ and slow-rcpt@ have come and wait for their answer. */
-  readonly held: number;
+  held(): number;
   /** slow@ and slow-rcpt@ are answered only after this. */
   openGate(): void;
   /** Answers the one of them that has waited longest. */

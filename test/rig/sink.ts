@@ -36,9 +36,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
       if (holds()) return Promise.resolve();
       return new Promise((done) => watchers.push({ holds, done }));
     },
-    get held() {
-      return gated.length;
-    },
+    held: () => gated.length,
     openGate() {
       isGateOpen = true;
       for (const go of gated.splice(0)) go();

@@ -35,6 +35,10 @@ const sound: Record<string, string> = {
     "import { tx } from './tx.ts';\nexport const b = tx.insertMany('emails', ['id'], []);\n" +
     "export const c = 'select * from emails for update of emails';\n",
   'src/events/without-webhooks.ts': 'export const d = tx.insertMany(table, columns, rows);\n',
+  'packaging/modules.ts': "export const a = { 'one-thread': 'src/flow/one-thread.ts' };\n",
+  'packaging/build-file.ts': "export const a = ['config/default.toml'];\n",
+  'src/flow/one.ts':
+    "export const a = startThread('src/flow/one-thread.ts');\nexport const b = readProgramFile('config/default.toml');\n",
   'src/platform/db/ping.ts': "export const ping = 'select 1 as one';\n",
   'src/flow/mail/queue/words.ts':
     "export const says = 'Select one as you like, delete from it what is old, insert into the list, or update it with a set';\n",
@@ -205,6 +209,16 @@ const plants: Record<string, Record<string, string>[]> = {
     { 'test/tidy/private-members.json': entry(['_pool']) },
     { 'test/tidy/private-members.json': entry(['_pool', 'Client', '_gone']) },
     { 'test/tidy/private-members.json': entry(['_pool', 'Client'], { file: 'src/gone.ts' }) },
+  ],
+  'threads are started, and files of the program read, by src/program-files': [
+    { 'src/flow/a.ts': "import { Worker } from 'node:worker_threads';\nexport const a = new Worker('./b.ts');\n" },
+    { 'src/flow/a.ts': "export const a = readFileSync(path.join(import.meta.dirname, 'words.txt'));\n" },
+    { 'cli/a.ts': "export const a = readFileSync(new URL('./words.txt', import.meta.url));\n" },
+  ],
+  'what the program starts or reads by its name is a part of the single file': [
+    { 'src/flow/a.ts': "export const a = startThread('src/flow/other-thread.ts');\n" },
+    { 'src/flow/a.ts': "export const a = readProgramText('config/other.toml');\n" },
+    { 'src/flow/a.ts': "export const a = namesIn('words');\n" },
   ],
   'the lockfile records no download address': [
     { 'package-lock.json': '{ "packages": { "a": { "resolved": "https://packages.example/a.tgz" } } }' },

@@ -5,6 +5,7 @@ import { findFixedSchedules } from './fixed-days.ts';
 import { findNamesOutOfPlace } from './map-names.ts';
 import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecordedAddresses } from './manifest.ts';
 import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
+import { findFilesNotPacked, findFilesReadAround } from './program-files.ts';
 import { findUncheckedVersions, findUnlistedMembers } from './private-members.ts';
 import { findLongFiles, findLongFunctions } from './sizes.ts';
 import { findUnexplainedSkips } from './skips.ts';
@@ -35,6 +36,8 @@ export const rules: Rule[] = [
   { promise: 'package.json names exact versions', find: findInexactVersions },
   { promise: 'what is opened of a library was checked with the version that is pinned', find: findUncheckedVersions },
   { promise: 'what is opened of a library is listed', find: findUnlistedMembers },
+  { promise: 'threads are started, and files of the program read, by src/program-files', find: findFilesReadAround },
+  { promise: 'what the program starts or reads by its name is a part of the single file', find: findFilesNotPacked },
   { promise: 'the lockfile records no download address', find: findRecordedAddresses },
   { promise: 'the lockfile has an entry for every optional package', find: findMissingPlatforms },
   { promise: 'nothing names a path or a registry of one machine', find: findMachinePaths },

@@ -42,21 +42,26 @@ const PAGES_A_CUT = 128;
 const CUTS_MAX = 100;
 const BLOBS_AT_ONCE = 8;
 
+const NOTHING: Removed = { emails: 0, received: 0, events: 0, caught: 0, reported: 0, runs: 0, pages: 0 };
+
 /**
  * Removes content and events that are older than the plan of their team keeps them, oldest first and never anything that
  * is not sent. A run does a part of it; it may be interrupted anywhere, and the next one goes on.
  */
 export function createRemoval(store: Store): () => Promise<Removed> {
+  const [remove, isCopy] = [createRemovalOf(store), createCopyCheck(store)];
+  // The rows of a copy that is not confirmed stay with their contents, which are those of the original as well.
+  return async () => ((await isCopy()) ? { ...NOTHING } : remove());
+}
+
+function createRemovalOf(store: Store): () => Promise<Removed> {
   // Where the walk over each team's expired emails goes on: what has to stay must not stand in the way of the rest.
   const positions = new Map<string, string>();
   const warnedOf = new Set<string>();
-  const isCopy = createCopyCheck(store);
   const roundRobin = createRoundRobin(BATCHES_MAX);
 
   return async () => {
-    const removed: Removed = { emails: 0, received: 0, events: 0, caught: 0, reported: 0, runs: 0, pages: 0 };
-    // The rows stay with their contents, and go with them once the copy is confirmed.
-    if (await isCopy()) return removed;
+    const removed = { ...NOTHING };
     const teams = await pickTeams(await expiriesOf(store, warnOf), (some) => teamsWithExpired(store.db, some));
     await roundRobin(teams, (team) => removeBatch(team, removed));
     removed.pages = await giveBack(store);
