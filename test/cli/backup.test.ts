@@ -4,6 +4,7 @@ import { startApp } from '../../src/app.ts';
 import { readContent } from '../../src/resources/contents/index.ts';
 import { mailIn } from '../flow/mail.ts';
 import { driver } from '../rig/database.ts';
+import { blobsIn, startObjectServer } from '../rig/object-server.ts';
 import { pngOf } from '../rig/pictures.ts';
 import { startScene } from '../rig/scene.ts';
 import { Desk, expectOneLine } from './desk.ts';
@@ -36,6 +37,34 @@ describe('rasket backup', () => {
       expect(fs.existsSync(desk.at('one.part'))).toBe(false);
     },
   );
+
+  // skipped because a PostgreSQL database is backed up there
+  it.skipIf(driver === 'pg')('says of content in a store where it stays, and that nobody looked at it', async () => {
+    await using server = await startObjectServer();
+    const storage = { inline_bytes: 0, row_bytes: 0 };
+    await using scene = await startScene({ roles: ['http'], config: { blobs: blobsIn(server, {}), storage } });
+    const mail = await mailIn(scene);
+    await mail.send('x@one.example', { html: '<p>In the store.</p>' });
+    const env = {
+      ...{ RASKET_BLOBS_STORE: 's3', RASKET_BLOBS_ENDPOINT: server.endpoint, RASKET_BLOBS_BUCKET: server.bucket },
+      ...{ RASKET_BLOBS_REGION: server.region, RASKET_BLOBS_ACCESS_KEY: server.accessKey },
+      RASKET_BLOBS_SECRET_KEY: server.secretKey,
+    };
+    const says = `Content stays in s3://mail at ${server.endpoint}, and was not looked at: let the bucket keep former versions`;
+    const made = await desk.rasket(['backup', 'copy', '--data', scene.dataDir], { env });
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.stdout).toMatch(/copy holds the database, the keys, and was read again\.$/m);
+    expect(made.stdout).toContain(says);
+    expect(JSON.parse(fs.readFileSync(desk.at('copy/backup.json'), 'utf8'))).toMatchObject({
+      ...{ content: 0, content_in: `s3://mail at ${server.endpoint}` },
+    });
+    expect(fs.existsSync(desk.at('copy/blobs'))).toBe(false);
+    // As it says: a content that is gone is not missed.
+    server.objects.clear();
+    const verified = await desk.rasket(['backup', 'verify', 'copy']);
+    expect(verified).toMatchObject({ code: 0, stderr: '' });
+    expect(verified.stdout).toContain(says);
+  });
 
   // skipped because a PostgreSQL database is backed up there
   it.skipIf(driver === 'pg')(

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { startApp, type App } from '../../src/app.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { openDb } from '../../src/platform/db/index.ts';
+import { noteLeaving, noteMoved } from '../../src/resources/instance/index.ts';
 import { HOUR, mailIn } from '../flow/mail.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
@@ -257,5 +258,22 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await works(move);
     await works(['teams', 'list', '--config', 'rasket.toml']);
     await isRefused([...move, '--undo'], {}, /is not an unused copy of .*: once it was used, what came since/);
+  });
+
+  it('has a server that still runs say why it stops, and end so that it is not started again', async () => {
+    await init();
+    const url = await emptyDatabase();
+    await works(['migrate-to-postgres', '--to', url]);
+    const server = await desk.serve(['serve', '--data', 'data'], { env: onPg(url) });
+    const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
+    const mark = { state: 'leaving' as const, installation: 'x', other: 'the file new.db', at: Date.now() };
+    await noteLeaving(db, mark, async () => undefined);
+    await noteMoved(db, mark, Date.now());
+    await db.close();
+    const ended = await server.ended;
+    expect([ended.code, ended.stderr]).toEqual([
+      OUT_OF_USE,
+      expect.stringMatching(/^rasket: this database was moved to the file new\.db \(.*\); this node stops$/m),
+    ]);
   });
 });

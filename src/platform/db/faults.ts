@@ -25,7 +25,7 @@ export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUS
 /** Another transaction of PostgreSQL holds what was asked for, for longer than was to be waited, or each waits for the other. */
 export const isLockTimeout = (error: unknown): boolean => hasCode(error, ['55P03', '40P01']);
 
-/** Nobody answers, another holds it, or it was moved away: whatever else is tried now fails the same way, after as long a wait. */
+/** The server does not answer, another process holds the file, or the database was moved away: whatever else is tried now fails the same way. */
 export function isDatabaseGone(error: unknown): boolean {
   if (hasCode(error, GONE_CODES) || isFenced(error)) return true;
   // The socket of a server that is not running is no file; other files that are missing are our own fault.
