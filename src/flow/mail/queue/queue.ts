@@ -52,7 +52,6 @@ export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
   const { owner } = handOffLog;
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
-  const leaseMs = leaseSeconds * 1000;
   const inFlight = createInFlight(inFlightMax);
   const lanes = new LaneScheduler();
   const throttle = createThrottle(options.isContended, pollMs);
@@ -63,7 +62,7 @@ export function createQueue(options: QueueOptions): Queue {
   const loop = createWorkLoop<Work>({
     ...{ name: 'queue', clock: world.clock, log: world.log, pollMs, claim, carry, giveBack },
     describe: ({ delivery }) => ({ emailId: delivery.row.email_id }),
-    renew: { everyMs: leaseMs / 3, work: renew },
+    renew: { everyMs: (leaseSeconds * 1000) / 3, work: renew },
     capacity: () => Math.min(CLAIM_MAX, inFlight.free, throttle.free()),
     endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
   });
