@@ -214,6 +214,12 @@ elif [ $staged = no ]; then
   # The account of the service cannot write here: what the first start makes of the program (bin/rasket) is made now.
   env -i PATH="$PATH" "$ready/bin/rasket" --version >/dev/null
   [ ! -d "$ready/.cache" ] || chmod -R go=rX "$ready/.cache"
+  # The copy is not edited, so that starts need not compare the build with its sources.
+  built=$(cd "$ready/.cache/build" 2>/dev/null && ls -d */main.js 2>/dev/null) || built=
+  if [ $in_place = no ] && [ -n "$built" ]; then
+    echo "${built%%/*}" >"$ready/.installed-build"
+    chmod 644 "$ready/.installed-build"
+  fi
 fi
 
 # With the service's settings and not those of whoever installs; the program works as the owner of the data folder.

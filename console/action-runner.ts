@@ -244,7 +244,7 @@ export class ActionRunner {
     return true;
   }
 
-  /** What was typed is there again for another try, unless whoever typed it has gone on to something else. */
+  /** What was typed is there again for another try, unless the user has gone on to something else. */
   #sayFault(error: unknown, form: FormDialog | undefined, screen: Screen | undefined): void {
     const stage = this.#stage;
     const isFree = stage.screen === screen && stage.dialog === undefined && stage.prompt === undefined;

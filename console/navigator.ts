@@ -25,7 +25,7 @@ interface Outside {
   env: Readonly<Record<string, string | undefined>>;
   /** What is shown here, the first of them at first. */
   sections: readonly Section[];
-  /** Puts a text on the clipboard of whoever sits at the terminal. */
+  /** Puts a text on the clipboard of the user's terminal. */
   toClipboard: (text: string) => void;
   quit: () => void;
 }
@@ -204,7 +204,7 @@ export class Navigator implements Host, Stage {
 
   typeAgain = (filter: string, fault: unknown): void => {
     const said = clean(this.faults.inWords(fault));
-    // Whoever has gone on to something else is not interrupted.
+    // A user who has gone on to something else is not interrupted.
     if (this.dialog || this.prompt) return this.say(said);
     this.#ask('/', filter, said);
     this.changed();

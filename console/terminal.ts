@@ -37,7 +37,7 @@ export function guardTerminal(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStre
   };
   const end = (fault?: unknown): void => {
     if (fault === undefined) resolve();
-    // Whoever waits prints it, once the terminal can show it.
+    // The waiting code prints it, once the terminal can show it.
     else reject(fault instanceof Error ? fault : new Error(String(fault)));
   };
   process.on('uncaughtException', end);

@@ -48,7 +48,7 @@ export interface AppOptions extends WorldOptions {
   networkClock?: Clock;
   version: string;
   roles?: readonly Role[];
-  /** Who takes payments of teams; nobody unless given. */
+  /** The provider that takes payments of teams; none unless given. */
   payments?: PaymentProvider;
   /** What is asked before a newer program changes the database. */
   upgrade?: UpgradeWishes;
@@ -117,7 +117,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const accept = createAccept(world, wakeQueue);
     if (roles.has('delivery')) mail = await startDelivery(world, { ...options, runDir, marks, accept });
     const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
-    // They close behind the deliveries, which may take long: nobody is turned away meanwhile, nor is mail to ourselves.
+    // They close behind the deliveries, which may take long: no client is turned away meanwhile, nor is mail to ourselves.
     const ports: Stop[] = [];
     toStop.push((graceMs) => stopAll(ports, graceMs));
     // Together: neither's last answers keep the other from its share of the time.
@@ -314,7 +314,7 @@ async function startNode(
   tls?.warn();
 }
 
-/** Without a port nobody is shown a certificate, and nobody is told that it is a self-signed one. */
+/** Without a port no client is shown a certificate, and there is no warning that it is self-signed. */
 function hasSmtpPorts({ submission, receiving }: Config, roles: ReadonlySet<Role>): boolean {
   const submits = roles.has('submission') && submission.ports.length + submission.tls_ports.length > 0;
   return submits || (roles.has('receiving') && receiving.ports.length > 0);

@@ -16,7 +16,7 @@ import { endAllChallenges } from './resources/sessions/index.ts';
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all
  * sending is switched off, and each broadcast that is scheduled or under way is held, until an operator confirms that the original
- * sends no more. Nobody is signed in there, no app is let in, and no link of a mail about an account or of an invitation works. Answers whether this is
+ * sends no more. No person is signed in there, no app is let in, and no link of a mail about an account or of an invitation works. Answers whether this is
  * a copy that was not recognised before.
  */
 export async function recogniseCopy(store: Store): Promise<boolean> {
@@ -37,7 +37,7 @@ export async function recogniseCopy(store: Store): Promise<boolean> {
     // So would a link to a new password, and a mail about it would be sent twice.
     await removeAllAccountRequests(tx);
     await endAllChallenges(tx);
-    // One that was withdrawn, or accepted by whoever was removed since, would let its person in.
+    // One that was withdrawn, or accepted by a person who was removed since, would let its person in.
     await removeAllOpenInvitations(tx);
     // What is wrong on the machine of the original is not so here, and the original tells of it.
     await forgetWaitingNotices(tx);

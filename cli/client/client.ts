@@ -17,7 +17,7 @@ export interface ClientOptions {
   timeoutMs?: number;
   /** Called once, before the first request that may change something. */
   onWrite?: () => void;
-  /** Called before each request; throws where the server is known to be gone, whoever answers at its address. */
+  /** Called before each request; throws where the server is known to be gone, even if another program answers at its address. */
   mustBeThere?: (() => void) | undefined;
   /** How to wait, so that a test need not. */
   wait?: (ms: number) => Promise<void>;
@@ -65,7 +65,7 @@ export interface StreamCall {
 const TIMEOUT_MS = 120_000;
 /** A file may be large and the line slow. */
 const FILE_MS = 1_800_000;
-/** A rate limit clears within seconds; whoever asks for more than this is told so instead of being kept waiting. */
+/** A rate limit clears within seconds; a longer wait is told at once instead of waited for. */
 const RETRY_AFTER_SECONDS_MAX = 30;
 
 interface LooseCall {

@@ -17,7 +17,7 @@ export interface Development {
   cwd: string;
   /**
    * Whether its process lives, and listens where it did: one that was killed leaves file and key behind, and its address to
-   * whoever takes it next. Asked anew before each call.
+   * the next program that takes it. Asked anew before each call.
    */
   isRunning(): boolean;
 }
@@ -78,7 +78,7 @@ export function isInstallation(folder: string): boolean {
   }
 }
 
-/** Before each call: whoever else answers at its address is not told its key. */
+/** Before each call: another program at its address is not told its key. */
 export const mustRun = (development: Development | undefined) => (): void => {
   if (development?.isRunning() === false) throw notRunning(development);
 };

@@ -76,7 +76,7 @@ const START: readonly Advice[] = [
   { words: 'Or one for development, as npm start does, with', command: ['dev'] },
 ];
 
-/** Whether whoever is on the way can read what is sent there. */
+/** Whether hosts on the way can read what is sent there. */
 export const isInClear = (url: string): boolean =>
   new URL(url).protocol === 'http:' && !isLoopback(new URL(url).hostname);
 

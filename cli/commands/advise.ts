@@ -23,7 +23,7 @@ const nameList: Advise = (command) => {
 
 const nameHelp: Advise = (_, path) => `See how with: ${path} --help`;
 
-/** What helps whoever typed words that make no command, by what is wrong with them. */
+/** The advice for words that make no command, by what is wrong with them. */
 const ADVICE: Readonly<Record<string, Advise>> = {
   'commander.unknownCommand': nameVerbs,
   // The words behind a command that does something by itself.

@@ -31,7 +31,7 @@ export async function asPerson<T>(at: AtServer, email: string | undefined, work:
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new CliFault('a password is typed at a terminal, and there is none here.', 'usage');
   if (isInClear(url))
-    throw new CliFault(`${url} is not encrypted: whoever is on the way could read the password. Use https.`, 'usage');
+    throw new CliFault(`${url} is not encrypted: every host on the way could read the password. Use https.`, 'usage');
   const browser: Browser = { origin: await originOf(at), cookies: new Map() };
   const client = clientOf(at, browser);
   const who = email ?? needed((await readLine(process, 'Email: ')).trim());

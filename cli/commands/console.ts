@@ -24,7 +24,7 @@ export function addConsoleCommand(program: Command): void {
             command: ['listEmails'],
           });
         }
-        // React brings a slow build of itself for whoever develops it.
+        // React brings a slow build of itself for development.
         env.NODE_ENV ??= 'production';
         const { loadTsx } = await import('./load-tsx.ts');
         await loadTsx();

@@ -222,7 +222,7 @@ async function askServer(looking: Looking, url: string, needsNoKey: boolean): Pr
     else if (findings.length > 0 && examined.key_state !== null && HAS_DETAILS.has(examined.key_state))
       findings = await askFindings(client, findings).catch((error) => note(error) ?? findings);
   }
-  if (isInClear(url)) add(`${url} is not encrypted: whoever is on the way can read the key. Use https.`, EXIT.failed);
+  if (isInClear(url)) add(`${url} is not encrypted: every host on the way can read the key. Use https.`, EXIT.failed);
   return findings;
 }
 

@@ -8,7 +8,7 @@ const FIELD = /(?<![\w.@-])[a-z]+(?:[_.][a-z0-9]+)+(?![\w@-])/g;
 const PLACE = /(?<![\w.@-])(\d+)\.([a-z_]+(?:\.\w+)*)/g;
 
 /**
- * The API speaks of fields, whoever typed a command knows options. `paths` are the fields that the answer itself
+ * The API speaks of fields; at a command line they are options. `paths` are the fields that the answer itself
  * names; beside these, only what can be nothing but a field is translated.
  */
 export function nameOptions(command: Command): (message: string, paths: readonly string[]) => string {

@@ -92,7 +92,7 @@ export async function inSession(
     const target = (inUse = findTarget({ ...named, needsKey, env: process.env, cwd: process.cwd() }));
     if (needsKey && target.apiKey === undefined) throw noKey(target);
     const version = versionOf(command);
-    // Whoever has several servers sees on which one something is about to change.
+    // With several profiles, the server that is about to be changed is named.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
     const { apiKey: key, operatorToken, development } = target;
     const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere: mustRun(development) };

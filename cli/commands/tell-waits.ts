@@ -3,7 +3,7 @@ import { clean, shorten, type Terminal } from '../output/index.ts';
 
 const PATIENCE_MS = 1000;
 
-/** The same client; whoever sits at a terminal is told after a second that its server is waited for, until it answers. */
+/** The same client, which says at a terminal after a second that it waits for the server, until it answers. */
 export function tellWaits(client: Client, terminal: Terminal): Client {
   if (!terminal.isTty) return client;
   const told = <T>(answer: Promise<T>): Promise<T> => tellWait(terminal, client.url, answer);
@@ -20,7 +20,7 @@ async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>):
   const began = performance.now();
   let isTold = false;
   const timer = setInterval(() => {
-    // Whoever tells of the progress of more than one call tells more.
+    // A command that shows the progress of several calls says more.
     if (!isTold && terminal.hasProgress()) return;
     isTold = true;
     const seconds = Math.round((performance.now() - began) / 1000);

@@ -115,7 +115,7 @@ export const runStepsInWords = ({ steps }: Run): string =>
     ])
     .join('\n');
 
-/** What breaks a line would break the drawing; whoever prints it cleans the rest. */
+/** What breaks a line would break the drawing; the printer cleans the rest. */
 const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');
 
 /** Cut where it is wider, each letter beyond ASCII counted as two columns. */

@@ -225,7 +225,7 @@ export const broadcasts = {
       key: 's',
       summary: 'send a draft to its segment, now or at a time',
       description:
-        'Sends a draft to the members of its segment. What it looks like is fixed here. Whoever is unsubscribed, opted out of its topic or suppressed is left out.',
+        'Sends a draft to the members of its segment. What it looks like is fixed here. Contacts that are unsubscribed, opted out of its topic or suppressed are left out.',
       example: `broadcasts send ${ID} --at 'in 2 hours'`,
       path: { broadcast_id: BROADCAST },
       only: { when: ({ status: said }: Broadcast) => said === 'draft', says: 'only a draft' },

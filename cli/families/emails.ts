@@ -46,7 +46,7 @@ const state: Field<Email> = {
   kind: 'state',
   tone: (email) => toneOfEmail(email.last_event),
 };
-/** Of a message without a To, whoever else gets it; marked, because it does not stand there. */
+/** Of a message without a To, the other recipients; marked, because it does not stand there. */
 const to: Field<Email> = {
   name: 'to',
   label: 'To',

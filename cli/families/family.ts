@@ -39,7 +39,7 @@ export interface Field<Item> {
 export const wide = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
   fields.map((field) => ({ ...field, shown: 'wide' }));
 
-/** Shown to whoever names them. */
+/** Shown only where they are named. */
 export const asked = <Item>(...fields: Field<Item>[]): Field<Item>[] =>
   fields.map((field) => ({ ...field, shown: 'asked' }));
 

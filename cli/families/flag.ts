@@ -76,11 +76,11 @@ export interface Flag {
   isPart?: true;
   /** It may have several lines. */
   hasLines?: true;
-  /** A form shows it to whoever asks for more. */
+  /** A form shows it when more fields are asked for. */
   isMore?: true;
   /** It is asked for in one of the two alone: the other has a way of its own. */
   place?: 'line' | 'form';
-  /** One of those marked so is enough: a form that begins with one shows the others to whoever asks for more. */
+  /** One of those marked so is enough: a form that begins with one shows the others when more fields are asked for. */
   isOneOf?: true;
   /** Where one of these is filled, it need not be. */
   orElse?: readonly string[];

@@ -39,7 +39,7 @@ export const labelsInWords = ({ labels }: Pick<Thread, 'labels'>): string => lab
 export const pausedInWords = ({ answers_paused: paused }: Pick<AnswerOf<'getInboxThread'>, 'answers_paused'>): string =>
   paused === null
     ? ''
-    : `paused until ${paused.until}: two of them may be answering each other (${paused.address}). Whoever is signed in can answer.`;
+    : `paused until ${paused.until}: two of them may be answering each other (${paused.address}). People who are signed in can answer.`;
 
 export const tellLabels = ({ data }: { data: readonly { name: string }[] }): string =>
   data.length === 0 ? 'It has no labels.' : `Labels  ${data.map(({ name }) => name).join(', ')}`;

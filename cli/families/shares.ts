@@ -4,7 +4,7 @@ const EMAIL: Key = { word: 'email-id', says: 'the email' };
 
 export const shares = {
   command: 'shares',
-  summary: 'links that show one email to whoever holds them',
+  summary: 'links that show one email to everybody who has them',
   noun: 'a link',
   actions: [
     actionOf('createShare', {
@@ -22,7 +22,7 @@ export const shares = {
         },
       },
       tell: (share) => share.url,
-      hint: () => ({ words: 'Whoever has this link can read the email. It is not shown again.' }),
+      hint: () => ({ words: 'Everybody who has this link can read the email. It is not shown again.' }),
     }),
     actionOf('revokeShares', {
       verb: 'revoke',

@@ -22,7 +22,7 @@ export function callOf(
   return [operationId as OperationId, { ...said, ...once } as CallOf<OperationId>];
 }
 
-/** Whoever does not know whether it was done does it again, as it was: it is done once. */
+/** A caller that does not know whether it was done repeats it with the same key: it is done once. */
 const keyOf = (operation: string, said: object): string =>
   `cli-${createHash('sha256')
     .update(JSON.stringify([operation, said]))

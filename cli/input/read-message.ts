@@ -66,7 +66,7 @@ export async function readAttachments(given: readonly string[], place: Place): P
   return Promise.all(given.map((one) => readAttachment(one, place)));
 }
 
-/** What is not there is said by whoever reads it; what the server fetches is none of ours. */
+/** A missing file is reported by the read; what the server fetches is not looked at. */
 async function sizeOf(given: string, { nameOf, cwd }: Place): Promise<number> {
   const { file, isUrl } = splitSettings(given);
   if (isUrl) return 0;

@@ -38,7 +38,7 @@ function tokensOf(text: string): Token[] {
   return [...tokens, { text: '', at: text.trimEnd().length, kind: 'end' }];
 }
 
-/** What is wrong, and where; what the text is called is known to whoever asked for it to be read. */
+/** What is wrong, and where; the caller knows what the text is called. */
 class WhereFault extends Error {
   readonly at: number;
 

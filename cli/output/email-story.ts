@@ -6,7 +6,7 @@ import { styleOf } from './items.ts';
 import type { Terminal } from './terminal.ts';
 import { formatTime } from './time.ts';
 
-/** What is told of an email, whoever asks. */
+/** What is told of an email, to teams and operators alike. */
 export type Told = Omit<EmailHistory, 'email' | 'suppressed'> & {
   email: Pick<EmailHistory['email'], 'id' | 'from' | 'to' | 'cc' | 'bcc' | 'subject' | 'last_event' | 'scheduled_at'>;
   /** Undefined where its reader has no business with the list of suppressions. */

@@ -268,7 +268,7 @@ function takenBy({ operation, status, body }: ApiFault): Advice | undefined {
   return list && status !== 400 && status !== 403 && body.errors === undefined ? seeWhatThereIs(...list) : undefined;
 }
 
-/** An endpoint without TLS is most often one on the machine of whoever writes the program. */
+/** An endpoint without TLS is most often one on the machine of a developer. */
 const listenInstead = ({ operation, sent: { endpoint } }: ApiFault): Advice | undefined =>
   /Webhook$/.test(operation) && typeof endpoint === 'string' && /^http:/i.test(endpoint)
     ? { words: 'To get events on your own machine, take', command: ['webhooks listen', '--forward-to', endpoint] }
@@ -287,7 +287,7 @@ const BY_REASON: Readonly<Record<string, Advice>> = {
 /** What helps against a reason that stands beside other things. */
 export const adviceOfReason = (reason: string): Advice | undefined => BY_REASON[reason];
 
-/** What is advised to whoever was refused. */
+/** The advice behind a refusal. */
 export function adviceFor(fault: ApiFault, key?: KeyInUse): readonly Advice[] {
   const { operation, sent, body } = fault;
   if (body.claimable) return [{ words: 'Claim it with', command: ['claimDomain', nameIn(sent)] }];

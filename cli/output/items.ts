@@ -70,7 +70,7 @@ const pairsOf = (terminal: Terminal, fields: Fields, item: Item) =>
     .filter((field) => !isBody(field))
     .map((field) => [field.label, textOf(terminal, field, item, 'second'), fieldStyle(field, item)] as const);
 
-/** The same, for whoever breaks lines: what has a value, with its label as wide as the widest of them. */
+/** The same, for a caller that breaks lines: what has a value, with its label as wide as the widest of them. */
 export function itemPairs(terminal: Terminal, fields: Fields, item: Item): { label: string; text: string }[] {
   const pairs = pairsOf(terminal, fields, item).filter(([, text]) => text !== '');
   const width = Math.max(0, ...pairs.map(([label]) => label.length));

@@ -58,7 +58,7 @@ export class FormDialog implements Dialog {
     this.#done = done;
     this.#note = note;
     this.#isAsking = isAsking;
-    // Whoever begins with one of several that exclude each other means that one.
+    // Of several fields that exclude each other, the one typed first is meant.
     const isChosen = Object.entries(flags).some(([name, { isOneOf }]) => isOneOf && given[name] !== undefined);
     this.#all = [
       ...Object.entries(keys).map(([name, { word, says }]) =>
@@ -193,7 +193,7 @@ export class FormDialog implements Dialog {
       const next = at === -1 ? (step > 0 ? 0 : choices.length - 1) : (at + step + choices.length) % choices.length;
       return entry.edit.set(choices[next] ?? '');
     }
-    // Whoever types another choice does not mean to add to this one.
+    // A typed choice replaces this one and does not add to it.
     if (at !== -1 && [...key].length === 1) entry.edit.set('');
     entry.edit.key(key);
   }

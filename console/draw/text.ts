@@ -136,5 +136,5 @@ export function gauge(share: number, width: number): string {
   return `[${'■'.repeat(full)}${'·'.repeat(width - full)}]`;
 }
 
-/** A moment of today, by the clock of whoever looks. */
+/** A moment of today, by the local clock. */
 export const clockOf = (moment: number): string => new Date(moment).toTimeString().slice(0, 8);

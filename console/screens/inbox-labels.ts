@@ -28,7 +28,7 @@ export async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row
       };
       return { label: name, isOn, choose };
     });
-    // Whoever has gone on to something else is not interrupted.
+    // A user who has gone on to something else is not interrupted.
     if (host.dialog === undefined) host.dialog = new ChooseDialog(`Labels: ${clean(row.subject ?? '')}`, choices);
     host.changed();
   } catch (error) {

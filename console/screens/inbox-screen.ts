@@ -96,7 +96,7 @@ export class InboxScreen implements Screen {
       this.#host.client.call('listInboxThreadEmails', { path, query: { limit: EMAILS } }, signal),
     ]);
     if (this.#list.row?.id !== row.id) return;
-    // Whoever reads stays where they are, unless there is something new.
+    // The reading position stays, unless there is something new.
     const isSame = this.#open?.id === row.id && this.#open.opened.emails.length === page.data.length;
     if (!isSame) this.#scroll = undefined;
     const opened = { thread, emails: page.data.toReversed(), hasOlder: page.has_more };

@@ -81,7 +81,7 @@ export class ListScreen implements Screen {
     void follow(this.#host, signal, { load, tell: (fault) => this.#tell(fault) });
   }
 
-  /** The beginning of a list is where things happen; whoever reads further down is left in peace. */
+  /** The beginning of a list is where things happen; a list scrolled further down is not refreshed. */
   async #follow(signal: AbortSignal): Promise<void> {
     const isAway = this.#pager.hasBefore || this.#body.at(this.#rows()) >= 40;
     const isQuiet = this.#pager.isLoaded && this.#fault === '';

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Screen } from './screen.ts';
 
-/** Whoever walks on sooner asks for nothing: a team may ask a few times a second. */
+/** A selection that moves on sooner asks for nothing: a team may ask a few times a second. */
 const PAUSE_MS = 200;
 
 /** What a preview shows: a screen whose side and lines can be moved from where its row is in hand. */
@@ -52,7 +52,7 @@ export class Preview<Row extends object> {
     this.#screen = undefined;
   }
 
-  /** Handed over to whoever opens this row: it is loaded already. */
+  /** Handed over when this row is opened: it is loaded already. */
   take(id: string): Previewed | undefined {
     const screen = id === this.#id ? this.#screen : undefined;
     this.hide();

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000;
 /** When people begin to work. */
 const MORNING = 9;
 
-/** When a thread may come back, by the clock of whoever looks. */
+/** When a thread may come back, by the local clock. */
 export function snoozeChoices(now: Date): SnoozeChoice[] {
   const morningIn = (days: number): Date =>
     new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING, 0, 0);

@@ -33,7 +33,7 @@ export const accessOf = (operation: Operation): Requirement => ({
   role: operation['x-service-role'],
 });
 
-/** For whom an operation is run: a team, a user without regard to a team, an operator, or nobody in particular. */
+/** For whom an operation is run: a team, a user without regard to a team, an operator, or an anonymous caller. */
 export type CallerKind = 'team' | 'user' | 'operator' | 'nobody';
 
 export function callerKindOf({ permission, scope, role }: Requirement): CallerKind {

@@ -9,7 +9,7 @@ interface Recipients {
 /** One message was composed for all recipients, so that who of them has read it is known of simulated readers alone. */
 type Readers = Partial<Recipients>;
 
-/** Present where nobody has read: a mail gateway, a program that fetches ahead, a robot. */
+/** Present where no person has read: a mail gateway, a program that fetches ahead, a robot. */
 interface PerhapsMachine {
   machine?: true;
 }

@@ -32,7 +32,7 @@ export function shardOf(ids: Ids): number {
   return shard;
 }
 
-/** Any number that nobody else takes, as the first half of the names of our advisory locks. */
+/** Any number that no other program takes, as the first half of the names of our advisory locks. */
 const LOCKS = 7_236_502;
 
 async function firstOfTheirKind(tx: Executor, questions: readonly OpenQuestion[]): Promise<Addition[]> {

@@ -69,7 +69,7 @@ export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Pro
 const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
 
 /**
- * Puts an event that nothing caused where a real one would be put, as a test, and answers who gets it: whoever is enabled
+ * Puts an event that nothing caused where a real one would be put, as a test, and answers who gets it: the endpoints that are enabled
  * or listening and takes its type, or of those the one endpoint that is named. A disabled endpoint keeps nothing of it.
  */
 export async function offerSample(

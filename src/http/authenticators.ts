@@ -26,7 +26,7 @@ export type Authenticator = ({ prefix: string } | { cookie: string }) & {
 
 /**
  * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing.
- * A change by a cookie is taken from our own pages alone; a token is sent by nobody but the program that has it.
+ * A change by a cookie is taken from our own pages alone; a token is sent only by the program that has it.
  */
 export const createAuthenticators = (world: World): Authenticator[] => [
   { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },

@@ -53,7 +53,7 @@ export interface ParsedBody {
   hasEscapes: boolean;
 }
 
-/** A body in another coding than its own would be read as what it is not, or as what nobody has checked. */
+/** A body in another coding than its own would be read as what it is not, or pass unchecked. */
 export function codingFault({ headers }: FastifyRequest): Refusal | undefined {
   const coding = headers['content-encoding'];
   const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;

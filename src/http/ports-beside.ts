@@ -12,7 +12,7 @@ export async function openPortsBeside(world: World, server: Server, parts: Secur
     const secure = parts && (await openSecurePorts(world, server, parts));
     return {
       bound: { securePorts: secure?.ports ?? [], redirectPorts: redirects.ports },
-      // Together: connections that were accepted while the others close would belong to nobody.
+      // Together: connections that were accepted while the others close would belong to no server.
       close: async (graceMs: number) => void (await Promise.all([secure?.close(graceMs), redirects.close()])),
     };
   } catch (error) {

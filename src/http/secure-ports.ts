@@ -20,7 +20,7 @@ export interface SecureParts {
 const HANDSHAKE_MS = 20_000;
 /** More than any client sends as its first message. */
 const HELLO_BYTES_MAX = 16_384 + 5;
-/** The authority asks once or a few times; nobody else speaks that protocol. */
+/** The authority asks once or a few times; no other client speaks that protocol. */
 const PROOFS_AT_ONCE = 50;
 
 /**

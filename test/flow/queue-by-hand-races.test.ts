@@ -45,7 +45,10 @@ const settled = async (): Promise<void> => {
 const say = (path: string, body?: Record<string, unknown>, method = 'POST') =>
   scene.api(method, `/operator/queue${path}`, { key: token, ...(body ? { body } : {}) });
 
-/** A batch that comes due, and a word that is said while it is claimed: sooner in some rounds, later in others. */
+/**
+ * A batch that comes due, and a word that is said while it is claimed: in the first round before it is due, in the last when one
+ * of it has arrived, so that each comes first at least once; in the others at moments around the claim.
+ */
 async function round(n: number, destination: string, word: () => Promise<unknown>): Promise<string[]> {
   const scheduled_at = new Date(scene.clock.now() + MINUTE).toISOString();
   const body = Array.from({ length: BATCH }, () => ({
@@ -57,10 +60,13 @@ async function round(n: number, destination: string, word: () => Promise<unknown
   }));
   const sent = await scene.api('POST', '/emails/batch', { key: mail.team.key, body });
   scene.clock.advance(MINUTE - 1);
-  const early = n % 2 === 0 ? word() : undefined;
-  if (early) await turns(((n * STRIDE) % 20) * 5);
+  const early = n % 2 === 0 && n < ROUNDS - 1 ? word() : undefined;
+  if (n === 0) await early;
+  else if (early) await turns(((n * STRIDE) % 20) * 5);
+  const arrivedBefore = scene.sink.counts.accepted;
   scene.clock.advance(1);
-  if (!early) await turns((n * STRIDE) % 12);
+  if (n === ROUNDS - 1) await scene.sink.waitFor(arrivedBefore + 1);
+  else if (!early) await turns((n * STRIDE) % 12);
   await (early ?? word());
   await settled();
   return sent.body.data.map((email: { id: string }) => email.id);

@@ -240,6 +240,18 @@ describe('builds', () => {
     expect(builds()).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), 'young.78']);
   });
 
+  it('one that was noted when it was installed is run as it is, and looked for among the sources where it is not there', async () => {
+    const { main } = await started();
+    tree.write('.installed-build', `${path.basename(path.dirname(main))}\n`);
+    tree.write('src/part.ts', "export const part = 'two';");
+    expect(await started()).toMatchObject({ main, part: 'one' });
+    for (const name of [`${'0'.repeat(64)}\n`, '../../elsewhere\n', '']) {
+      tree.write('elsewhere/main.js', 'throw');
+      tree.write('.installed-build', name);
+      expect(await started(), name).toMatchObject({ main: expect.stringMatching(BUILT), part: 'two' });
+    }
+  });
+
   it('the one that a server runs from stays, and of the others the newest', async () => {
     const server = start(['wait']);
     await expect.poll(() => server.stdout, { timeout: 20_000 }).toContain('one');

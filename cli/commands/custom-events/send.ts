@@ -47,7 +47,7 @@ class LineSender {
   #fault: unknown;
   /** Lines that this stopped, or Ctrl-C while they waited for the limit. They are to be sent again, and no others. */
   readonly #stopped: number[] = [];
-  /** Lines whose answer was lost: they may have been taken, and are not sent again by whoever goes on. */
+  /** Lines whose answer was lost: they may have been taken, and are not sent again by a run that goes on. */
   readonly #inDoubt: number[] = [];
   #lastSent = 0;
 

@@ -28,7 +28,7 @@ export async function answer(session: Session, call: Call): Promise<void> {
   const written = isEdited
     ? editText(process, { begin: '', below: await below(session, inbox, thread, id, found) })
     : undefined;
-  // Whoever types a text means it, also one that they have sent before.
+  // A typed text is meant, also one that was sent before.
   const key = keyIn(options) ?? (isEdited ? `cli-${randomUUID()}` : undefined);
   const words = [inbox, thread, id];
   const kept = {
@@ -150,7 +150,7 @@ async function keep(
 ): Promise<Advice> {
   const { inbox, thread_id, inbox_email_id } = path;
   const { text, file, remove } = written;
-  // A draft goes to whoever wrote the email: what was to be forwarded is for others.
+  // A draft goes to the sender of the email: what was to be forwarded is for others.
   if (isRefused(error) && operation === 'replyToInboxEmail') {
     try {
       const body = { text, thread_id, reply_to_email_id: inbox_email_id };

@@ -111,7 +111,7 @@ function questionOf<Answer>(world: World, task: Task, form: AnswerForm<Answer>, 
   };
 }
 
-/** Ends with the patience for the whole, or when nobody waits for it any more. */
+/** Ends with the patience for the whole, or when its caller has gone. */
 async function post(
   world: World,
   { request, base, signal }: { request: ModelRequest; base: URL; signal: AbortSignal },

@@ -8,7 +8,7 @@ export interface ModelHealth {
   noteAnswer(): void;
   /** `say` names no secret: see `model-faults.ts`. */
   noteFailure(say: string): void;
-  /** That it fails, since when and with what, until it answers again or nobody has asked it for a day. */
+  /** That it fails, since when and with what, until it answers again or has not been asked for a day. */
   findings(): Finding[];
 }
 

@@ -14,7 +14,7 @@ export interface ModelRequest {
   body: object;
 }
 
-/** What came of a question: JSON that nobody has checked, or why there is none. */
+/** What came of a question: JSON, not checked yet, or why there is none. */
 export type Reply = { kind: 'said'; json: unknown } | { kind: 'cut_off' } | { kind: 'refused' };
 
 /** One way to speak to the server of a model. */

@@ -22,7 +22,7 @@ export async function suggestSubjectLines(ctx: AiCtx, input: SuggestSubjectLines
   return { object: 'ai_subject_suggestions' as const, suggestions, credits_remaining: credits.remaining, credits };
 }
 
-/** What it answers is saved and sent by nobody. */
+/** What it answers is neither saved nor sent. */
 export async function draftEmailBody(ctx: AiCtx, input: DraftEmailBodyRequest) {
   await mustHaveModel(ctx);
   const template = await templateOf(ctx, input.template_id);

@@ -51,7 +51,7 @@ async function mail(world: World, accept: Pick<Accept, 'acceptEmail'>, asking: C
   await world.db.tx((tx) => noteConfirmationMailed(tx, asking, { at, fault: fault ?? null }));
 }
 
-/** Answers why nobody could be asked. */
+/** Answers why no question could be mailed. */
 async function send(
   world: World,
   accept: Pick<Accept, 'acceptEmail'>,

@@ -14,7 +14,7 @@ export interface ProviderSubscription {
 export interface EventRequest {
   /** Their names in small letters. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The bytes that were signed: nobody has parsed them. */
+  /** The bytes that were signed, not parsed yet. */
   body: Buffer;
 }
 

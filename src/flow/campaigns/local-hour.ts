@@ -7,7 +7,7 @@ import type { Pass } from './pass.ts';
  * Where a broadcast stands that goes to each contact at its local hour; undefined for any other. The zones that contacts name are read anew each time and
  * put together by the moment at which their clocks show the hour. There is a pass for each moment, one of them with those who
  * name no zone, and a last one for whom the others have missed, such as one that has moved to a zone whose moment had passed.
- * Nobody gets the broadcast twice: its report has one row an address.
+ * No contact gets the broadcast twice: its report has one row an address.
  */
 export async function readLocalPass({ db }: World, broadcast: BroadcastRow, filter: Filter): Promise<Pass | undefined> {
   const { team_id: teamId, local_at: local, scheduled_at: scheduledAt } = broadcast;

@@ -25,7 +25,7 @@ interface Carried {
   pass: Pass;
 }
 
-/** Answers the broadcast as it goes on; undefined where it was canceled meanwhile, or has nobody to go to yet. `filter` is that of the whole segment. */
+/** Answers the broadcast as it goes on; undefined where it was canceled meanwhile, or has no contacts to go to yet. `filter` is that of the whole segment. */
 export async function startPass(
   world: World,
   { broadcast, owner, pass }: Carried,

@@ -44,7 +44,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   };
 }
 
-/** To a topic that is gone nobody is opted in: all would be left out as if they had left it. */
+/** No contact is opted in to a topic that is deleted: all would be left out as if they had left it. */
 export async function isTopicGone(
   db: Executor,
   { team_id: teamId, topic_id: topicId }: BroadcastRow,

@@ -42,7 +42,7 @@ interface Page {
 interface PageSent {
   accepted: number;
   cursor: string | undefined;
-  /** Nobody comes behind it. */
+  /** No contact comes behind it. */
   isLast: boolean;
 }
 

@@ -13,7 +13,7 @@ import type { EmailDraft } from '../../resources/emails/index.ts';
 import type { Accept } from '../mail/accept/index.ts';
 import { mailboxOf } from './read-route.ts';
 
-/** Mails a draft, or one that is scheduled, as it looks: ordinary mail, which is in nobody's report. */
+/** Mails a draft, or one that is scheduled, as it looks: ordinary mail, which no report counts. */
 export async function testBroadcast(
   ctx: Ctx,
   accept: Pick<Accept, 'acceptDrafts'>,

@@ -181,7 +181,7 @@ async function findsNames({ config }: World, ask: Inspection['resolve']): Promis
   return (await Promise.all([...names, ...own])).some(({ kind }) => kind === 'found');
 }
 
-/** What is wrong with a machine on which no server runs: nothing is kept, and nobody is told. */
+/** What is wrong with a machine on which no server runs: nothing is kept and no notice is sent. */
 export async function examineHere(world: World, self: Omit<Self, 'machine'>): Promise<Checked[]> {
   const machine = os.hostname();
   const at = world.clock.now();

@@ -1,6 +1,6 @@
 /**
  * The examination of a machine: what other machines see of it, and what it has left. All checks are made at once and end within
- * `doctor.seconds`; what nobody can say is not known, and never a finding by itself. What has changed is told once, to
+ * `doctor.seconds`; what cannot be found out is `unknown`, and never a finding by itself. What has changed is told once, to
  * the log and to the command or URL of the settings.
  */
 export { createDoctor, examineHere, type Doctor } from './doctor.ts';

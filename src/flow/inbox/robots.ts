@@ -59,7 +59,7 @@ export function answeredByMachine(ctx: Ctx<World>, mail: ComposedMail, answered:
 }
 
 /**
- * What is not marked as a program's may still be one's. Nobody who is signed in is stopped: a person reads what they answer.
+ * What is not marked as a program's may still be one's. A signed-in person is never stopped: people read what they answer.
  * Counted where the counters of the team are locked, so that two at once cannot both be the last.
  */
 export function unlessInLoop(ctx: Ctx<World>, mail: ComposedMail, { id }: Pick<ThreadRow, 'id'>): ComposedMail {

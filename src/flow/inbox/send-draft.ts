@@ -40,7 +40,7 @@ export async function sendDraft(
     if (!(error instanceof Superseded || error instanceof NoSuchBlob)) throw error;
     const now = await mustFindDraft(ctx, named, id);
     if (now.row.email_id !== null) return { id: now.row.email_id };
-    // Files that nobody took away are missing by our fault.
+    // Files that were not removed are missing by our fault.
     if (error instanceof NoSuchBlob && read && isSame(read, now)) throw error;
     throw changedMeanwhile();
   }

@@ -34,7 +34,7 @@ type Accepts = Pick<Accept, 'acceptEmail'>;
 
 /**
  * Finds out what becomes of requests of people, and mails them: here alone it is asked whether an address has an account, where
- * nobody waits for an answer.
+ * no caller waits for an answer.
  */
 export function createAccountMails(world: World, accept: Accepts): WorkLoop {
   const { db, clock, log } = world;

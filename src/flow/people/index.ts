@@ -1,6 +1,6 @@
 /**
  * People: the mails that ask a person into a team and those about their account, and what is found out of an address behind the
- * back of whoever named it. It promises one mail for an occasion, and never follows what a request says of our own address.
+ * back of the person who named it. It promises one mail for an occasion, and never follows what a request says of our own address.
  */
 import type { World } from '../../platform/world/index.ts';
 import type { Accept } from '../mail/accept/index.ts';

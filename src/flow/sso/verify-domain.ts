@@ -19,7 +19,7 @@ export async function verifySsoDomain(ctx: Ctx<World>, place: { teamId: string; 
   return presentSsoDomain(diagnosis === null ? await settleProvenDomain(ctx.store, row, null) : row);
 }
 
-/** Domains change hands; the new holder has not asked for this provider. Where nobody could say, nothing changes. */
+/** Domains change hands; the new holder has not asked for this provider. Where DNS does not answer, nothing changes. */
 export async function recheckSsoDomains(world: World): Promise<void> {
   for (const row of await provenDomains(world.db)) {
     const answer = await askFor(world, row);

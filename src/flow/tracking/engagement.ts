@@ -8,7 +8,7 @@ export interface Engagement {
   userAgent: string;
   /** The target of a click; an opening has none. */
   link?: string;
-  /** Its request said that nobody reads. */
+  /** Its request said that a program made it. */
   machine?: true;
 }
 

@@ -49,7 +49,7 @@ export function createLinkHosts(world: World): LinkHosts {
   async function worksOlder(emailId: string, host: string): Promise<boolean> {
     try {
       const [email] = await emailRowsByIds(world.db, [emailId]);
-      // Of an email that is gone nobody can say whose it was; where there is one team, it was that one's.
+      // Of an email that is removed it is not known whose it was; where there is one team, it was that one's.
       const owner = email ? await lookUp(email.domain_id) : await trackingOwnerAlone(world.db, parentOf(host));
       return isAnswered(owner, host, { emailId });
     } catch {

@@ -3,7 +3,7 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { Engagement } from './engagement.ts';
 
 /**
- * The event that an engagement becomes. Without `to`: one message was composed for all, so nobody can say which of them has
+ * The event that an engagement becomes. Without `to`: one message was composed for all, so it is not known which of them has
  * opened it.
  */
 export function readingOf(

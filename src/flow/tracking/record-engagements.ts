@@ -9,9 +9,9 @@ import { readingOf } from './reading.ts';
 import { keepClicks, waitingAmong } from './tracked-clicks.store.ts';
 
 /**
- * Openings of one email, and clicks in it, that are recorded; the contract names the number. Whoever has a genuine
+ * Openings of one email, and clicks in it, that are recorded; the contract names the number. A reader with a genuine
  * address can fetch it for ever under new names, and each event costs the team disk and time. Each kind has its own
- * limit, so that a flood of openings hides no click, and machines hide nobody. Each node counts for itself what it has
+ * limit, so that a flood of openings hides no click, and machines hide no reader. Each node counts for itself what it has
  * seen begin.
  */
 const OF_A_KIND_MAX = 1000;
@@ -28,7 +28,7 @@ export function createRecordEngagements(world: World): (engagements: Engagement[
   const remembered = new Map<string, History>();
   return async (engagements) => {
     const commit = world.db.tx((tx) => recordEngagements(world, tx, engagements, remembered));
-    // Whether it was committed nobody knows, so everything is counted anew.
+    // It is not known whether it was committed, so everything is counted anew.
     const counted = await commit.catch((error: unknown) => {
       remembered.clear();
       throw error;

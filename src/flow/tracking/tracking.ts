@@ -10,7 +10,7 @@ import { openTrackJournal, type TrackJournal } from './track-journal.ts';
 
 export interface Tracking {
   /**
-   * Notes it so that a killed process does not lose it, tells that, and records it later; it never throws. Whoever comes
+   * Notes it so that a killed process does not lose it, tells that, and records it later; it never throws. A reader who comes
    * in the same turn of the event loop is noted by the same write.
    */
   note(engagement: Omit<Engagement, 'id' | 'at'>, onNoted: () => void): void;
@@ -23,7 +23,7 @@ export interface Tracking {
 const REPEAT_MS = 1000;
 const BATCH_MAX = 512;
 /**
- * What is noted is safe, so nobody waits for it. While readers keep coming, the next batch waits for so many times as long
+ * What is noted is safe, so no caller waits for it. While readers keep coming, the next batch waits for so many times as long
  * as the last one took: they wait while SQLite writes, and a rush is recorded when it is over. In a quiet minute nothing waits.
  */
 const PAUSE_MS = 50;

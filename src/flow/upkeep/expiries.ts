@@ -15,7 +15,7 @@ const DAY_MS = 24 * 3_600_000;
 
 /**
  * Everywhere else a plan that is not in the configuration counts as the default one. But what is removed does not come
- * back: a plan that was renamed by mistake must cost nobody anything, and `onUnknown` hears of it.
+ * back: a plan that was renamed by mistake must cost no team anything, and `onUnknown` hears of it.
  */
 export async function expiriesOf(
   store: Store,

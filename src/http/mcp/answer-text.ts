@@ -10,7 +10,7 @@ const OF_THE_TEAM: ReadonlySet<string> = new Set([
 /** Whether an answer may hold what people outside the team have written. What is not known may. */
 export const isOfOthers = (family: string | undefined): boolean => family === undefined || !OF_THE_TEAM.has(family);
 
-/** How an answer is shown: `mark` is a text that nobody outside can know, where it holds what others have written. */
+/** How an answer is shown: `mark` is a text that strangers cannot know, where it holds what others have written. */
 export interface Showing {
   mark?: string | undefined;
   /** The operation, where asking again changes nothing: what is trimmed can be read on. */

@@ -8,7 +8,7 @@ import type { ValueId } from '../../contract/index.ts';
 export const CURATED = [
   // Send, and find out what became of it.
   ...(['sendEmail', 'listEmails', 'getEmail', 'listEmailEvents', 'listEmailAttempts'] as const),
-  // A scheduled email is moved or called off while there is time: nobody should have to search for how.
+  // A scheduled email is moved or called off while there is time: an agent should not have to search for how.
   ...(['updateEmail', 'cancelEmail'] as const),
   // Answers to what was sent.
   ...(['listReceivedEmails', 'getReceivedEmail'] as const),

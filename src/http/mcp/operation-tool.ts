@@ -108,7 +108,7 @@ export interface OperationCall {
   body: unknown;
 }
 
-/** Where each argument belongs. What nobody knows goes where the contract's checks name it. */
+/** Where each argument belongs. Unknown ones go where the contract's checks name it. */
 export function callOf(document: OpenApiDocument, operation: OperationValidators, given: unknown): OperationCall {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw refuse('validation_error', { status: 400, say: 'The arguments of a tool must be a JSON object.' });

@@ -168,7 +168,7 @@ export const forSignedIn =
 export const toSignIn = ({ target }: Visit): LedTo | Shown =>
   target.length > NEXT_CHARS_MAX ? tooLongToComeBack() : { to: withNext('/sign-in', target) };
 
-/** Signing in would end elsewhere, and nobody would know why. */
+/** Signing in would end elsewhere, for no visible reason. */
 const tooLongToComeBack = (): Shown => ({
   title: 'Sign in first',
   content: `<p>This takes somebody who is signed in, and its address has more than ${NEXT_CHARS_MAX} characters, which is too long to come back to. Sign in, then begin again where you came from, such as in the app that has led you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,

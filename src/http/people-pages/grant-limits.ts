@@ -78,7 +78,7 @@ const endField = (expiresAt: number | null): Field => ({
 
 /**
  * What a form with these fields says; a number that is none is left to who reads the limits. What a form of ours never says is
- * refused: taken for no limit, it would let an app do what nobody has allowed.
+ * refused: taken for no limit, it would let an app do what was not allowed.
  */
 export function limitsIn(form: Fields, now: number): LimitsAsked {
   const count = form.get('emails_per_day')?.trim() ?? '';

@@ -8,7 +8,7 @@ export type TokenKind = 'challenge' | 'invitation' | 'reset' | 'verify';
 
 const cookieFor = (kind: TokenKind): string => `rasket_page_${kind}`;
 
-/** For the next page, and nobody who looks at the address bar or a history of pages. */
+/** For the next page, and out of sight of the address bar and of the history. */
 export const keepToken = ({ browser }: PageCtx, kind: TokenKind, token: string, seconds = SECONDS): void =>
   browser.keep(cookieFor(kind), token, seconds);
 

@@ -48,7 +48,7 @@ describe('links', () => {
     expect(readdirSync(path.join(root, 'cd', OTHER)).sort()).toEqual(['b', 'c']);
     await blobs.remove(OWNER);
     expect((await blobs.get(`${OTHER}/b`)).toString()).toBe('the content');
-    // Whoever writes under a name replaces what has it alone.
+    // A write under a name replaces the content of that name alone.
     await blobs.put(`${OTHER}/b`, Buffer.from('another'));
     expect((await blobs.get(`${OTHER}/c`)).toString()).toBe('the content');
   });

@@ -214,7 +214,7 @@ function checkChoice(
   return [{ keys: [key], text: `${key} is "${chosen}", but there is no [${section}.${chosen}]; ${hint}` }];
 }
 
-// What nobody may use may stay half written, as the one that comes with the program does.
+// A plan that is not in use may stay half written, as the one that comes with the program does.
 function checkDnsProviders({ dns_providers: providers }: Config): Conflict[] {
   return Object.entries(providers).flatMap(([name, settings]) => {
     if (settings.teams.length === 0) return [];
@@ -252,7 +252,7 @@ function checkPlanNames({ plans }: Config): Conflict[] {
   return conflicts;
 }
 
-// Either alone would be a price that nobody pays, or emails beyond the included ones that cost nothing.
+// Either alone would be a price that is never asked, or emails beyond the included ones that cost nothing.
 function checkOverage({ plans }: Config): Conflict[] {
   return Object.entries(plans).flatMap(([plan, { overage_emails: emails, overage_per_1000_cents: price }]) => {
     if (emails > 0 === (price !== null)) return [];

@@ -4,7 +4,7 @@ import type { Config, Source } from './settings.ts';
 const KEY = 'instance.host';
 const EXAMPLE = 'mail.example.com';
 
-/** Names that are nobody's on the public internet, and never will be (RFC 6761 §6, RFC 2606 §2). */
+/** Names that do not exist on the public internet and never will (RFC 6761 §6, RFC 2606 §2). */
 const NOWHERE = /(^|\.)(localhost|invalid|example)$/i;
 /** Names that a closed network may give; without a dot there is no domain (RFC 6762 §3, RFC 8375 §3). */
 const INSIDE = /^[^.]+$|\.(local|internal|home\.arpa)$/i;

@@ -14,7 +14,7 @@ import { cutUnusedPages, firstNumber } from './unused-pages.ts';
  */
 export function openBetterSqlite(file: string): Db {
   const [writer, reader] = [connect(file), connect(file)];
-  // Whoever waits inside SQLite waits with the whole process: `untilUnlocked` does the rest of it beside the others' work.
+  // A wait inside SQLite blocks the whole process: `untilUnlocked` waits for the rest without blocking it.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);
   const untilUnlocked = createLockWait();
   const versions = createTableVersions();

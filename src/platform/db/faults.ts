@@ -20,7 +20,7 @@ export const isUndefinedTable = (error: unknown): boolean => codeOf(error) === '
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);
 
-/** Nobody answers, or another holds it: whatever else is tried now fails the same way, after as long a wait. */
+/** The server does not answer, or another process holds the file: whatever else is tried now fails the same way, after as long a wait. */
 export function isDatabaseGone(error: unknown): boolean {
   if (hasCode(error, GONE_CODES)) return true;
   // The socket of a server that is not running is no file; other files that are missing are our own fault.

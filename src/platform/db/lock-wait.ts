@@ -8,7 +8,7 @@ const PAUSE_MS_MAX = 100;
 
 /**
  * Tries until another process has let go of the file, without holding up this one between the tries. The time counts from
- * when the lock was first met: when it has run out, whoever is next in line tries once and is refused too, until the file
+ * when the lock was first met: when it has run out, the next caller in line tries once and is refused too, until the file
  * is free again.
  */
 export function createLockWait(): <T>(attempt: () => T | Promise<T>) => Promise<T> {

@@ -61,7 +61,7 @@ async function compare(rows: readonly { name: string }[]): Promise<SchemaState> 
   return { done, pending: known.filter((name) => !done.includes(name)) };
 }
 
-/** Any number that nobody else takes: the name of our lock among the advisory locks of a PostgreSQL server. */
+/** Any number that no other program takes: the name of our lock among the advisory locks of a PostgreSQL server. */
 const LOCK = 7_236_501;
 
 /**

@@ -21,7 +21,7 @@ export const firstNumber = (rows: readonly Row[]): number => Number(Object.value
 
 /**
  * Writes the whole SQLite file anew, without unused pages and so that it can be cut from then on. Needs as much free room
- * as the file has, and nobody else may be using it.
+ * as the file has, and no other process may be using it.
  */
 export async function rewriteFile(db: Db): Promise<void> {
   await db.withKnex(async (knex) => {

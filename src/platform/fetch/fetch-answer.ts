@@ -23,5 +23,5 @@ export type FetchFault =
 
 export type FetchAnswer =
   | { kind: 'fetched'; content: Buffer }
-  /** `because` is for the log and for nobody else. */
+  /** `because` is for the log alone. */
   | { kind: 'failed'; fault: FetchFault; because?: unknown };

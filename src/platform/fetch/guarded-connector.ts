@@ -34,7 +34,7 @@ export function guardedConnector({ mayReach, addresses, ca }: ConnectorOptions) 
   const connect: buildConnector.connector = (...call) => (connectTls ??= tlsConnector(addresses, ca))(...call);
   return (options: buildConnector.Options, done: buildConnector.Callback): void => {
     const host = options.hostname.replace(/^\[|\]$/g, '');
-    // An address is not looked up, so nobody would have asked.
+    // An address is not looked up, so the resolver would not have been asked.
     if (isIP(host) !== 0 && !mayReach(host)) return done(new Faulted({ kind: 'blocked' }, host), null);
     let hasConnected = false;
     // Its declaration does not say so, but it answers the socket.

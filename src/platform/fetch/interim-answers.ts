@@ -16,7 +16,7 @@ const NONE = Buffer.alloc(0);
 /**
  * RFC 9110 §15.2: any number of interim answers may come before the final one, asked for or not. undici takes 100 for
  * the end of the connection and spends a call on each of the others, so they are taken out before it reads, and
- * counted; so is every byte, because framing such as chunk extensions or blank lines never reaches whoever reads the
+ * counted; so is every byte, because framing such as chunk extensions or blank lines never reaches the code that reads the
  * body. Node's own `https` hands interim answers over one by one, and costs a fifth to four fifths more processor time
  * for each post; the bytes that it skips it does not show either. Requests are not pipelined: what comes after a request
  * was written answers that request.

@@ -21,7 +21,7 @@ export type PostAnswer =
    * `retryAfter`: that header, as it was sent.
    */
   | { kind: 'answered'; status: number; body: string; isCut?: true; retryAfter?: string }
-  /** `because` is for the log and for nobody else. */
+  /** `because` is for the log alone. */
   | { kind: 'failed'; fault: PostFault; because?: unknown };
 
 /** A request under way. */

@@ -6,7 +6,7 @@ import { faultOfPeer } from './guarded-connector.ts';
 
 export interface FetchFailure {
   fault: FetchFault;
-  /** For the log and for nobody else. */
+  /** For the log alone. */
   because?: unknown;
 }
 

@@ -53,7 +53,7 @@ const garbled: Exchanged = { kind: 'failed', reason: 'malformed' };
 
 /**
  * One question to one server: over UDP, over TCP if the answer does not fit, and without EDNS if the server does not know
- * it. Each try has its own port and number, so that nobody off the path can answer in the server's place.
+ * it. Each try has its own port and number, so that a host off the path cannot answer in the server's place.
  */
 export async function exchange(
   server: NameServer,
@@ -117,7 +117,7 @@ function askUdp(
       clearTimeout(timer);
       signal.removeEventListener('abort', stop);
       socket.removeAllListeners('message');
-      // A late error of a socket that is done with is nobody's business.
+      // A late error of a socket that is done with is ignored.
       socket.removeAllListeners('error').on('error', () => undefined);
       if (!isClosed) socket.close();
       isClosed = true;

@@ -10,7 +10,7 @@ import { createZoneFinder, type Zone } from './zone-finder.ts';
 export interface InspectorOptions {
   /** The configured resolver's; 'ip' or 'ip:port', none means the system's. */
   servers: readonly string[];
-  /** 53, except in tests: nobody else can say where a zone's name servers listen. */
+  /** 53, except in tests: DNS has no way to name another port. */
   authorityPort: number;
   /** CIDR ranges in which a zone's name servers may be asked although private. */
   allowPrivate: readonly string[];
@@ -23,7 +23,7 @@ export interface InspectorOptions {
 export interface Inspection {
   /** What the configured resolver answers now. */
   resolve(name: string, type: RecordTypeName): Promise<Answer>;
-  /** What each of the zone's name servers says; undefined if nobody knows the zone. */
+  /** What each of the zone's name servers says; undefined if no server knows the zone. */
   observe(name: string, type: RecordTypeName): Promise<ZoneObservation | undefined>;
   /** What the zone says of another name in it; where none of its servers answers, the configured resolver. */
   ask(zone: ZoneObservation, name: string, type: RecordTypeName): Promise<Answer>;

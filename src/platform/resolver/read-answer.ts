@@ -11,7 +11,7 @@ import {
 import type { Answer } from '../../protocol/dns-diagnosis/index.ts';
 
 const ALIASES_MAX = 8;
-/** Of a record that nobody here knows how to read. */
+/** Of a record whose type is not read here. */
 const OPAQUE_BYTES_MAX = 1024;
 
 /** What a message says about one name and type, following its own aliases. */

@@ -35,7 +35,7 @@ export interface ResolverOptions {
 }
 
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
-/** Of one answer: a name with more than that is held by somebody who wants it read, and not by whoever sends mail. */
+/** Of one answer: a name with more than that is made to cost a resolver work, and is not that of a mail server. */
 const ANSWER_BYTES_MAX = 32 * 1024;
 
 export function createResolver(options: ResolverOptions): Resolver {

@@ -85,7 +85,7 @@ function createSecrets(load: () => InstanceKeys): Secrets {
   const current = (): Key => inForce(keys);
   const find = (id: string): Key | undefined => keys.find((key) => key.id === id);
 
-  /** Whoever meets something that the next key has sealed knows that it is in force. */
+  /** A process that meets a value sealed by the next key knows from it that this key is in force. */
   function openingKey(id: string, purpose: string): Key {
     // The file may have been replaced since it was read: by `rasket rekey`, or by a copy from another node.
     if (!find(id)) reload();

@@ -18,7 +18,7 @@ interface Wanted {
 const FOLDER = 'tls';
 const FILE = 'self-signed.pem';
 const DAY_MS = 86_400_000;
-/** Who pins it must not be surprised; nobody else looks at the date of a certificate that proves nothing. */
+/** Who pins it must not be surprised; clients that do not pin it do not look at its date. */
 const LIFE_MS = 3650 * DAY_MS;
 /** Clocks of clients may be behind. */
 const BEFORE_MS = DAY_MS;

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { selfSignedCertificate } from '../x509/index.ts';
 import { thumbprint } from './jws.ts';
 
-/** RFC 8555 §8.1: what shows that whoever answers for a name holds the account. */
+/** RFC 8555 §8.1: what shows that the server of a name belongs to the account. */
 export const keyAuthorization = (token: string, accountKey: KeyObject): string => `${token}.${thumbprint(accountKey)}`;
 
 /** RFC 8737: what the validator of `tls-alpn-01` says that it speaks. */

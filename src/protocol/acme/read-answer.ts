@@ -64,7 +64,7 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 export const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** An address to ask next: https, so that nobody on the way reads or changes what is said. */
+/** An address to ask next: https, so that a host on the way neither reads nor changes what is said. */
 export function readUrl(what: string, value: unknown): string {
   const url = typeof value === 'string' ? readHttpsUrl(value) : 'is missing.';
   if (typeof url === 'string') throw new AcmeFault(`${what} ${url}`);

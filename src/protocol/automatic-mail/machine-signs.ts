@@ -70,7 +70,7 @@ export function machineSigns(
 export const isWrittenByMachine = (signs: readonly MachineSign[]): boolean =>
   signs.some((sign) => WRITTEN_BY_MACHINE.has(sign));
 
-/** Whether an address says of itself that nobody reads what comes to it, in some of the languages in which they do. */
+/** Whether an address says of itself that mail to it is not read, in some of the languages in which they do. */
 export function isNoReply(written: string): boolean {
   const parsed = parseMailbox(written, { allowSingleLabel: true });
   return parsed.ok && NO_REPLY_LOCAL.test(parsed.mailbox.local);

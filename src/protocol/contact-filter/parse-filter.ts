@@ -9,7 +9,7 @@ export interface FilterFault {
 }
 
 export interface ParsedFilter {
-  /** What is at fault in it matches nobody. */
+  /** A faulty condition matches no contact. */
   filter: Filter;
   /** One for each condition or group at fault. */
   faults: FilterFault[];

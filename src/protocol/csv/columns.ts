@@ -155,7 +155,7 @@ class ColumnFinder {
     return this.#names.flatMap((name, at) => (matches(name) ? [at] : []));
   }
 
-  /** Two columns of one name: nobody can say which of them is meant. */
+  /** Two columns of one name: which is meant cannot be known. */
   #only([first = -1, ...more]: readonly number[], name: string): number {
     if (more.length > 0) this.fault ??= `the header has two columns called ${shown(name)}; rename one of them`;
     return first;

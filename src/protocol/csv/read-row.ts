@@ -42,7 +42,7 @@ class Fault extends Error {
 export interface Table {
   columns: Columns;
   types: ReadonlyMap<string, PropertyType>;
-  /** Of a file that is damaged, U+FFFD stands where nobody knows what stood. */
+  /** Of a file that is damaged, U+FFFD stands for bytes that could not be read. */
   isDamaged?: boolean | undefined;
 }
 

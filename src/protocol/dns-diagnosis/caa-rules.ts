@@ -13,7 +13,7 @@ export function caaOf(record: string): Caa {
   return { tag: tag.toLowerCase(), value: value.replaceAll('"', '').trim(), isCritical: Number(flags) >= 128 };
 }
 
-/** RFC 8659 §4.2: the issuer's domain is what stands before the first semicolon; an empty one allows nobody. */
+/** RFC 8659 §4.2: the issuer's domain is what stands before the first semicolon; an empty one allows no authority. */
 const issuerOf = (value: string): string => (value.split(';', 1)[0] ?? '').trim().toLowerCase().replace(/\.$/, '');
 
 /** Whether a set of CAA records lets an issuer make a certificate for one name, or for all below it (RFC 8659 §4.3). */
@@ -53,7 +53,7 @@ export function judgeCaa(wanted: Wanted, records: readonly string[]): Judgement 
   );
 }
 
-/** Where no CAA record is, nobody is forbidden anything: what our resolver still remembers ends by itself. */
+/** Where no CAA record is, every authority may issue: what our resolver still remembers ends by itself. */
 export const forbidsNothing = ({ name, value }: Wanted): string =>
   `Nothing at ${name} forbids ${issuerOf(caaOf(value).value)} to issue certificates; nothing is left to do but wait until our resolver notices.`;
 

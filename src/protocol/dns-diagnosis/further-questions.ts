@@ -56,7 +56,7 @@ function dkimPlaces(wanted: Wanted, label: string, relative: string): Misplaceme
   ];
 }
 
-/** A name that nobody has, so that only a wildcard answers for it. */
+/** A name that does not exist, so that only a wildcard answers for it. */
 export const probeName = (wanted: Wanted, word: string): string =>
   `${word}.${wanted.name.split('.').slice(1).join('.')}`;
 

@@ -1,7 +1,7 @@
 /**
  * What is wrong with a record that a domain's owner was asked to publish: observations in, a verdict and one sentence out,
  * and which further questions would tell one mistake from another. Whatever was found in DNS, it ends soon, never throws,
- * and what it quotes is short and harmless. It asks nobody itself.
+ * and what it quotes is short and harmless. It asks no server itself.
  */
 export { diagnose } from './diagnose.ts';
 export { judgeAnswer } from './judge.ts';

@@ -75,7 +75,7 @@ export interface SpfCost {
   broken: readonly { name: string; why: 'absent' | 'several' }[];
 }
 
-/** right: as asked for. wrong: something else stands there. absent: nothing does. unknown: nobody could say. */
+/** right: as asked for. wrong: something else stands there. absent: nothing does. unknown: no server could say. */
 export type Verdict = 'right' | 'wrong' | 'absent' | 'unknown';
 
 export interface Judgement {

@@ -42,7 +42,7 @@ function unresolvable(wanted: Wanted, seen: Observations, reason: string): strin
   return `The ${wanted.type} record at ${wanted.name} is published as asked for, but our resolver gave no answer (${reason}); it is asked again with the next check.`;
 }
 
-/** Why nobody says anything about a zone. */
+/** Why no server answers for a zone. */
 export function explainSilence(wanted: Wanted, seen: Observations): string {
   const { zone, resolver = seen.checked } = seen;
   if (!zone || zone.servers.length === 0) {

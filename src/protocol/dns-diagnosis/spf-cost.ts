@@ -17,7 +17,7 @@ export const termsOf = (text: string): string[] =>
     .filter(Boolean);
 
 /**
- * Counts the look-ups that evaluating a record takes at most. `texts` holds the TXT answers known so far; whoever asks for
+ * Counts the look-ups that evaluating a record takes at most. `texts` holds the TXT answers known so far; a caller that asks for
  * the `missing` ones and counts again comes to an end, because counting does.
  */
 export function countSpfLookups(record: string, texts: ReadonlyMap<string, Answer>): SpfCost {

@@ -45,7 +45,7 @@ export class WireReader {
     return this.#shared.steps;
   }
 
-  /** Whoever reads in a loop whose length the message decides takes a step each time. */
+  /** A loop whose length the message decides takes a step each time around. */
   step(): void {
     if (++this.#shared.steps > STEPS_MAX) {
       throw new DnsFormatError(`The message has more than ${STEPS_MAX} labels, pointers, strings and records to read.`);

@@ -13,7 +13,7 @@ export const PLAYGROUND = 'playground';
 /** What the mailbox simulator says, without a connection, to what it counts as delivered. */
 export const SIMULATED = 'Delivered by the mailbox simulator';
 
-/** Who was spoken with; nulls where nobody was. */
+/** Who was spoken with; nulls where no server was reached. */
 export interface Peer {
   mx: string | null;
   /** null: no connection to it. What a stranger calls his server is never taken for ours. */

@@ -45,7 +45,7 @@ const ANY = new RegExp(MACHINE_AGENTS.map(({ pattern }) => `(?:${pattern.source}
 const known = new Map<string, boolean>();
 const KNOWN_MAX = 1000;
 
-/** Whether a program of this name, or without one, reads for nobody. */
+/** Whether a program of this name, or without one, reads for no person. */
 export function isMachineAgent(name: string): boolean {
   const agent = name.trim();
   let verdict = known.get(agent);

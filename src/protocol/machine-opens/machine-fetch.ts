@@ -5,7 +5,7 @@ export interface Fetch {
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Whether a request says itself that nobody reads: by its program, by asking for headers alone, or by fetching ahead. */
+/** Whether a request says itself that a program made it: by its program, by asking for headers alone, or by fetching ahead. */
 export const isMachineFetch = ({ method, headers }: Fetch): boolean =>
   method === 'HEAD' ||
   isMachineAgent(String(headers['user-agent'] ?? '')) ||

@@ -32,7 +32,7 @@ export function placesOf(text: MergeText): readonly Place[] {
 
 /**
  * Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. A link
- * around nothing is followed by nobody.
+ * around nothing is followed by no reader.
  */
 export function showsAny(text: MergeText, keys: readonly string[]): boolean {
   const found = placesOf(text);

@@ -56,7 +56,7 @@ function decoderFor(charset: string, bytes: Buffer): (bytes: Buffer) => string {
     const decoder = new TextDecoder(label, { ignoreBOM: true });
     return (text) => decoder.decode(text);
   } catch {
-    // A charset that nobody knows is most often one of the first two.
+    // An unknown charset is most often one of the first two.
     const isUtf8 = Buffer.from(bytes.toString('utf8')).equals(bytes);
     return (text) => text.toString(isUtf8 ? 'utf8' : 'latin1');
   }

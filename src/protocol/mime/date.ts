@@ -1,7 +1,7 @@
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** An RFC 5322 §3.3 date-time, always in UTC: the sender's zone is nobody's business. */
+/** An RFC 5322 §3.3 date-time, always in UTC: the sender's zone is private. */
 export function formatDate(date: Date): string {
   if (Number.isNaN(date.getTime())) throw new Error('a message has a valid date');
   const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;

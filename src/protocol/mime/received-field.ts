@@ -2,7 +2,7 @@ import { formatDate } from './date.ts';
 
 /** One hop, as the field Received tells it (RFC 5321 §4.4). */
 export interface Hop {
-  /** What the client called itself; left out where it is nobody's business. */
+  /** What the client called itself; left out where it is private. */
   from?: { helo: string; address: string };
   by: string;
   /** A protocol of RFC 3848: ESMTP, ESMTPS, ESMTPSA … */
@@ -23,7 +23,7 @@ export function receivedField({ from, by, protocol, id, recipient, at }: Hop): s
   return `Received: ${parts.join('\r\n ')};\r\n ${formatDate(at)}\r\n`;
 }
 
-/** Whoever calls may call itself anything. */
+/** A client may call itself anything. */
 const nameIn = (helo: string): string => (/^\[?[\w.:-]{1,253}\]?$/.test(helo) ? helo : 'unknown');
 
 const literal = (address: string): string => (address.includes(':') ? `[IPv6:${address}]` : `[${address}]`);

@@ -12,7 +12,7 @@ export interface Lightened {
   restore(parts: { content: Uint8Array }[]): boolean;
 }
 
-/** Undefined where no file of a message is large and as plain as programs write them, so that nobody reads it otherwise. */
+/** Undefined where no file of a message is large and as plain as programs write them, so that it is never read otherwise. */
 export function withoutLargeFiles(raw: Buffer): Lightened | undefined {
   if (raw.length < LARGE_BYTES) return undefined;
   const scanner = new MimeScanner();

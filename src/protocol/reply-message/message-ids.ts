@@ -1,6 +1,6 @@
 import { decodeWords } from 'postal-mime';
 
-/** What is read of a field from its front: whoever writes more ids there than stand in it wrote them to cost work. */
+/** What is read of a field from its front: a sender who writes more ids than fit in it wants to cost us work. */
 const FRONT_CHARS = 4 * 1024;
 /** What is read from its end, where RFC 5322 §3.6.4 puts the messages that are closest to the answer. */
 const END_CHARS = 32 * 1024;

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { base32hex, fromBase32hex, splitAddress, uuidOfBytes, type Mac } from '../address/index.ts';
 
-/** Whoever answers later than that begins anew. */
+/** An answer that comes later than that begins a new thread. */
 export const REPLY_ADDRESS_DAYS = 400;
 
 /** Whose answers an address of ours takes. Both ids are UUIDs. */

@@ -7,7 +7,7 @@ const UNIX_SECONDS = 2_208_988_800;
 /** RFC 4330 §3: without the highest bit the count began anew in February 2036. */
 const ERA_SECONDS = 2 ** 32;
 
-/** `mark` stands where a client may write any time: who answers repeats it, so that nobody off the path can. */
+/** `mark` stands where a client may write any time: the server repeats it, so that a host off the path cannot answer. */
 export function timeRequest(mark: Buffer): Buffer {
   const request = Buffer.alloc(BYTES);
   request[0] = FIRST;

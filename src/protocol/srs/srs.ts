@@ -71,7 +71,7 @@ export function reverseSrs(
   return age > SRS_DAYS ? { kind: 'expired' } : { kind: 'sender', sender: `${sender}@${domain}` };
 }
 
-/** Over everything in one letter case: whoever folds the local part of an address does not make it another one. */
+/** Over everything in one letter case: a server that changes the letter case of a local part does not make it another address. */
 function macOf(kind: string, rest: string, ourDomain: string, mac: Mac): string {
   const digest = mac(Buffer.from(`${kind}=${rest}@${ourDomain}`.toLowerCase()));
   let text = '';

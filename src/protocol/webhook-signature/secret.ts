@@ -13,11 +13,11 @@ export function newWebhookSecret(bytes: Buffer): string {
   return prefix + bytes.toString('base64');
 }
 
-/** The key behind a secret's text, to be kept by whoever signs often. */
+/** The key behind a secret's text, to be kept by a caller that signs often. */
 export function webhookKey(secret: string): KeyObject {
   const encoded = secret.startsWith(prefix) ? secret.slice(prefix.length) : '';
   const bytes = Buffer.from(encoded, 'base64');
-  // Node's decoder skips what is no base64. A damaged secret would sign with another key and nobody would know why.
+  // Node's decoder skips what is no base64. A damaged secret would sign with another key without a word why.
   if (encoded === '' || bytes.toString('base64') !== encoded) {
     throw new Error('a webhook secret is "whsec_" followed by base64; this one is not');
   }

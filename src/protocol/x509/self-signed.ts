@@ -22,7 +22,7 @@ const ACME_IDENTIFIER = '1.3.6.1.5.5.7.1.31';
 /** RFC 5280 §A.1: longer names stand among the alternative ones only. */
 const COMMON_NAME_MAX = 64;
 
-/** The certificate in PEM. Whoever trusts it trusts it as its own authority. */
+/** The certificate in PEM. A client that trusts it trusts it as its own authority. */
 export function selfSignedCertificate(wishes: CertificateWishes): string {
   const { names, notBefore, notAfter, serial, acmeIdentifier, ...keys } = wishes;
   const algorithm = sequence(oid(ECDSA_WITH_SHA256));

@@ -28,7 +28,7 @@ const ofMail = {
   ...{ sendEmail: 'sends', sendBatch: 'sends', cancelEmail: 'changes' },
   // It leaves when the app says, to whom somebody else has chosen, and was counted on another day.
   ...{ updateEmail: 'starts_mail' },
-  // Whoever has the link reads the email.
+  // Everybody who has the link can read the email.
   ...{ createShare: 'changes' },
   ...{ createTemplate: 'changes', updateTemplate: 'changes', deleteTemplate: 'changes' },
   // Automations send what is published.

@@ -30,7 +30,7 @@ export type Actor =
       role: Role;
       limits: GrantLimits;
     }
-  /** Whoever runs the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
+  /** An operator of the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
   | { kind: 'operator'; operatorId: string; name: string }
   /** The program itself. */
   | { kind: 'job'; name: string };
@@ -95,7 +95,7 @@ export interface CtxFor<Held extends Store = Store> extends Record<CallerKind, o
   nobody: NobodyCtx<Held>;
 }
 
-/** For work that was called off with its caller. Nobody hears it; the log of requests keeps it. */
+/** For work that was called off with its caller. The caller is gone; the log of requests keeps it. */
 export const callerGone = (): Refusal =>
   refuse('validation_error', { status: 400, say: 'The connection ended before the request was answered.' });
 

@@ -18,11 +18,11 @@ export async function changePassword(
   await mustKnowPassword(ctx, user, current);
   const passwordHash = await store.passwords.hash(password);
   await store.db.tx(async (tx) => {
-    // Whoever was let in by a password that was replaced meanwhile changes nothing any more.
+    // A caller that was let in by a password which was replaced meanwhile changes nothing any more.
     if ((await lockUser(tx, user.id))?.password_hash !== user.password_hash) throw replaced();
     await setPassword(tx, user.id, passwordHash);
     await endOtherSessionsOf(tx, { userId: user.id, sessionId: actor.sessionId });
-    // Whoever had the old password may have let an app in.
+    // A thief of the old password may have let an app in.
     await revokeGrantsOfUser(tx, user.id, { at: store.clock.now(), reason: 'user' });
     await lockPasswordResetsOf(tx, user.email_key);
     await endPasswordResetsOf(tx, user.email_key);
@@ -31,7 +31,7 @@ export async function changePassword(
   return { object: 'user' as const, id: user.id };
 }
 
-/** Guesses are counted with those at signing in: whoever finds a browser signed in has no more of them. */
+/** Guesses are counted with those at signing in: a stranger at a signed-in browser has no more of them. */
 async function mustKnowPassword(
   { store, browser }: UserCtx,
   user: UserRow,

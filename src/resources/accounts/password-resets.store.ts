@@ -46,7 +46,7 @@ export async function usePasswordReset(tx: Executor, id: string, at: number): Pr
   return (await tx.run('update password_resets set used_at = ? where id = ? and used_at is null', [at, id])) === 1;
 }
 
-/** Those that were not used, also where nobody has looked yet whose they are. Behind the lock. */
+/** Those that were not used, also where it was not looked up yet whose they are. Behind the lock. */
 export const endPasswordResetsOf = (tx: Executor, emailKey: string): Promise<number> =>
   tx.run('delete from password_resets where email_key = ? and used_at is null', [emailKey]);
 

@@ -93,7 +93,7 @@ export async function confirmPasswordReset(ctx: NobodyCtx, { token, password }: 
     // The token came to the address by mail.
     await noteVerified(tx, user.id, now);
     await endSessionsOf(tx, user.id);
-    // Whoever had the old password may have let an app in.
+    // A thief of the old password may have let an app in.
     await revokeGrantsOfUser(tx, user.id, { at: now, reason: 'user' });
     await endPasswordResetsOf(tx, user.email_key);
     await forgetAttemptsAt(tx, user.email_key, ctx.browser.address);

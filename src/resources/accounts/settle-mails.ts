@@ -30,7 +30,7 @@ interface MailKind {
 }
 
 /**
- * Each kind is counted for itself: whoever signs up in somebody's name uses up none of their new passwords. Whoever asks for those
+ * Each kind is counted for itself: a stranger who signs up in somebody's name uses up none of their new passwords. Asking for those
  * too does not shut the owner out: each of the 3 mails has a link that works as long as the mail is counted, and it is the owner
  * who reads them.
  */

@@ -50,7 +50,7 @@ export async function verifyEmail(ctx: NobodyCtx, token: string) {
 }
 
 /**
- * A token with which the first password of an account is chosen that was begun without one, for whoever holds the link of its mail.
+ * A token with which the first password of an account is chosen that was begun without one, for the holder of the link in its mail.
  * Undefined once there is a password: then the link gives nothing any more.
  */
 export async function firstPasswordToken(store: Store, token: string): Promise<string | undefined> {

@@ -59,7 +59,7 @@ export const putDiagnosis = (tx: Executor, row: DiagnosisRow): Promise<number> =
     [row.email_id, row.team_id, row.state_hash, row.diagnosis, row.created_at],
   );
 
-/** For whoever removes emails, in the same transaction. */
+/** For the removal of emails, in the same transaction. */
 export async function removeDiagnosesOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);

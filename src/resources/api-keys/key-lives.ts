@@ -11,6 +11,6 @@ export async function keyLives({ db }: Store, actor: Actor): Promise<boolean> {
   return key?.status === 'active' && key.risk_state !== 'suspended';
 }
 
-/** Whether this token is that of a key nobody has revoked; whether its team may send is another matter. */
+/** Whether this token is that of a key that is not revoked; whether its team may send is another matter. */
 export const isActiveToken = async ({ db }: Store, token: string): Promise<boolean> =>
   (await findByTokenHash(db, hashToken(token)))?.status === 'active';

@@ -17,7 +17,7 @@ export interface Maker {
 /** Fetches the files that a call names by URLs. */
 export type Fill = (call: ProposedCall) => Promise<FilledCall>;
 
-/** Answers once the call was made. What breaks off in between is never made again: nobody knows how far it came. */
+/** Answers once the call was made. What breaks off in between is never made again: how far it came is not known. */
 export async function approveCall(ctx: Ctx, id: string, maker: Maker, fill: Fill) {
   const { store, teamId } = ctx;
   const row = await findApproval(store.db, teamId, id);

@@ -1,6 +1,6 @@
 /**
  * Approvals: calls of apps that a person decides on first. A call is held as it came, once; an approval makes it, once,
- * with the rights of the app. What a call only names is looked at again, so that nobody approves other content than they saw.
+ * with the rights of the app. What a call only names is looked at again, so that people approve only the content they saw.
  */
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';

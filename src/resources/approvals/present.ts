@@ -2,7 +2,7 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { ApprovalRow, StoredStatus } from './approvals.store.ts';
 import { readCall } from './proposed-call.ts';
 
-/** No call takes as long: whoever made it has ended. */
+/** No call takes as long: the process that made it has ended. */
 const RUN_MS = 15 * 60_000;
 
 export const brokenOffBefore = (now: number): number => now - RUN_MS;

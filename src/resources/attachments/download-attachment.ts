@@ -15,7 +15,7 @@ export interface Download {
 
 /**
  * The file behind a signed link. Forged, expired, of something removed: the answer is the same. So it is where the disk
- * has lost the file, since the caller can do nothing about it; the log tells whoever can.
+ * has lost the file, since the caller can do nothing about it; the log tells the operator, who can.
  */
 export async function downloadAttachment(store: Store, target: LinkTarget, token: string): Promise<Download> {
   const { emailId, attachmentId } = target;

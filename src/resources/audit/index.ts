@@ -1,5 +1,5 @@
 /**
- * Audit: who changed what, when and from where. Nobody writes an entry by hand: who is about to make a change is handed a
+ * Audit: who changed what, when and from where. No entry is written by hand: the code that is about to make a change is handed a
  * store that adds the entry to the transaction of the change, so that there is never one without the other. Which
  * operations are audited stands in the contract (`x-service-audit`).
  */

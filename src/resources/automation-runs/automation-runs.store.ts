@@ -101,17 +101,17 @@ export async function countRunsAtSteps(
   return rows.map((row) => ({ ...row, runs: Number(row.runs) }));
 }
 
-/** In the order of their ids, as whoever ends several of them takes them: no two transactions wait for each other. */
+/** In the order of their ids, as every transaction that ends several takes them: no two transactions wait for each other. */
 const cancelled = ({ dialect }: Executor, whose: string): string => `update automation_runs
   set status = 'cancelled', completed_at = ?, lease_owner = null, lease_until = null where id in (
     select id from automation_runs where status = 'running' and ${whose} order by id${dialect === 'pg' ? ' for update' : ''})`;
 
-/** Whoever carries one out finds at its next step that it is over. */
+/** The node that carries one out finds at its next step that it is over. */
 export async function cancelRunsOf(tx: Executor, automationId: string, at: number): Promise<void> {
   await tx.run(cancelled(tx, 'automation_id = ?'), [at, automationId]);
 }
 
-/** Whom it has had, where nobody enters it twice. */
+/** The contacts it has had, where none enters it twice. */
 export async function forgetEntriesOf(tx: Executor, automationId: string): Promise<void> {
   await tx.run('delete from automation_entries where automation_id = ?', [automationId]);
 }

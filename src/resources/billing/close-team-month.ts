@@ -15,7 +15,7 @@ export function billingZone({ config }: Pick<Store, 'config'>): TimeZone {
 }
 
 /**
- * Closes the month of one team in one transaction, once whoever asks: with an invoice if there is something to pay. Answers
+ * Closes the month of one team in one transaction, once, however often it is called: with an invoice if there is something to pay. Answers
  * whether this call closed it.
  */
 export async function closeTeamMonth(store: Store, teamId: string, month: string): Promise<boolean> {

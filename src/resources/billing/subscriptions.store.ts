@@ -28,7 +28,7 @@ export async function countQuestion(db: Executor, teamId: string, at: number): P
   return Number((await db.get<{ asked: number }>(sql, [teamId, at]))?.asked);
 }
 
-/** Teams whose period was over before a moment, and about whom nobody has asked since: what ended earliest first. */
+/** Teams whose period was over before a moment, and whose state was not asked since: what ended earliest first. */
 export async function overdueSubscriptions(db: Executor, before: number, limit: number): Promise<string[]> {
   const sql = `select team_id from team_subscriptions
     where current_period_end <= ? and status <> 'canceled' and (asked_at is null or asked_at <= ?)

@@ -56,7 +56,7 @@ export function variantFor(broadcastId: string, emailKey: string, test: AbTest):
   return hash.readUInt32BE(4) % (test.subjects.length + 1);
 }
 
-/** The one that most people clicked; of several with as many clicks, and where nobody clicked, the first. */
+/** The one that most people clicked; of several with as many clicks, and where none was clicked, the first. */
 export function decide(counts: VariantCount[]): Decision {
   const most = Math.max(0, ...counts.map(({ clicked }) => clicked));
   const best = counts.filter(({ clicked }) => clicked === most);

@@ -192,7 +192,7 @@ export interface SendMark {
 }
 
 /**
- * Whoever sends it finds at its next page that it is canceled. What holds its mail stays, until that is taken out of the queue.
+ * The node that sends it finds at its next page that it is canceled. What holds its mail stays, until that is taken out of the queue.
  * Answers whether this call canceled it.
  */
 export async function markCanceled(tx: Executor, id: string, at: number): Promise<boolean> {

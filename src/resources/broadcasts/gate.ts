@@ -88,7 +88,7 @@ const domainItem = (domain: DomainRow | undefined, name: string): GateItem =>
     ? good('domain', `${name} is verified.`)
     : bad('domain', `from: the domain ${name} is not verified for this team, or its sending is disabled.`);
 
-/** A topic that is gone leaves out everybody, as one that nobody is opted in to. */
+/** A deleted topic leaves out every contact, as one that none is opted in to. */
 async function audienceItem(
   tx: Executor,
   teamId: string,
@@ -110,7 +110,7 @@ async function audienceItem(
 const bodyItem = (body: Source | string | undefined): GateItem =>
   body ? good('body', 'There is a body.') : bad('body', 'There is no body; give html, text or a published template.');
 
-/** What a test asks for, of what a send does: neither a segment nor a postal address, for it goes to nobody's list. */
+/** What a test asks for, of what a send does: neither a segment nor a postal address, for it goes to no list. */
 export function mustBeTestable(
   domain: DomainRow | undefined,
   domainName: string,

@@ -4,7 +4,7 @@ import type { PropertyRow } from '../contact-properties/index.ts';
 import { valuesOf, type ContactRow, type WayOut } from '../contacts/index.ts';
 import type { MergedBody, SharedValues } from '../shared-bodies/index.ts';
 
-/** Merge variables that are no contact's: whoever sends gives them. */
+/** Merge variables that are no contact's: the sender gives them. */
 export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
 /** Merge variables that are fields of every contact. */
 const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];

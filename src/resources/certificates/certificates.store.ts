@@ -94,7 +94,7 @@ export async function claimDue(db: Executor, { owner, now, until }: Lease): Prom
   return taken === 1 ? certificateById(db, found.id) : undefined;
 }
 
-/** Whoever holds it goes on; answers false where another holds it by now. */
+/** Renews the lease of the node that holds it; answers false where another holds it by now. */
 export const renewLease = async (db: Executor, id: string, { owner, until }: Lease): Promise<boolean> =>
   (await db.run('update certificates set lease_until = ? where id = ? and lease_owner = ?', [until, id, owner])) === 1;
 
@@ -104,7 +104,7 @@ export const releaseLease = (db: Executor, id: string, owner: string): Promise<n
     owner,
   ]);
 
-/** Only by whoever holds the lease, and for the names that were ordered. */
+/** Only by the node that holds the lease, and for the names that were ordered. */
 const HELD = 'where id = ? and lease_owner = ? and names = ?';
 type Held = Pick<CertificateRow, 'id' | 'names'> & { owner: string };
 const heldValues = ({ id, owner, names }: Held): string[] => [id, owner, names];

@@ -44,7 +44,7 @@ export const tooMany = () =>
   refuse('validation_error', { status: 422, say: `A team may declare at most ${PROPERTIES_MAX} properties.` });
 
 export function mustBeOwnKey(key: string): void {
-  // No object of JavaScript keeps a value under it, so that whoever reads one there would not find it.
+  // No object of JavaScript keeps a value under it, so that a reader would not find it there.
   if (key.toLowerCase() === '__proto__') {
     throw refuse('invalid_parameter', { say: `key ${JSON.stringify(key)} is reserved; choose another one.` });
   }

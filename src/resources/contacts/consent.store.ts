@@ -30,7 +30,7 @@ export interface ConsentRow {
   created_at: number;
 }
 
-/** An address that nobody can read, and that whoever has the address can find again. */
+/** A hash of an address: it cannot be read back, and is found again by the address. */
 export const hashOfEmail = (emailKey: string): string => createHash('sha256').update(emailKey).digest('hex');
 
 const COLUMNS = [

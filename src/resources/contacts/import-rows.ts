@@ -129,7 +129,7 @@ async function join(
   { touched, members }: { touched: readonly ContactRow[]; members: readonly MemberRow[] },
 ): Promise<void> {
   const keyOf = ({ segment_id: segment, contact_id: contact }: MemberRow): string => `${segment} ${contact}`;
-  // The contacts are held by their insert or update, so that nobody else adds them in between.
+  // The contacts are held by their insert or update, so that no other transaction adds them in between.
   const ids = touched.map(({ id }) => id);
   const before = new Set(startAutomations && members.length > 0 ? (await membersAmong(tx, ids)).map(keyOf) : []);
   await addMembers(tx, members);

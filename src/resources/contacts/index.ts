@@ -1,6 +1,6 @@
 /**
  * Contacts: the people a team writes to, each found by its address. It promises that an address is one contact's, that
- * nobody who has unsubscribed is subscribed again but by an explicit word, that a decision leaves a consent record, and that
+ * an unsubscribed contact is subscribed again only by an explicit word, that a decision leaves a consent record, and that
  * a deletion leaves nothing personal. Who is in a segment is evaluated here, whenever it is asked.
  */
 export { addContactToSegment, removeContactFromSegment } from './change-membership.ts';

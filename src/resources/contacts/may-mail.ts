@@ -23,7 +23,7 @@ function whyNotMailed(contact: MailedContact | undefined): Exclusion | undefined
 }
 
 /**
- * Which of these contacts a mail to many may not go to, and why; all others it may. A topic that is gone is one that nobody
+ * Which of these contacts a mail to many may not go to, and why; all others it may. A topic that is deleted is one that no contact
  * chose.
  */
 export async function mayMail(

@@ -17,7 +17,7 @@ export async function carryOptOuts(
 ): Promise<ContactRow[]> {
   const [first] = contacts;
   if (!first) return [];
-  // Behind the insert: whoever left before that is found.
+  // Behind the insert: an opt-out from before it is found.
   const keys = contacts.map((row) => row.email_key);
   const found = await optOutsAmong(tx, first.team_id, keys);
   if (found.size === 0) return [...contacts];
@@ -80,7 +80,7 @@ export async function carryToAddress(
   return carried;
 }
 
-/** Whoever has an address that is no contact's leaves: the next contact of that address starts so. */
+/** An opt-out of an address that is no contact's: the next contact of that address starts unsubscribed. */
 export async function leaveWithoutContact(
   store: Store,
   tx: Executor,

@@ -14,7 +14,7 @@ export interface LinkedMail {
   emailId?: string | null;
 }
 
-/** What a mail to many carries, so that whoever gets it can leave. */
+/** What a mail to many carries, so that each recipient can leave. */
 export interface WayOut {
   /** Values of the merge variables. */
   variables: { UNSUBSCRIBE_URL: string; PREFERENCES_URL: string };
@@ -46,10 +46,10 @@ export function wayOutOf(store: Store, origin: string, mail: LinkedMail): WayOut
   };
 }
 
-/** Stands for a token in mail that nobody gets as a reader: its pages say so, and change nothing. */
+/** Stands for a token in mail that has no real reader: its pages say so, and change nothing. */
 export const SAMPLE_TOKEN = 'test';
 
-/** The links of a preview or a test, which are nobody's: whoever it is passed on to unsubscribes no contact by it. */
+/** The links of a preview or a test, which belong to no contact: a reader whom it is passed on to unsubscribes no contact by it. */
 export const sampleLinks = (origin: string): WayOut['variables'] => ({
   UNSUBSCRIBE_URL: `${origin}/unsubscribe/${SAMPLE_TOKEN}`,
   PREFERENCES_URL: `${origin}/preferences/${SAMPLE_TOKEN}`,
@@ -59,7 +59,7 @@ export const sampleLinks = (origin: string): WayOut['variables'] => ({
 export const confirmationUrl = (store: Store, origin: string, mail: LinkedMail & { topicId: string }): string =>
   `${origin}/confirm/${preferenceToken(linkOf('confirmation', mail), keysOf(store))}`;
 
-/** The token by which whoever holds `link` chooses, whatever kind of link it is. */
+/** The token of the choices behind `link`, whatever kind of link it is. */
 export const choiceToken = (store: Store, link: PreferenceLink): string =>
   preferenceToken({ ...link, kind: 'choice' }, keysOf(store));
 

@@ -76,7 +76,7 @@ const hasLeft = (before: Preferences, after: Preferences): boolean =>
 /** Of the email that the link stands in, once, however often its reader comes back and leaves; while the email is kept. */
 async function recordLeaving(store: Store, tx: Executor, { emailId, teamId }: PreferenceLink): Promise<void> {
   if (emailId === null) return;
-  // Whoever presses the button at the same time waits for the contact's row.
+  // A second press of the button at the same time waits for the contact's row.
   const [isFirst] = await withoutEvent(tx, [emailId], 'email.unsubscribed');
   const [email] = isFirst === undefined ? [] : await emailRowsByIds(tx, [emailId]);
   if (email?.team_id !== teamId) return;
@@ -156,7 +156,7 @@ function choicesIn(
 
 /**
  * Whose address the mail went to, also where it was erased and is back. By its id a contact is found that has another
- * address by now: nothing goes to the one of the mail any more, and whoever wants to leave leaves.
+ * address by now: nothing goes to the one of the mail any more, and a wish to leave is obeyed.
  */
 async function contactOf(
   db: Executor,

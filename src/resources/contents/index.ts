@@ -1,6 +1,6 @@
 /**
  * What an email consists of beside its rows: attachments, the source of what was received, long bodies; and pictures. Up to
- * `storage.row_bytes` an email's contents stand in a table, above in the blob store; whoever reads need not know.
+ * `storage.row_bytes` an email's contents stand in a table, above in the blob store; readers need not know which.
  */
 export {
   contentParts,

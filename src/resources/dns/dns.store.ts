@@ -95,7 +95,7 @@ export const setupsAfter = (db: Executor, domainId: string | undefined, now: num
     [...(domainId === undefined ? [] : [domainId]), now, limit],
   );
 
-/** A setup that nobody has finished yet; one that is there already is locked to the end of the transaction and stays. */
+/** A setup that is not finished yet; one that is there already is locked to the end of the transaction and stays. */
 export async function beginSetup(tx: Executor, row: SetupRow): Promise<void> {
   const values = SETUP.map((column) => row[column]);
   const keep = 'on conflict (domain_id) do update set domain_id = excluded.domain_id';
@@ -149,7 +149,7 @@ export function findHeirs(db: Executor, names: readonly string[], exceptId: stri
 }
 
 /**
- * What was published with a token that nobody kept, for domains that are gone: nobody can remove it any more but its
+ * What was published with a token that was not kept, for domains that are gone: it can be removed only by its
  * owner.
  */
 export const forgetStrandedRecords = (db: Executor): Promise<number> =>

@@ -12,7 +12,7 @@ export type BlockedReason = 'grace_period' | 'recent_owner_activity' | 'pending_
 const HOUR_MS = 3_600_000;
 /** A name that has just been won or verified is not taken away again. */
 const GRACE_MS = 72 * HOUR_MS;
-/** Whoever has sent from it within this time still uses it. */
+/** A team that has sent from it within this time still uses it. */
 const QUIET_MS = 24 * HOUR_MS;
 /** Longer than any mail waits for its first attempt before it is given up. */
 const WAITING_MS = 7 * 24 * HOUR_MS;

@@ -1,5 +1,5 @@
 /**
- * Claims: how a name that another team has verified changes hands. It does so only for whoever controls its DNS, never
+ * Claims: how a name that another team has verified changes hands. It does so only for the team that controls its DNS, never
  * while its owner uses it, and then in one transaction. A claim tells nothing of the owner to those who have not shown
  * that DNS is theirs.
  */

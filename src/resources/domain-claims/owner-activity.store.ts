@@ -41,7 +41,7 @@ export async function hasSentInQuarterAfter(db: Executor, owner: Owner, since: n
   );
 }
 
-/** Mail that was accepted since and that nobody has tried to send yet; the team's line is looked through only if there is some. */
+/** Mail that was accepted since and that was not tried yet; the team's line is looked through only if there is some. */
 export async function hasWaitingMail(db: Executor, owner: Owner, acceptedSince: number): Promise<boolean> {
   if (!(await hasCounted(db, owner, 'received', Math.floor(acceptedSince / SLOT_MS)))) return false;
   return exists(

@@ -6,7 +6,7 @@ import { latestClaim, type ClaimRow } from './domain-claims.store.ts';
 import { presentClaim, type Claim } from './present.ts';
 import { asOfNow } from './state-of.ts';
 
-/** The latest claim of one of the team's domains; reading asks nobody and changes nothing. */
+/** The latest claim of one of the team's domains; reading makes no look-up and changes nothing. */
 export async function getClaim(ctx: Ctx, domainId: string): Promise<Claim> {
   const { claim, domain } = await findClaim(ctx, domainId);
   return presentClaim(claim, domain);

@@ -30,11 +30,11 @@ export function standingAfter(
   }
   const isContradicted = verdicts.some((verdict) => verdict === 'absent' || verdict === 'wrong');
   if (before.verifiedAt === null) {
-    // Failed means that nobody waits any more; records that turn up late still verify it.
+    // Failed means that we no longer wait; records that turn up late still verify it.
     const isOver = before.failingSince !== null || now - waitingSince >= WAIT_MS;
     return { verifiedAt: null, failingSince: isOver ? (before.failingSince ?? now) : null, waitingSince };
   }
-  // Nobody could say anything about what was fine: it stays as it is until somebody says otherwise.
+  // No server could say anything about what was right: it stays as it is until one says otherwise.
   if (!isContradicted) return { ...before, waitingSince };
   const failingSince = before.failingSince ?? now;
   // An absence that a name server remembers, or a slip that is mended the same day, takes nothing down.
@@ -100,7 +100,7 @@ export function recordStatusAfter(domain: DomainRow, record: RecordRow, verdict:
 
 /** Such a record decides nothing; it is waited for until it has been there once. */
 function withoutCapability(record: RecordRow, verdict: Verdict): RecordStatus {
-  // Whoever takes an old key's record away does so rightly.
+  // An old key's record may be taken away.
   if (record.key_status === 'retiring') return 'pending';
   if (verdict === 'wrong') return 'failed';
   return record.status === 'verified' || record.status === 'failed' ? 'failed' : 'pending';

@@ -65,7 +65,7 @@ export function lockDomain(tx: Executor, teamId: string, id: string): Promise<Do
   return tx.get<DomainRow>(`select * from domains where team_id = ? and id = ? ${lock}`, [teamId, id]);
 }
 
-/** Whether this name is some other team's; which one is nobody's business. */
+/** Whether this name is some other team's; which one is not told. */
 export async function isOwnedElsewhere(db: Executor, teamId: string, name: string): Promise<boolean> {
   const sql = 'select 1 as found from domains where name = ? and held_at is not null and team_id <> ?';
   return (await db.get(sql, [name, teamId])) !== undefined;

@@ -3,7 +3,7 @@ import { readFormerSubdomains } from './tracking-owner.store.ts';
 
 /** Mail that went out with the old host is read for weeks; after three months hardly anybody opens it again. */
 const FORMER_MS = 90 * 24 * 3_600_000;
-/** Whoever changes it more often than that is not waiting for readers. */
+/** A team that changes it more often than that is not waiting for readers. */
 const FORMER_MAX = 20;
 
 /** The labels whose links go on working once the domain's tracking subdomain is another; undefined where it stays. */

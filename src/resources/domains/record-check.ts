@@ -11,7 +11,7 @@ export interface Found {
 /** What DNS says of one record now, whatever was known of it before. */
 export interface RecordCheck {
   record: RecordRow;
-  /** unknown: nobody could say. */
+  /** unknown: no server could say. */
   verdict: Verdict;
   diagnosis: string | null;
   /** null: DNS was not asked for this. */

@@ -23,7 +23,7 @@ export async function insertRecords(tx: Executor, records: readonly RecordRow[])
   );
 }
 
-/** Every record that is looked up, one that nobody has to publish included. */
+/** Every record that is looked up, optional ones included. */
 export const recordsToCheck = (db: Executor, domainId: string): Promise<RecordRow[]> =>
   db.all<RecordRow>('select * from domain_records where domain_id = ? order by position', [domainId]);
 

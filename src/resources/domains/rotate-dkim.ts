@@ -67,7 +67,7 @@ export async function isRotationDue(store: Store, domain: DomainRow): Promise<bo
 const isUnderWay = (keys: readonly DkimKeyRow[]): boolean => keys.some((key) => key.status === 'incoming');
 const isSigning = (key: DkimKeyRow): boolean => key.status === 'active' && key.algorithm === 'rsa-sha256';
 
-/** As long as the keys they follow: whoever chose 1024 bits has a DNS host that takes no more. */
+/** As long as the keys they follow: 1024 bits are chosen for a DNS host that takes no more. */
 const incomingKeys = (store: Store, domain: DomainRow, before: readonly DkimKeyRow[]): Promise<DkimKeyRow[]> =>
   newDkimKeys(store, domain.id, { bits: before.find(isSigning)?.bits ?? RSA_BITS, status: 'incoming' });
 

@@ -32,7 +32,7 @@ export async function trackingHosts(db: Executor): Promise<string[]> {
   return rows.map(({ name }) => name.toLowerCase());
 }
 
-/** The domain of that name where all domains are of one team: nobody's name can be abused by another one there. */
+/** The domain of that name where all domains are of one team: no team's name can be abused by another there. */
 export async function trackingOwnerAlone(db: Executor, name: string): Promise<TrackingOwner | undefined> {
   const row = await db.get<Row>(`${SELECT} where d.name = ? and (select count(distinct team_id) from domains) = 1`, [
     name,

@@ -42,7 +42,7 @@ export const composeSwitchedOff = async (store: Store, owner: DomainRow): Promis
 
 /**
  * From now on the copy sends nothing, and its old keys are gone. Its records in DNS prove nothing any more: only whoever
- * can publish the new keys, which nobody has, could verify the name for it again.
+ * can publish the new keys, which no team has, could verify the name for it again.
  */
 export async function switchOff(store: Store, tx: Executor, owner: DomainRow, off: SwitchedOff): Promise<void> {
   const now = store.clock.now();
@@ -80,7 +80,7 @@ export async function switchOff(store: Store, tx: Executor, owner: DomainRow, of
 }
 
 /**
- * From now on the name is this copy's, and its records are waited for anew: whoever had the name must not be able to take
+ * From now on the name is this copy's, and its records are waited for anew: the team that had the name must not be able to take
  * it back before they are seen.
  */
 export async function takeName(store: Store, tx: Executor, domain: DomainRow): Promise<void> {

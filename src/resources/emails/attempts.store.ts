@@ -62,7 +62,7 @@ export function latestAttempts(db: Executor, emailIds: readonly string[]): Promi
   );
 }
 
-/** For whoever removes emails, in the same transaction. */
+/** For the removal of emails, in the same transaction. */
 export async function removeAttemptsOf(tx: Executor, emailIds: readonly string[]): Promise<void> {
   if (emailIds.length === 0) return;
   const among = uuidsIn(tx.dialect, 'email_id', emailIds);

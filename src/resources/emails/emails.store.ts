@@ -167,7 +167,7 @@ export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]
 
 /**
  * Moves emails forward to `state`; those that are there or further stay. Answers the ids that moved, each of them
- * once: whoever gets an id records the event.
+ * once: the caller that gets an id records the event.
  */
 export async function advanceLastEvent(tx: Executor, emailIds: readonly string[], state: LastEvent): Promise<string[]> {
   if (emailIds.length === 0) return [];

@@ -3,7 +3,7 @@ import type { Store } from '../../platform/store/index.ts';
 import type { EmailBody } from './email-bodies.ts';
 import type { EmailRow } from './emails.store.ts';
 
-/** In the development profile all mail is that of whoever reads it. */
+/** In the development profile each caller may read all mail. */
 export const isWithheld = ({ config }: Pick<Store, 'config'>, row: Pick<EmailRow, 'is_account_mail'>): boolean =>
   row.is_account_mail === 1 && !config.delivery.capture;
 

@@ -37,7 +37,7 @@ export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: 
   };
 }
 
-/** A hundred bodies of 2 MB would be a page that nobody can hold, and each megabyte holds up everybody for milliseconds. */
+/** A hundred bodies of 2 MB would be a page that no client can hold, and each megabyte blocks the process for milliseconds. */
 const PAGE_CHARS_MAX = 4 * 1024 * 1024;
 
 /** As many emails as their bodies allow, counted from the end of the page where the next one joins. */

@@ -3,7 +3,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { backupsTooOldSince, readBackupNotes } from '../instance/index.ts';
 import { findingOf, type Finding } from './finding.ts';
 
-/** Where nobody has ever made one, there is nothing to say that is not known. */
+/** Where none was ever made, there is nothing to say that is not known. */
 export async function backupFindings(store: Store): Promise<Finding[]> {
   const { madeAt, failing } = await readBackupNotes(store.db);
   const last = madeAt === null ? 'There is none.' : `The last one is of ${isoTime(madeAt)}.`;

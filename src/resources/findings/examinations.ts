@@ -84,7 +84,7 @@ function rowOf(
 const sinceOf = (finding: Finding, last: Last | undefined): number | null =>
   finding.since ?? last?.findings.find(({ code }) => code === finding.code)?.since ?? null;
 
-/** What was found before, of things that nobody could say anything about now. */
+/** What was found before, of things that could not be examined now. */
 function stillUnknown(before: readonly Finding[], { findings, unknown }: CheckResult): Finding[] {
   const isAll = unknown.some(({ subject }) => subject === undefined);
   const subjects = new Set(unknown.map(({ subject }) => subject));

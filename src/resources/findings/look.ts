@@ -110,7 +110,7 @@ async function ofSending(store: Store): Promise<Finding[]> {
   return [findingOf('queue_overdue', { summary, since, subjects })];
 }
 
-/** Where nobody signs in, nobody needs such mail. */
+/** Without accounts no such mail is needed. */
 async function ofAccounts(store: Store): Promise<Finding[]> {
   if (!(await hasUsers(store.db)) || (await accountSender(store)) !== undefined) return [];
   const { mail_from: from } = store.config.accounts;
@@ -172,7 +172,7 @@ export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
   findings: findings.map(presentFinding),
 });
 
-/** For whoever asks without a credential: codes, and words that are the same on every installation. */
+/** For callers without a credential: codes, and words that are the same on every installation. */
 export const presentForAnybody = (findings: readonly Finding[]) =>
   eachOnce(gravestFirst(findings)).map(({ code }) => {
     const { severity, says, advice } = KNOWN[code];

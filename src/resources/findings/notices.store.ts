@@ -57,7 +57,7 @@ export async function moveNotice(
   return (await db.run(sql, [to, attempts, at, id, from])) === 1;
 }
 
-/** Tries that a process began, and ended with: nobody knows whether they were heard. */
+/** Tries that a process began, and ended with: whether they were received is not known. */
 export const abandonedNotices = (db: Executor, begunBefore: number): Promise<NoticeRow[]> =>
   db.all<NoticeRow>(
     `select ${NOTICE} from finding_notices where state = 'begun' and next_try_at <= ? order by next_try_at limit 100`,

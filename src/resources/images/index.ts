@@ -1,5 +1,5 @@
 /**
- * Images: pictures for mail, served to whoever reads it. They promise that the same bytes of a team are stored once, that an
+ * Images: pictures for mail, shown in mail by its address. They promise that the same bytes of a team are stored once, that an
  * address is never guessed and never leads to another picture, and that nothing but a PNG, JPEG, GIF or WebP is served. What
  * the bytes draw is never looked at.
  */

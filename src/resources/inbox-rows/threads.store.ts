@@ -192,7 +192,7 @@ interface Found {
 }
 
 /**
- * Threads which have one of these ids and in which an address takes part, or any where nobody in particular has to. Looked for
+ * Threads which have one of these ids and in which an address takes part, or any where no address is asked for. Looked for
  * from both sides, because either may have very many: the sender of all alarms, the id of a newsletter.
  */
 export async function candidatesByIds(

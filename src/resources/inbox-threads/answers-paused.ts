@@ -4,7 +4,7 @@ import { passedSince } from '../inbox-rows/index.ts';
 import { readList } from '../received-emails/index.ts';
 import { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop } from '../threads/index.ts';
 
-/** Whether programs may answer nobody in a thread for now, because two of them may be answering each other. */
+/** Whether programs may not answer in a thread for now, because two of them may be answering each other. */
 export async function answerLoopIn(db: Executor, threadId: string, now: number): Promise<AnswerLoop | undefined> {
   const rows = await passedSince(db, threadId, firstIdAt(now - LOOP_WINDOW_MS));
   const passed = rows.map(({ email_id: id, direction, to_list: to }) => ({

@@ -23,7 +23,7 @@ import {
 import { mustBeWithinQuota } from '../usage/index.ts';
 import { threadNamed } from './read-threads.ts';
 
-/** A hundred bodies of 2 MB would be a page that nobody can hold. */
+/** A hundred bodies of 2 MB would be a page that no client can hold. */
 const PAGE_CHARS_MAX = 4 * 1024 * 1024;
 
 export async function listInboxThreadEmails(ctx: Ctx, named: string, threadId: string, page: Page) {

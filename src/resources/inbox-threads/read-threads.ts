@@ -18,7 +18,7 @@ import {
 import { inboxNamed } from '../inboxes/index.ts';
 import { answerLoopIn } from './answers-paused.ts';
 
-/** What nobody asked for is neither junk nor thrown away. */
+/** Without a filter: all but junk and trash. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'archive', 'sent'];
 
 export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'listInboxThreads'>, page: Page) {

@@ -23,7 +23,7 @@ import { foldersIn, idsIn, listIn, presentThreads } from './read-threads.ts';
 const ADDRESSES_MAX = 10;
 /** What one page may look at: a page that has found something ends there, one that has not is refused. */
 const EMAILS_LOOKED_AT_MAX = 100_000;
-/** What nobody asked for is neither junk nor thrown away. */
+/** Without a filter: all but junk and trash. */
 const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'snoozed', 'archive', 'sent'];
 
 type Query = QueryOf<'searchInboxThreads'>;

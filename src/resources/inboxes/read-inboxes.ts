@@ -38,7 +38,7 @@ export async function listInboxes({ store, teamId }: Ctx, page: Page) {
 
 /**
  * What a credential may be shown of a restricted one is decided by the domain that its key is limited to. A team without an open
- * one is not set up for whoever reaches none: an empty list would say that there is one to be let into.
+ * one is not set up for a person who reaches none: an empty list would say that there is one to be let into.
  */
 export async function listInboxChannels({ store, teamId, actor }: Ctx) {
   const rows = await channelRows(store.db, teamId);

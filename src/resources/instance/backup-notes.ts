@@ -43,7 +43,7 @@ async function write(db: Db, notes: BackupNotes, at: number): Promise<boolean> {
 
 const HOUR_MS = 3_600_000;
 
-/** Since when the last backup is too old; undefined where it is not, and where nobody has made or noted any. */
+/** Since when the last backup is too old; undefined where it is not, and where none was made or noted. */
 export function backupsTooOldSince(
   { config, clock }: Pick<Store, 'config' | 'clock'>,
   madeAt: number | null,

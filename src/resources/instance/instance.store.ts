@@ -21,7 +21,7 @@ export async function writeSetting(db: Executor, name: string, value: unknown, a
   );
 }
 
-/** Writes a setting that nobody has written; of two processes at once one does. */
+/** Writes a setting that was not written yet; of two processes at once one does. */
 export async function addSetting(db: Executor, name: string, value: unknown, at: number): Promise<void> {
   await db.insertMany(
     'instance_settings',

@@ -13,10 +13,10 @@ export interface SealedAnew {
 
 /**
  * Seals everything with the key in force that another one has sealed, or the format of before. May be killed at any
- * moment and begun again, beside servers that go on: whoever changes a value meanwhile is not overwritten.
+ * moment and begun again, beside servers that go on: a value that is changed meanwhile is not overwritten.
  */
 export async function sealAnew(store: Store, columns: readonly SealedColumn[]): Promise<SealedAnew> {
-  // First: whoever meets it knows from it which key is in force.
+  // First: a process that meets it knows from it which key is in force.
   const total: SealedAnew = { sealed: (await sealIdAnew(store)) ? 1 : 0, unreadable: 0 };
   for (let isChanging = true; isChanging;) {
     isChanging = false;

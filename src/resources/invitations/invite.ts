@@ -32,7 +32,7 @@ export async function createInvitation(ctx: Ctx, named: string, input: { email: 
   return ctx.store.db.tx(async (tx) => {
     const caller = await lockPeople(tx, ctx);
     mustRule(caller.role, 'invite', [row.role]);
-    // Whoever disables the person meanwhile waits and withdraws this one too, or is done and refuses it here.
+    // An operator who disables the person meanwhile waits and withdraws this one too, or has done so and it is refused here.
     const person = await lockUser(tx, caller.userId);
     if (person) mustNotBeDisabled(person);
     await mustHaveDomain(tx, row.team_id);
@@ -43,7 +43,7 @@ export async function createInvitation(ctx: Ctx, named: string, input: { email: 
   });
 }
 
-/** By whoever runs the installation, who is above every role. Without a mail, the token is handed over. */
+/** By an operator, who is above every role. Without a mail, the token is handed over. */
 export async function inviteByOperator(
   store: Store,
   { isMailed, ...input }: { teamId: string; email: string; role: Role; isMailed: boolean },

@@ -17,7 +17,7 @@ export interface RedactOptions {
   bytes: number;
   /** Long texts are kept by their beginning. */
   isClipped?: boolean;
-  /** The answer is a link that lets in whoever has it. */
+  /** The answer is a link that lets in everybody who has it. */
   isShare?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { isDatabaseSetback } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { insertLogs, type LogRow } from './logs.store.ts';
 
-/** Where answered requests are noted. Nobody waits for it, and it never grows without bound. */
+/** Where answered requests are noted. No request waits for it, and it never grows without bound. */
 export interface RequestLog {
   add(row: LogRow): void;
   /** Resolves when what was added before is written, dropped, or cannot be written just now. */

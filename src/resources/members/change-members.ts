@@ -88,7 +88,7 @@ async function mustLeaveAWayIn(tx: Executor, { team_id: teamId }: MemberRow): Pr
   });
 }
 
-/** Whoever is removed does not come back by signing in through the provider; an invitation brings the person back. */
+/** A removed member does not come back by signing in through the provider; an invitation brings the person back. */
 async function keepOut(tx: Executor, { clock, ids }: Store, { team_id: teamId, user_id: userId }: MemberRow) {
   const connection = await findConnection(tx, teamId);
   if (!connection || (await identityOfUser(tx, connection.id, userId))) return;

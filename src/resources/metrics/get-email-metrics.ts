@@ -11,7 +11,7 @@ import { presentCounts, type Metric } from './rates.ts';
 import { readMetricsQuery, type Asked, type MetricsQuery } from './read-query.ts';
 import type { Subject, Tally } from './tally.ts';
 
-/** An answer has as many rows as a person or a chart can use; whoever wants more asks for a part of the range. */
+/** An answer has as many rows as a person or a chart can use; a caller that wants more asks for a part of the range. */
 const ROWS_MAX = 1000;
 
 type Row = Partial<Record<Metric, number>> & {

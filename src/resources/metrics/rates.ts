@@ -13,7 +13,7 @@ const RATES = {
 export type Rate = keyof typeof RATES;
 export type Metric = Counter | Rate;
 
-/** In the contract's order, which is that of an answer to whoever asks for all. */
+/** In the contract's order, which is that of an answer with all of them. */
 export const METRICS: readonly Metric[] = [
   'received',
   'delivered',
@@ -39,7 +39,7 @@ export const METRICS: readonly Metric[] = [
   'unsubscribe_rate',
 ];
 
-/** What machines did, beside what people did: of whoever names it. */
+/** What machines did, beside what people did: only in answers to requests that name it. */
 export const NAMED_METRICS: readonly Metric[] = ['machine_opened', 'machine_clicked'];
 
 /** The metrics asked for; a rate is a percentage with two decimals, and of nothing it is 0. */

@@ -25,7 +25,7 @@ export async function disableMfa(ctx: UserCtx, { code }: { code: string }, tell:
   return { object: 'mfa' as const, enabled: false as const, enabled_at: null };
 }
 
-/** By the operator, for a person who has lost everything. Whoever is signed in as that person is signed out, apps too. */
+/** By the operator, for a person who has lost everything. All sessions of that person end, those of apps too. */
 export async function resetMfa(store: Store, email: string, tell: Tell): Promise<UserRow> {
   const { id } = await findNamedUser(store.db, email);
   return store.db.tx(async (tx) => {

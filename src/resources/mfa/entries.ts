@@ -15,7 +15,7 @@ import { hashOfRecoveryCode, isRecoveryCode } from './recovery-code.ts';
 
 /**
  * Three codes of a million are right at any moment: at 20 guesses a day that takes centuries. The kinds are counted apart,
- * so that whoever uses up the guesses at codes does not keep the owner from a recovery code.
+ * so that a stranger who uses up the guesses at codes does not keep the owner from a recovery code.
  */
 const FAILURES_MAX = 20;
 export const FAILURES_MS = 24 * 3_600_000;

@@ -35,7 +35,7 @@ export const CLIENT_DISABLED = 'The operator of this service has disabled this a
 const STATE_CHARS_MAX = 512;
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
-/** Reads what `/oauth/authorize` was asked. Nobody is sent to an address that the client has not registered. */
+/** Reads what `/oauth/authorize` was asked. No browser is sent to an address that the client has not registered. */
 export async function readAuthorization(store: Store, query: Fields): Promise<Authorization> {
   const clientId = query['client_id'];
   const client = typeof clientId === 'string' && isPlain(clientId) ? await findClient(store.db, clientId) : undefined;

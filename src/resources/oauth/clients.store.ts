@@ -140,7 +140,7 @@ export const markClientEnabled = (tx: Executor, id: string): Promise<number> =>
     [id],
   );
 
-/** Those that nobody has let in, or that were removed, and that no grant names any more. */
+/** Those that no person has let in, or that were removed, and that no grant names any more. */
 export const removeUnusedClients = (db: Executor, before: number): Promise<number> =>
   db.run(
     `delete from oauth_clients where created_at <= ? and (used_at is null or deleted_at <= ?)

@@ -124,7 +124,7 @@ async function byRefresh({ store }: NobodyCtx, client: ClientRow, fields: Fields
     const grant = family === undefined ? undefined : await lockGrantOfFamily(tx, hashToken(family));
     if (!grant || family === undefined || grant.revoked_at !== null) return { refused: noRefresh() };
     if (grant.refresh_hash !== tokenHash) return { reused: grant };
-    // Behind the lock. It is gone where it was the newest and nobody has refreshed for too long.
+    // Behind the lock. It is gone where it was the newest and was not refreshed for too long.
     const token = await findToken(tx, tokenHash);
     if (!token) return { refused: noRefresh() };
     const now = store.clock.now();
@@ -190,7 +190,7 @@ async function issue(
 }
 
 /**
- * Whoever has a token that was used before may have stolen it, or the one who used it has: nobody can say, so that both lose
+ * A token that was used before is stolen from or by the caller, and it cannot be known which: both lose
  * it. What was answered to the first one ends too.
  */
 async function settle(

@@ -177,7 +177,7 @@ export interface Membership {
   team_id: string;
 }
 
-/** Kept to the end of the transaction: whoever removes the member waits, and finds what was begun meanwhile. */
+/** Kept to the end of the transaction: a transaction that removes the member waits, and finds what was begun meanwhile. */
 export async function holdMembership(tx: Executor, { id, user_id, team_id }: Membership): Promise<boolean> {
   const sql = `select id from team_members where id = ? and user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`;
   return (await tx.get(sql, [id, user_id, team_id])) !== undefined;

@@ -1,7 +1,7 @@
 /**
  * OAuth 2.1: apps of others register, a person lets them in for a team (consent), and they come with access tokens. A grant
  * acts for its person in one membership: what an access token rests on is read with every use. A code and a refresh token
- * work once; whoever shows one again ends the grant. Only hashes of tokens are kept.
+ * work once; one that is shown again ends the grant. Only hashes of tokens are kept.
  */
 export { ACCESS_PREFIX, createGrantAuthentication } from './authenticate-grant.ts';
 export { readAuthorization, type Asked } from './authorization.ts';

@@ -39,7 +39,7 @@ export async function deleteClient(ctx: NobodyCtx, clientId: string) {
   return { object: 'oauth_client' as const, client_id: clientId, deleted: true as const };
 }
 
-/** The same answer to a wrong token and for a client that is not there: nobody learns which there are. */
+/** The same answer to a wrong token and for a client that is not there: strangers do not learn which there are. */
 async function clientOf({ store, bearer }: NobodyCtx, clientId: string): Promise<ClientRow> {
   const client = bearer === undefined || clientId.includes('\0') ? undefined : await findClient(store.db, clientId);
   if (!client || !isSame(hashToken(bearer ?? ''), client.registration_hash)) throw noToken();

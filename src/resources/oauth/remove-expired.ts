@@ -14,7 +14,7 @@ export async function removeExpiredOauth({ db, clock }: Store): Promise<void> {
   await removeTokensBefore(db, clock.now());
 }
 
-/** Grants that ended a year ago, and clients that nobody has let in for a month. */
+/** Grants that ended a year ago, and clients that no person has let in for a month. */
 export async function removeUnusedOauth({ db, clock }: Store): Promise<void> {
   await removeGrantsBefore(db, clock.now() - GRANTS_KEPT_MS);
   await removeUnusedClients(db, clock.now() - CLIENTS_KEPT_MS);

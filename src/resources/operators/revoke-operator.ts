@@ -2,7 +2,7 @@ import { notFound } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { listOperators, setRevoked, type OperatorRow } from './operators.store.ts';
 
-/** The operator in force with this id or this name; a name that several bear is nobody's. */
+/** The operator in force with this id or this name; a name that several bear matches none. */
 export async function findOperator(store: Store, idOrName: string): Promise<OperatorRow> {
   const inForce = (await listOperators(store.db)).filter((row) => row.revoked_at === null);
   const found = inForce.filter((row) => row.id === idOrName.toLowerCase() || row.name === idOrName);

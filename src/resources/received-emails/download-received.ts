@@ -17,7 +17,7 @@ export interface ReceivedDownload {
 
 /**
  * The file behind a signed link. Forged, expired, of something removed or lost by the disk: the answer is the same 404,
- * since the caller can do nothing about any of it; the log tells whoever can.
+ * since the caller can do nothing about any of it; the log tells the operator, who can.
  */
 export async function downloadReceived(store: Store, link: ReceivedLink, token: string): Promise<ReceivedDownload> {
   const email = isGoodReceivedLink(store, link, token) ? await findReceivedById(store.db, link.emailId) : undefined;

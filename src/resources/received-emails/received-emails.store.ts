@@ -242,7 +242,7 @@ export async function removeReceivedRows(
   teamId: string,
   ids: readonly string[],
 ): Promise<{ id: string; hasFiles: boolean }[]> {
-  // First, as everybody does who adds to it: whoever removes and whoever receives never wait for each other in a circle.
+  // First, as every transaction does that adds to it: removing and receiving never wait for each other in a circle.
   await lockStorage(tx, teamId);
   const among = uuidsIn(tx.dialect, 'id', ids);
   const gone = await tx.all<{ id: string; stored_bytes: number }>(

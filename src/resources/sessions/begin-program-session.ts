@@ -43,7 +43,7 @@ export async function beginProgramSession(
     details: JSON.stringify({ kind: 'device', client_name: clientName }),
   });
   const begin = audit.store.db.tx(async (tx) => {
-    // Whoever ends all sessions of the person at this moment waits, and ends this one too.
+    // A request that ends all sessions of the person at this moment waits, and ends this one too.
     await lockAccount(tx, owner.user_id);
     if (!(await copySession(tx, sessionId, row))) return 'ended' as const;
     if (!(await take(tx))) throw new Taken();

@@ -7,7 +7,7 @@ import { allTeamsOf } from './own-teams.store.ts';
 
 const USER_AGENT_CHARS_MAX = 500;
 
-/** Written for every address alike: whether there is an account is found out later, where nobody waits for the answer. */
+/** Written for every address alike: whether there is an account is found out later, where no caller waits for the answer. */
 export async function noteFailedSignIn(
   { db, ids }: Store,
   { emailKey, browser, requestId }: { emailKey: string; browser: Browser; requestId: string },

@@ -3,7 +3,7 @@ import { newToken } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Browser } from '../access/index.ts';
 
-/** Outlives the session: it says that somebody has signed in to an account from this browser, and lets nobody in. */
+/** Outlives the session: it says that somebody has signed in to an account from this browser, and is no credential. */
 export const BROWSER_COOKIE = 'rasket_browser';
 
 const PURPOSE = 'known browser';

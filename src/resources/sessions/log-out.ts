@@ -12,7 +12,7 @@ export async function logOut({ store, actor, browser }: UserCtx, { all = false }
     await lockAccount(tx, actor.userId);
     const revoked = { at: store.clock.now(), reason: 'user' as const };
     const teamId = await ssoTeamOfSession(tx, actor.sessionId);
-    // Whoever signs out everywhere means apps as well.
+    // Signing out everywhere ends the sessions of apps as well.
     if (teamId === null) {
       await endSessionsOf(tx, actor.userId);
       return revokeGrantsOfUser(tx, actor.userId, revoked);

@@ -1,5 +1,5 @@
 /**
- * Share links: a token that shows one email to whoever holds it, for two days at most. Only the token's hash is kept,
+ * Share links: a token that shows one email to its holder, for two days at most. Only the token's hash is kept,
  * so a link is readable once, when it is made. A link that is unknown, expired or revoked is the same nothing.
  */
 export { createShare } from './create-share.ts';

@@ -37,7 +37,7 @@ export interface SharedContent {
   images: ReadonlyMap<string, string>;
 }
 
-/** Pictures inside the email, as bytes; a page larger than this helps nobody. */
+/** Pictures inside the email, as bytes; a page larger than this is of no use. */
 const INLINE_IMAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Undefined for a link that is unknown, expired or revoked, and for one whose email is gone. */

@@ -16,7 +16,7 @@ export const insertShare = (db: Executor, row: ShareRow): Promise<number> =>
 export const findLiveShare = (db: Executor, tokenHash: string, now: number): Promise<ShareRow | undefined> =>
   db.get<ShareRow>('select * from email_shares where token_hash = ? and expires_at > ?', [tokenHash, now]);
 
-/** For whoever removes emails: their links go in the same transaction. Answers what was removed. */
+/** For the removal of emails: their links go in the same transaction. Answers what was removed. */
 export async function removeSharesOf(
   tx: Executor,
   emailIds: readonly string[],

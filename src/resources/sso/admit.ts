@@ -42,7 +42,7 @@ const refused = (why: Unadmitted): Admission => ({ kind: 'refused', why });
 
 /**
  * The person whom a provider vouches for: by the identity there, else by the address, else somebody new. Only an address in a
- * domain that the team has proven counts, and only an account with such an address is reached: a provider speaks for nobody else.
+ * domain that the team has proven counts, and only an account with such an address is reached: a provider speaks for no other address.
  */
 export async function admit(store: Store, connectionId: string, claims: ProviderClaims): Promise<Admission> {
   if (claims.email === undefined) return refused('no_email');

@@ -3,7 +3,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { stopEnforcing } from '../sso-rows/index.ts';
 import { findNamedTeam, type TeamRow } from '../teams/index.ts';
 
-/** What the operator does on the machine when nobody of a team can sign in any more. The connection stays. */
+/** What the operator does on the machine when no member of a team can sign in any more. The connection stays. */
 export async function stopEnforcingSso(store: Store, slugOrId: string): Promise<TeamRow> {
   const team = await findNamedTeam(store.db, slugOrId);
   if (!team) throw notFound(`Team ${JSON.stringify(slugOrId)}`);

@@ -18,7 +18,7 @@ export async function listOwnTeams({ store, actor }: UserCtx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data: await presentTeams(store, rows) };
 }
 
-/** Whoever makes a team is its owner. It has no key yet: its people make the keys that they need. */
+/** The person who makes a team is its owner. It has no key yet: its people make the keys that they need. */
 export async function foundTeam(ctx: UserCtx, input: { name: string }): Promise<TeamObject> {
   await mustHaveUsedPassword(ctx.store.db, ctx.actor.sessionId);
   const name = readTeamName(input.name);

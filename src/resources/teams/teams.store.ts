@@ -14,7 +14,7 @@ export interface TeamRow {
   /** A JSON object. */
   postal_address: string | null;
   ai_assist_enabled: number;
-  /** A JSON array; null where nobody was named. */
+  /** A JSON array; null where none was named. */
   admin_emails: string | null;
 }
 

@@ -15,7 +15,7 @@ export async function findPublishedVersion(
   return row && readVersion(row);
 }
 
-/** What a campaign takes of a template: the bodies as they are written, for nobody's values are known yet. */
+/** What a campaign takes of a template: the bodies as they are written, since no contact's values are known yet. */
 export interface PublishedContent {
   versionId: string;
   html: string;

@@ -1,6 +1,6 @@
 /**
  * Pure rules of an inbox's conversations: to which thread a received message belongs, with what evidence. The rows are read
- * and written by whoever has them; the work is bounded whatever a stranger writes.
+ * and written by the families that have them; the work is bounded whatever a stranger writes.
  */
 export { answerLoopOf, LOOP_WINDOW_MS, type AnswerLoop, type Passed } from './answer-loop.ts';
 export {

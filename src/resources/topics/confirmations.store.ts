@@ -56,7 +56,7 @@ export async function removeConfirmationsOf(tx: Executor, contactId: string): Pr
   await tx.run('delete from topic_confirmations where contact_id = ?', [contactId]);
 }
 
-/** Of a topic that nobody can join any more, or that anybody joins without being asked. */
+/** Of a topic that cannot be joined any more, or that is joined without confirmation. */
 export async function removeConfirmationsFor(tx: Executor, topicId: string): Promise<void> {
   await tx.run('delete from topic_confirmations where topic_id = ?', [topicId]);
 }

@@ -13,7 +13,7 @@ export async function findNamedUser(db: Executor, email: string): Promise<UserRo
   return user;
 }
 
-/** Whoever has shown a password, or comes from single sign-on, is refused here before a session begins. */
+/** A person who has given the right password, or comes from single sign-on, is refused here before a session begins. */
 export function mustNotBeDisabled({ disabled_at: at }: Pick<UserRow, 'disabled_at'>): void {
   if (at === null) return;
   throw refuse('invalid_permission', { say: 'This account is disabled; ask whoever runs this service.' });

@@ -18,7 +18,7 @@ export async function insertUser(tx: Executor, row: Omit<UserRow, 'mfa_enabled_a
   await tx.insertMany('users', COLUMNS, [COLUMNS.map((column) => row[column])]);
 }
 
-/** The address was shown to be somebody's; what was set up before, by whoever it was, is gone. */
+/** The address was proven to be this person's; what others set up for it before is gone. */
 export const claimUnverified = (tx: Executor, id: string, now: number): Promise<number> =>
   tx.run(
     `update users set email_verified_at = ?, password_hash = null, mfa_enabled_at = null

@@ -7,7 +7,7 @@ import type { EmailRow } from '../emails/index.ts';
 export type PayloadEvent = RecordedEvent | { type: EventType; at: number; subjectId?: undefined };
 
 /**
- * The body of a webhook delivery: the same text for the same event, whoever renders it and when. Of an email whose
+ * The body of a webhook delivery: the same text for the same event, on whichever node and whenever it is rendered. Of an email whose
  * content is past retention it says what its event still knows.
  */
 export function renderPayload(event: PayloadEvent, email: ToldEmail | undefined): string {

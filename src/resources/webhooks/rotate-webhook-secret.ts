@@ -7,7 +7,7 @@ const BOTH_SIGN_MS = 24 * 3_600_000;
 
 /**
  * The new secret is shown this once, and the one before it goes on signing for a day. Of two rotations within a day the
- * first one's old secret ends with the second: whoever rotates twice has reason to.
+ * first one's old secret ends with the second: a team that rotates twice has reason to.
  */
 export async function rotateWebhookSecret(
   ctx: Ctx,

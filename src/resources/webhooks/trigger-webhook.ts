@@ -9,7 +9,7 @@ import { findWebhook } from './webhooks.store.ts';
 
 /**
  * Puts a sample where real events wait to be sent. Nothing happened, so that no event is recorded: its body stands from
- * the start, and whoever renders what is due finds it.
+ * the start, and the node that renders what is due finds it.
  */
 export async function triggerWebhook(ctx: Ctx, { type, webhook_id: only }: BodyOf<'triggerWebhook'>) {
   const { store, teamId } = ctx;

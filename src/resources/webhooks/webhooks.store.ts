@@ -110,6 +110,6 @@ export async function markDeleted(db: Executor, teamId: string, id: string, now:
   return (await db.run(sql, [now, teamId, id])) === 1;
 }
 
-/** The admins of its team have been told that it was disabled, or nobody could be. */
+/** The admins of its team have been told that it was disabled, or there were none to tell. */
 export const noteTold = (db: Executor, id: string, now: number): Promise<number> =>
   db.run('update webhooks set admins_told_at = ? where id = ?', [now, id]);

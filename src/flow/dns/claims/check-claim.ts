@@ -14,7 +14,7 @@ export async function checkClaim(world: World, claim: ClaimRow): Promise<'comple
     if (outcome === 'completed') await checkClaimant(world, claim);
     return outcome;
   }
-  // Whether the owner uses the name is told to nobody who has not shown that DNS is theirs.
+  // Whether the owner uses the name is told only to a team that has shown that DNS is theirs.
   await saveClaimCheck(world.db, claim.id, { record_status: status, diagnosis, blocked_reason: null, checked_at: now });
   return 'open';
 }

@@ -9,7 +9,7 @@ import {
 import { checkClaim } from './check-claim.ts';
 const BATCH = 50;
 
-/** Ends every open claim that is over, and looks the others up that nobody has looked at since this check began. */
+/** Ends every open claim that is over, and looks up the others that were not looked up since this check began. */
 export async function recheckClaims(world: World): Promise<{ ended: number; checked: number; completed: number }> {
   const began = world.clock.now();
   const ended = await endOverdueClaims(world.db, END_REASONS, began);

@@ -41,7 +41,7 @@ async function configure({ store: world, teamId }: Ctx<World>, id: string, input
   const ttlSeconds = world.config.dns_providers[provider.name]?.ttl_seconds ?? 300;
   const prepared = await prepare(world, domain, provider, { isRemoval, ttlSeconds });
   mustBeFree(prepared.plan.inTheWay);
-  // Nothing is published by itself with a token that nobody keeps, unless it was before.
+  // Nothing is published by itself with a token that is not kept, unless it was before.
   const byItself = isOperators || setup ? (isRemoval ? 'ends' : 'begins') : 'apart';
   if (!isDryRun) await publish(world, prepared, byItself);
   return {

@@ -47,7 +47,7 @@ export function askOverUdp(
       socket.send(message);
       cancel = clock.timer(timeoutMs, send);
     };
-    // A port that nobody listens on answers at once where ICMP comes through.
+    // A port without a listener answers at once where ICMP comes through.
     socket.on('error', (error) => fail(new NoDnsAnswer(`UDP failed: ${error.message}`)));
     socket.on('message', (bytes) => {
       if (isAnswer(bytes)) finish(() => resolve(bytes));

@@ -20,7 +20,7 @@ export interface SetupDomain {
 
 export interface Heirloom {
   row: PublishedRow;
-  /** Who publishes there by itself; with nobody who does, the record stays where it is and this domain's to remove. */
+  /** The domain that publishes there by itself; without one, the record stays where it is and this domain's to remove. */
   heirId: string | undefined;
 }
 

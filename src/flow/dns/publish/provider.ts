@@ -35,7 +35,7 @@ export interface DnsProvider {
 }
 
 /**
- * `refused`: the provider says no, and asking again is no use. `changed`: somebody else was faster. `unavailable`: nobody
+ * `refused`: the provider says no, and asking again is no use. `changed`: another client was faster. `unavailable`: no server
  * can tell, and it may be tried again.
  */
 export type ProviderFaultKind = 'refused' | 'changed' | 'unavailable';
@@ -43,7 +43,7 @@ export type ProviderFaultKind = 'refused' | 'changed' | 'unavailable';
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';
   readonly kind: ProviderFaultKind;
-  /** false where an update was on its way and nobody knows what became of it. */
+  /** false where an update was on its way and its outcome is not known. */
   readonly nothingChanged: boolean;
 
   constructor(kind: ProviderFaultKind, say: string, options: { nothingChanged: boolean; because?: unknown }) {

@@ -23,12 +23,12 @@ import { ProviderFault } from './provider.ts';
  */
 export type Afterwards = 'begins' | 'ends' | 'goes_on' | 'held_up' | 'apart';
 
-/** Longer than any provider takes; until then nobody else takes up what has been begun. */
+/** Longer than any provider takes; until then no other process takes up what has been begun. */
 const BEGUN_MS = 10 * 60_000;
 
 /**
  * Makes the prepared change. What is to be published is written down first, and that somebody has to see to it: neither a
- * crash nor a removal of the domain in between may leave records in the zone that nobody knows to be ours.
+ * crash nor a removal of the domain in between may leave records in the zone that are not known to be ours.
  */
 export async function publish(world: World, prepared: Prepared, afterwards: Afterwards): Promise<void> {
   const { provider, zone, plan, queries, seen, domain } = prepared;

@@ -135,7 +135,7 @@ async function askFurther(
 
 const isPublicAddress = createAddressGuard([]);
 
-/** An address inside somebody's network is nobody else's business, even if a zone tells it. */
+/** An address inside a private network is not repeated to others, even if a zone tells it. */
 function withoutPrivate(answer: Answer): Answer {
   if (answer.kind !== 'found') return answer;
   const records = answer.records.map((address) => (isPublicAddress(address) ? address : 'a private address'));

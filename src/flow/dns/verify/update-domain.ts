@@ -17,7 +17,7 @@ export async function updateDomain(
     await mustFreeMx(world, before.name, input.confirm_replace_mx ?? false, CONFIRM);
   }
   const added = await recordsAdded(world, after);
-  // Asked before anything is locked; a domain that nobody has verified waits for that.
+  // Asked before anything is locked; a domain that is not verified waits for that.
   const isAsked = after.checked_at !== null && added.length > 0;
   const checks = isAsked ? await checkRecords(world, after, added, { cache: false }) : [];
   await changeDomain(ctx, id, change, checks);

@@ -69,7 +69,7 @@ export async function rowsInSlices(
   return all;
 }
 
-/** Notices go to nobody, and what comes back to our return path brings no token with it. */
+/** Notices have no recipient to be told of, and what comes back to our return path brings no token with it. */
 const HEADERS_ONLY: Asked = { sender: '', ret: 'HDRS', recipients: {} };
 
 /** All rows and files of one send, made before the commit so that the commit itself only inserts. */

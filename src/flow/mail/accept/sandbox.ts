@@ -3,7 +3,7 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import type { DomainRow } from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 
-/** The mailbox simulator, which delivers to nobody. */
+/** The mailbox simulator, which delivers nothing. */
 export const isSimulator = ({ instance }: Ctx['store']['config'], name: string): boolean =>
   name === `simulator.${instance.host}`.toLowerCase();
 

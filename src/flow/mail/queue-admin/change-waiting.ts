@@ -22,7 +22,7 @@ export async function retryWaiting({ store: { db, clock } }: OperatorCtx<World>,
 }
 
 /**
- * Ends what nobody has in hand: the rows go, and their failure is recorded, in one transaction. A claim that comes at the
+ * Ends the deliveries that are not claimed: the rows go, and their failure is recorded, in one transaction. A claim that comes at the
  * same moment has the row or does not, and what was handed off is never touched.
  */
 export async function dropWaiting({ store }: OperatorCtx<World>, input: BodyOf<'dropQueue'>) {

@@ -8,7 +8,7 @@ export interface SelectionInput {
   email_id?: string | undefined;
 }
 
-/** Exactly one, so that nobody drops more than was meant. */
+/** Exactly one, so that an operator drops no more than was meant. */
 export function readSelection({ destination, team_id: team, email_id: email }: SelectionInput): Selection {
   const named: Selection[] = [
     ...(destination === undefined ? [] : [{ kind: 'destination' as const, value: asStored(destination) }]),
@@ -23,5 +23,5 @@ export function readSelection({ destination, team_id: team, email_id: email }: S
   });
 }
 
-/** Domains are kept in lower case and in ASCII. What is no domain is nobody's destination. */
+/** Domains are kept in lower case and in ASCII. A word that is no domain is no destination. */
 export const asStored = (destination: string): string => domainToASCII(destination) || destination.toLowerCase();

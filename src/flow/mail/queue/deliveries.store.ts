@@ -21,7 +21,7 @@ export interface DeliveryRow {
   /** When it may be claimed: its next attempt, or the end of the lease, or the end of the doubt. */
   due_at: number;
   lease_owner: string | null;
-  /** Set while a final dot may have been written whose reply nobody knows: such a row is never delivered again. */
+  /** Set while a final dot may have been written whose reply is not known: such a row is never delivered again. */
   handed_off_at: number | null;
   /** What the submitting client asked for by SMTP extensions, as JSON; null where it asked for nothing. */
   asked: string | null;
@@ -99,7 +99,7 @@ export async function broadcastsInQueue(db: Executor): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Some deliveries of a broadcast that nobody has in hand, and that are not in doubt. */
+/** Some deliveries of a broadcast that are neither claimed nor in doubt. */
 export async function untouchedOfBroadcast(db: Executor, broadcastId: string, limit: number): Promise<string[]> {
   const sql = `select id from deliveries where broadcast_id = ? and lease_owner is null and handed_off_at is null limit ?`;
   return (await db.all<{ id: string }>(sql, [broadcastId, limit])).map(({ id }) => id);

@@ -11,7 +11,7 @@ const IDS_MAX = 1000;
 
 /**
  * Whether a message that came in is mail of this installation about an account, whichever node sent it, or names such mail as
- * what it answers or brings back: it may hold a token. Known by Message-ID, which relays keep; whoever makes one up withholds
+ * what it answers or brings back: it may hold a token. Known by Message-ID, which relays keep; a sender who makes one up withholds
  * nothing but the own message. In the development profile all mail is the one reader's.
  */
 export async function holdsAccountMail(world: World, raw: Buffer, reading: MessageReading): Promise<boolean> {

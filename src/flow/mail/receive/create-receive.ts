@@ -170,7 +170,7 @@ function ruleForwards(received: readonly Received[], decisions: readonly RuleDec
   });
 }
 
-/** Bounces of forwarded mail go to the sender of the forwarded message, and to nobody else. */
+/** Bounces of forwarded mail go to the sender of the forwarded message, and to no other address. */
 const bouncesToSenders = ({ routes, raw }: LoadedArrival): PlannedForward[] =>
   routes.flatMap((route): PlannedForward[] => {
     if (route.kind !== 'rewritten') return [];

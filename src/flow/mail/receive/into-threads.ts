@@ -112,7 +112,7 @@ async function putIntoThread(
     macs: [(bytes: Uint8Array) => world.secrets.mac(REPLY_ADDRESS, bytes), ...world.secrets.otherMacs(REPLY_ADDRESS)],
   });
   const mail = mailOf(inbox, { rows, about }, incoming);
-  // What may be forged goes to nobody's conversation.
+  // Mail that may be forged joins no thread.
   const threadId = isSpam ? undefined : await threadFor(tx, inbox, incoming, email.created_at);
   const thread = threadId === undefined ? undefined : await lockThread(tx, inbox.id, threadId);
   const folder: StoredFolder = isSpam || thread?.folder === 'spam' ? 'spam' : 'inbox';

@@ -14,7 +14,7 @@ export type Route =
   | { kind: 'rewritten'; teamId: string; domainName: string; address: string; sender: string }
   /** An address to which providers report complaints. */
   | { kind: 'reports' }
-  /** `elsewhere`: not an address of this installation. `unknown`: nobody here. `closed`: not now. */
+  /** `elsewhere`: not an address of this installation. `unknown`: no such address here. `closed`: not now. */
   | { kind: 'none'; because: 'malformed' | 'elsewhere' | 'unknown' | 'closed' };
 
 export async function routeRecipient(world: World, given: string): Promise<Route> {
