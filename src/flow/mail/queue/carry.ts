@@ -2,11 +2,11 @@ import type { World } from '../../../platform/world/index.ts';
 import { readAsked } from '../../../protocol/dsn/index.ts';
 import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
-import type { ClaimedDelivery } from './claim.ts';
 import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { isMarketing } from './lanes.ts';
 import type { Outcome } from './outcome.ts';
+import type { ClaimedDelivery } from './rules.ts';
 
 /** One attempt: when it began, how long it took, and its SMTP conversation. */
 export interface Tried {

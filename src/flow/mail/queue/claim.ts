@@ -1,39 +1,11 @@
 import { withoutEvent } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
-import { timeOfId } from '../../../platform/ids/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { normalizeAddress } from '../../../protocol/address/index.ts';
-import {
-  accountMailAmong,
-  advanceLastEvent,
-  recordEmailEvents,
-  type EmailEvent,
-} from '../../../resources/emails/index.ts';
-import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
-import { suspendedAmong } from '../../../resources/teams/index.ts';
-import {
-  claimDue,
-  deferClaims,
-  emailOf,
-  moveToRetrying,
-  teamsWithDue,
-  type DeliveryRow,
-  type DueWork,
-} from './deliveries.store.ts';
-import { holdsOnMail } from './holds.store.ts';
+import { advanceLastEvent, recordEmailEvents, type EmailEvent } from '../../../resources/emails/index.ts';
+import { claimDue, emailOf, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
-import { leftSince } from './opt-outs.ts';
-import type { Outcome } from './outcome.ts';
-import { holdClaims } from './waiting.store.ts';
-
-export interface ClaimedDelivery {
-  row: DeliveryRow;
-  /** Still to be delivered to. */
-  recipients: string[];
-  /** Outcomes that need no delivery, such as of suppressed recipients. */
-  decided: Outcome[];
-}
+import { putAside, ruleOn, type ClaimedDelivery } from './rules.ts';
 
 export interface ClaimRequest {
   owner: string;
@@ -58,11 +30,9 @@ export interface Claimed {
   movedToRetrying: number;
 }
 
-const NOTHING: Claimed = { claimed: [], due: 0, isMore: false, movedToRetrying: 0 };
-
 /**
- * Claims due deliveries, takes out suppressed recipients, and records `email.sent` for every email that has recipients left:
- * from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either before it or too late.
+ * Claims due deliveries, as far as the rules let them begin, and records `email.sent` for every email that has recipients
+ * left: from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either before it or too late.
  */
 export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
   const now = world.clock.now();
@@ -71,34 +41,10 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   const share = request.share && (await shareOut(world, tx, work, request.share));
   const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
   const isMore = due.length >= request.limit || (share !== undefined && hasTeamWith(due, share.perTeam));
-  const free = await withoutHeld(tx, request.owner, due, now);
-  const reachable = await withoutDown(tx, request, free, now);
-  const rows = await withoutSuspended(tx, request.owner, reachable, now);
-  const counts = { due: due.length, isMore, movedToRetrying: free.length - reachable.length };
-  if (rows.length === 0) return { ...NOTHING, ...counts };
-  const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
-  const suppressed = await suppressedAmong(tx, addressed);
-  const left = await leftSince(tx, rows);
-  const claimed = addressed.map(({ row, addresses }): ClaimedDelivery => {
-    if (row.handed_off_at !== null) {
-      const decided = addresses.map((address): Outcome => ({
-        kind: 'failed',
-        address,
-        reason: 'ambiguous_submission',
-      }));
-      return { row, recipients: [], decided };
-    }
-    const recipients: string[] = [];
-    const decided: Outcome[] = [];
-    for (const address of addresses) {
-      const origin = left.has(row.email_id) ? 'opt_out' : suppressed(row, address);
-      if (origin === undefined) recipients.push(address);
-      else decided.push({ kind: 'suppressed', address, origin });
-    }
-    return { row, recipients, decided };
-  });
-  await recordSent(world, tx, claimed, now);
-  return { claimed, ...counts };
+  const ruling = await ruleOn(tx, due, request.isDown);
+  await putAside(tx, request.owner, ruling, now);
+  await recordSent(world, tx, ruling.free, now);
+  return { claimed: ruling.free, due: due.length, isMore, movedToRetrying: ruling.down.length };
 }
 
 /** Divides the limit evenly among the teams with due mail; where they are more than the limit, a random part of them. */
@@ -124,67 +70,6 @@ function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
   return [...counts.values()].some((n) => n >= count);
 }
 
-/** Holds are read in the transaction of the claim: once a hold is committed, no delivery that it covers is begun. */
-async function withoutHeld(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
-  if (due.length === 0) return due;
-  const holds = await holdsOnMail(tx, [...new Set(due.flatMap((row) => row.broadcast_id ?? []))]);
-  if (holds.length === 0) return due;
-  const holdOn = new Map(holds.map(({ id, kind, value }) => [`${kind} ${value}`, id]));
-  // What was handed off is settled in spite of a hold.
-  const holdOf = (row: DeliveryRow): string | undefined =>
-    row.handed_off_at !== null
-      ? undefined
-      : (holdOn.get(`destination ${row.destination}`) ??
-        holdOn.get(`team_id ${row.team_id}`) ??
-        holdOn.get(`email_id ${row.email_id}`) ??
-        holdOn.get(`broadcast_id ${row.broadcast_id}`));
-  const held = due.filter((row) => holdOf(row) !== undefined);
-  for (const [holdId, rows] of Map.groupBy(held, holdOf)) {
-    const ids = rows.map((row) => row.id);
-    if (holdId !== undefined) await holdClaims(tx, owner, ids, { holdId, now });
-  }
-  return due.filter((row) => holdOf(row) === undefined);
-}
-
-/** An attempt at a destination that is down costs as much as a delivery, so that its mail moves to the lane of retries. */
-async function withoutDown(
-  tx: Executor,
-  { owner, isDown }: ClaimRequest,
-  due: DeliveryRow[],
-  now: number,
-): Promise<DeliveryRow[]> {
-  if (!isDown) return due;
-  const aside = new Set(due.filter((row) => row.handed_off_at === null && isDown(row)));
-  if (aside.size === 0) return due;
-  await moveToRetrying(
-    tx,
-    owner,
-    [...aside].map((row) => row.id),
-    now,
-  );
-  return due.filter((row) => !aside.has(row));
-}
-
-/**
- * For how long the mail of a suspended team is deferred: longer the older it is, so that the backlog of a team that stays
- * suspended is not rewritten all day.
- */
-const DEFER_MS_MIN = 5 * 60_000;
-const DEFER_MS_MAX = 3_600_000;
-
-/** A suspended team sends nothing; its mail waits for the operator. What was handed off before is still settled. */
-async function withoutSuspended(tx: Executor, owner: string, due: DeliveryRow[], now: number): Promise<DeliveryRow[]> {
-  const suspended = new Set(await suspendedAmong(tx, [...new Set(due.map((row) => row.team_id))]));
-  if (suspended.size === 0) return due;
-  const isDeferred = (row: DeliveryRow): boolean => suspended.has(row.team_id) && row.handed_off_at === null;
-  const deferred = due.filter(isDeferred);
-  const ageMs = Math.min(...deferred.map((row) => now - timeOfId(row.id)));
-  const deferMs = Math.min(DEFER_MS_MAX, Math.max(DEFER_MS_MIN, ageMs / 2));
-  const ids = deferred.map((row) => row.id);
-  await deferClaims(tx, owner, ids, { now, until: Math.round(now + deferMs) });
-  return due.filter((row) => !isDeferred(row));
-}
-
 async function recordSent(world: World, tx: Executor, deliveries: ClaimedDelivery[], now: number): Promise<void> {
   const rowOf = new Map<string, DeliveryRow>();
   const overtaken = new Set<string>();
@@ -203,29 +88,4 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
     return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
   });
   await recordEmailEvents(tx, world.ids, sent);
-}
-
-const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
-
-/**
- * By what each recipient is suppressed, if at all. What members of a team suppress by hand keeps no mail about an account from
- * anybody: the team lends it a domain, and decides nothing about it.
- */
-async function suppressedAmong(
-  tx: Executor,
-  claimed: { row: DeliveryRow; addresses: string[] }[],
-): Promise<(row: DeliveryRow, address: string) => 'bounce' | 'complaint' | 'manual' | undefined> {
-  const wanted = claimed.flatMap(({ row, addresses }) =>
-    addresses.map((address) => [row.team_id, normalizeAddress(address)] as const),
-  );
-  const found = await suppressionsAmong(tx, wanted);
-  const origins = new Map(found.map((entry) => [`${entry.team_id} ${entry.email_key}`, entry.origin]));
-  const byHand = claimed.filter(({ row, addresses }) =>
-    addresses.some((address) => origins.get(keyOf(row.team_id, address)) === 'manual'),
-  );
-  const ofAccounts = await accountMailAmong(tx, [...new Set(byHand.map(({ row }) => row.email_id))]);
-  return (row, address) => {
-    const origin = origins.get(keyOf(row.team_id, address));
-    return origin === 'manual' && ofAccounts.has(row.email_id) ? undefined : origin;
-  };
 }

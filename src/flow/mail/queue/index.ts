@@ -6,7 +6,7 @@
 export { createQueue, type Queue, type QueueOptions } from './queue.ts';
 export type { Settle, Tried } from './carry.ts';
 export type { Outcome } from './outcome.ts';
-export type { ClaimedDelivery } from './claim.ts';
+export type { ClaimedDelivery } from './rules.ts';
 export { openHandOffLog, type HandOffLog } from './hand-off-log.ts';
 export { pendingDeliveries } from './pending-deliveries.ts';
 export { recoverDeliveries } from './recover.ts';

@@ -4,14 +4,14 @@ import { createSendSwitch } from '../../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
-import type { ClaimedDelivery } from './claim.ts';
-import { nextDueAt, type DeliveryRow } from './deliveries.store.ts';
+import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
 import { LaneScheduler } from './lane-scheduler.ts';
 import { isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
 import { createLedger } from './ledger.ts';
 import { createOrphanedClaims } from './orphaned-claims.ts';
+import type { ClaimedDelivery } from './rules.ts';
 import { createScanCooldown, createThrottle } from './backpressure.ts';
 
 export interface QueueOptions {
