@@ -4,7 +4,7 @@ import { createSendSwitch } from '../../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
-import { nextDueAt, renewLeases, type DeliveryRow } from './deliveries.store.ts';
+import { nextDueAt, type DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createInFlight } from './in-flight.ts';
 import { LaneScheduler } from './lane-scheduler.ts';
