@@ -1,7 +1,7 @@
 import { isLockTimeout, openDb } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
 import { fenceMoved, noteLeaving, noteMoved, stayHere, type MoveMark } from '../instance/index.ts';
 import { MoveRefused, type MoveEnd } from './ends.ts';
-import type { MoveOrder } from './move-database.ts';
 
 export interface Leaving {
   /** Does the rest of the move; where that fails, the source takes writes again. */
@@ -24,7 +24,7 @@ export interface SourceLeft {
  * way or behind it, cannot accept mail that nobody would send, nor send what the target sends.
  */
 export async function leaveSource(
-  { clock }: Pick<MoveOrder, 'clock'>,
+  { clock }: Pick<Store, 'clock'>,
   { from, to, installation, isMoved, isUnchanged }: SourceLeft,
 ): Promise<Leaving> {
   const mark = { state: 'leaving' as const, installation, other: to.says, at: clock.now() } satisfies MoveMark;
