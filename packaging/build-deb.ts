@@ -19,6 +19,7 @@ import {
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { licensesText } from './licenses.ts';
 import { root, versionOf } from './modules.ts';
 
 const HOME = '/usr/lib/rasket';
@@ -91,6 +92,7 @@ function putProgram(tree: string, program: string, put: Put): void {
   put('usr/share/lintian/overrides/rasket', read('packaging/debian/lintian-overrides'));
   put('usr/share/doc/rasket/CHANGELOG.md.gz', gzipSync(read('CHANGELOG.md'), { level: 9 }));
   put('usr/share/doc/rasket/copyright', COPYRIGHT);
+  put('usr/share/doc/rasket/LICENSES.txt.gz', gzipSync(licensesText(), { level: 9 }));
 }
 
 function putManuals(tree: string, program: string, put: Put): void {
@@ -171,6 +173,8 @@ Files: *
 Copyright: 2026 the authors of rasket
 License: Apache-2.0
  On Debian systems the full text is in /usr/share/common-licenses/Apache-2.0.
+Comment: Node.js and the packages inside the program have licences of their own, which are in
+ LICENSES.txt.gz and are printed by rasket --licenses.
 `;
 
 const { values } = parseArgs({

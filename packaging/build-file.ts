@@ -1,5 +1,6 @@
 /**
- * Makes `dist/rasket`, one executable for this machine's architecture: Node, with the program's modules and files inside.
+ * Makes `dist/rasket`, one executable for this machine's architecture: Node, with the program's modules and files inside,
+ * the licences of all of it among them.
  * What is in it and how it is found again: `src/program-files/`.
  */
 import { execFileSync } from 'node:child_process';
@@ -18,6 +19,7 @@ import {
 import path from 'node:path';
 import { inject } from 'postject';
 import { loadContract } from '../src/contract/index.ts';
+import { licensesText } from './licenses.ts';
 import { compileModules, compileStart, root, versionOf } from './modules.ts';
 
 /** Node looks for this mark in itself to learn that it carries a program. */
@@ -59,6 +61,7 @@ async function assetsOf(version: string): Promise<Map<string, Uint8Array>> {
 
 function* carried(): Iterable<[string, Uint8Array]> {
   for (const name of FILES) yield [name, readFileSync(path.join(root, name))];
+  yield ['LICENSES.txt', Buffer.from(licensesText())];
   const addon = path.join(root, 'node_modules/better-sqlite3/prebuilds', `linux-${process.arch}.node`);
   yield ['better_sqlite3.node', readFileSync(addon)];
 }

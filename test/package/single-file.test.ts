@@ -40,6 +40,15 @@ it('answers its version, and options of Node.js in the environment or on the com
   }
 });
 
+it('carries the licences of Node.js and of every package inside', () => {
+  const { stdout } = spawnSync(file, ['--licenses'], { env: {}, encoding: 'utf8', maxBuffer: 2 ** 24 });
+  expect(stdout).toContain('Node.js is licensed for use as follows');
+  const { dependencies } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  for (const [name, pinned] of Object.entries(dependencies)) expect(stdout).toContain(`\n${name} ${pinned} (`);
+});
+
 it('says what it cannot carry', () => {
   const env = { HOME: path.join(folder, 'home'), DBUS_SESSION_BUS_ADDRESS: 'unix:path=/nowhere' };
   const told = spawnSync(file, ['doctor', '--url', 'http://127.0.0.1:9', '--api-key', 'rk_x'], {
