@@ -78,7 +78,7 @@ function explainSocket({ code = '', syscall, address, port }: SystemFault): stri
   return `PostgreSQL cannot be reached at ${address} (${code}); is it running there?`;
 }
 
-function explainSystem({ code = '', path, address, port, hostname }: SystemFault): string | undefined {
+function explainSystem({ code = '', syscall, path, address, port, hostname }: SystemFault): string | undefined {
   switch (code) {
     case 'EADDRINUSE':
       return `port ${port} on ${address} is in use; stop the other program or set RASKET_HTTP_PORT, or the port under [https], to another`;
@@ -95,7 +95,9 @@ function explainSystem({ code = '', path, address, port, hostname }: SystemFault
     case 'EEXIST':
       return `${path} cannot be made a folder, because a file has that name or stands above it; choose another with --data`;
     case 'ENOENT':
-      return `${path} cannot be found or made; choose another path`;
+      return path === undefined && syscall === 'uv_cwd'
+        ? 'the folder that you are in has been removed; change to another one'
+        : `${path} cannot be found or made; choose another path`;
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':

@@ -23,8 +23,13 @@ export function runningUrl(dataDir: string): string | undefined {
 export function addressOf(dataDir: string, { http }: Config): string {
   const running = runningUrl(dataDir);
   if (running !== undefined) return running;
-  if (http.public_url !== '') return http.public_url;
-  return `http://${http.host.includes(':') ? `[${http.host}]` : http.host}:${http.port}`;
+  return http.public_url === '' ? urlFromHere({ http }) : http.public_url;
+}
+
+/** The API as this machine itself reaches it. */
+export function urlFromHere({ http }: Pick<Config, 'http'>): string {
+  const host = ['0.0.0.0', '::', ''].includes(http.host) ? '127.0.0.1' : http.host;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
 }
 
 /** The process that runs on this folder. */

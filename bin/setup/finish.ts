@@ -3,7 +3,7 @@ import { DEFAULT_URL } from '../../cli/client/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { asksForCertificates } from '../../src/resources/certificates/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
-import { isNewerThanServer, runningPid } from '../commands/ready-file.ts';
+import { isNewerThanServer, runningPid, urlFromHere } from '../commands/ready-file.ts';
 import { asOwnerOf } from '../installation.ts';
 import type { Asker } from './asking.ts';
 import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
@@ -70,19 +70,13 @@ async function haveTeam({ config, dataDir, known, first }: Work): Promise<{ id: 
 
 /** At the usual port another program may listen, which must not be sent the key. */
 function tellKey(key: string, config: Config): void {
-  const url = apiUrl(config);
+  const url = urlFromHere(config);
   const isUsual = url === DEFAULT_URL || config.http.port === 0;
   const login = `rasket login --api-key${isUsual ? '' : ` --url ${url}`}`;
   process.stdout.write(`API key  ${key}\n         This is the only time it is shown; keep it safe: ${login}\n`);
 }
 
-/** The API as this machine itself reaches it. */
-function apiUrl({ http }: Config): string {
-  const host = ['0.0.0.0', '::', ''].includes(http.host) ? '127.0.0.1' : http.host;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
-}
-
-/** Whoever was interrupted before the key was on the screen has none. */
+/** A run that was interrupted before the key was on the screen leaves its person without one. */
 async function offerKey({ config, dataDir, known, options, asker }: Work, teamId: string): Promise<string | undefined> {
   const isOffered = known.isKeyUnused && asker.isInteractive;
   const isWanted =
@@ -162,7 +156,7 @@ function tellFirstEmail(
   { domain }: { domain: Domain },
   key: string | undefined,
 ): void {
-  const url = apiUrl(config);
+  const url = urlFromHere(config);
   const when = domain.status === 'verified' ? '' : `, once ${domain.name} is verified`;
   const start = runningPid(dataDir) === undefined ? ' and the server runs' : '';
   asker.tell(`\nThe first email${when}${start}:\n`);
