@@ -48,7 +48,8 @@ describe.runIf(driver === 'pg')('a PostgreSQL on a unix socket', () => {
       expect(await run(...words), words.join(' ')).toMatchObject({ code: 0 });
     }
     expectOneLine(await run('vacuum'), /PostgreSQL/);
-    expectOneLine(await run('backup', 'copy'), /run pg_dump first/);
+    const without = { ...env, RASKET_BACKUP_PG_PROGRAMS: '/nowhere' };
+    expectOneLine(await desk.rasket(['backup', 'copy', '--data', 'data'], { env: without }), /pg_dump/);
     expect(await desk.rasket(['config', 'check'], { env })).toMatchObject({ code: 0 });
     const shown = await desk.rasket(['config', 'show'], { env });
     expect(shown.stdout).toContain(`postgres://${user}:***@/${name}?host=${folder}`);
