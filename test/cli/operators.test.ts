@@ -93,6 +93,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['sweep --data data', /^All content is some email's /],
   ['vacuum --data data', /rasket\.db had .* and has /],
   ['backup copy --data data', /^\S+\/copy holds the database, /],
+  ['restore copy --data data', /^rasket: /, 1],
   ['backups list --data data', /^MADE\tAGE\t/],
   ['rekey --data data', /^The new key is in force; /],
   ['blobs move --to s3 --data data', /^rasket: the settings do not say which store it is: /, 1],
