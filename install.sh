@@ -81,14 +81,16 @@ HELP
   shift
 done
 
-# The prefix ends up in a unit file and is removed by --uninstall: only a plain folder of its own will do.
+# The prefix ends up in a unit file, and what lies there is replaced and removed: only a plain folder of its own will do.
+while [ "$prefix" != "${prefix%/}" ] && [ "$prefix" != / ]; do prefix=${prefix%/}; done
 case $prefix in
-  / | /usr | /opt | /etc | /var | /home | /bin | /lib | /usr/local) fail "--prefix $prefix is a folder of the system; name one of rasket's own." ;;
+  / | /usr | /opt | /etc | /var | /home | /bin | /lib | /usr/local | /srv | /root | /tmp | /run | /sbin | /boot | /mnt | /media) fail "--prefix $prefix is a folder of the system; name one of rasket's own." ;;
   /home/* | /root/* | /tmp/* | /var/tmp/* | /run/*)
     fail "--prefix $prefix: the service sees no home folder and no temporary one; use /opt, /srv or /usr/local."
     ;;
-  *[!A-Za-z0-9/._-]* | */../* | */..) fail "--prefix takes letters, digits and / . _ - only; got $prefix." ;;
-  /*) prefix=${prefix%/} ;;
+  /var/lib/rasket | /var/lib/rasket/* | /var/cache/*) fail "--prefix $prefix: the service may write there, and root runs the program." ;;
+  *[!A-Za-z0-9/._-]* | */../* | */.. | */./* | */. | *//*) fail "--prefix takes letters, digits and / . _ - only; got $prefix." ;;
+  /*) ;;
   *) fail "--prefix must be an absolute path; got $prefix." ;;
 esac
 case $destdir in
@@ -116,6 +118,8 @@ bash_completion=$destdir/usr/local/share/bash-completion/completions/rasket
 zsh_completion=$destdir/usr/local/share/zsh/site-functions/_rasket
 fish_completion=$destdir/usr/local/share/fish/vendor_completions.d/rasket.fish
 
+# What is not of rasket is neither replaced nor removed.
+is_program() { [ -f "$1/bin/rasket" ] && { [ -f "$1/.installation.json" ] || [ -f "$1/config/default.toml" ]; }; }
 has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
 
 if [ $dry = yes ]; then
@@ -137,7 +141,7 @@ if [ $uninstall = yes ]; then
   if [ -e "$program/.git" ]; then
     rm -f "$program/.installation.json"
     say "$program is a checkout and was left in place."
-  elif [ -f "$program/bin/rasket" ]; then
+  elif is_program "$program"; then
     rm -rf "$program"
   fi
   # Of a run that was broken off.
@@ -184,6 +188,10 @@ if [ "$source" = "$program" ]; then
   # The checkout would be moved away under this script, and be removed at the end.
   [ -z "$file" ] || fail "this checkout lies in $program, where the file would go; name another --prefix, or move the checkout first."
   in_place=yes
+elif [ -e "$program/.git" ]; then
+  fail "$program is a checkout, which would be removed; run its own install.sh, move it, or name another --prefix."
+elif [ -e "$program" ] && ! is_program "$program" && [ -n "$(ls -A "$program")" ]; then
+  fail "$program has something else in it, which would be removed; name a folder of rasket's own with --prefix."
 fi
 fresh=$program.new
 previous=$program.previous

@@ -180,11 +180,13 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
   beforeAll(async () => void (server = await startPostgres({ isOfSystem: true })));
   afterAll(() => server.stop());
 
-  /** Mail that stands in files, and keys that are sealed. */
+  /** Mail that stands in files, and keys that are sealed; beside them rows of another program, in a schema of its own. */
   async function sceneWithMail(): Promise<Scene> {
     const { url } = await createDatabase(server.url);
     const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
     await migrate(db);
+    await db.run('create schema other');
+    await db.run('create table other.emails as select 1 as id');
     await db.close();
     const config = { backup: { schedule: '03:30', keep: 2, directory: 'kept' } };
     return startScene({ roles: ['http', 'scheduler'], config, through: () => Promise.resolve(url) });

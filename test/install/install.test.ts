@@ -142,13 +142,38 @@ describe('install.sh --destdir', () => {
     expect(fs.existsSync(path.join(folder, 'opt/other/precious'))).toBe(true);
   });
 
-  it.each(['/', '/usr', 'opt/rasket', '/opt/../etc', '/opt/a b', '/opt/x;y', '/home/rasket/program'])(
-    'refuses the prefix %s',
-    (prefix) => {
-      expect(install('--destdir', folder, '--prefix', prefix)).toMatchObject({ status: 1 });
-      expect(fs.readdirSync(folder)).toEqual([]);
-    },
-  );
+  it('is not put in place of a folder that is not the program, nor of a checkout', () => {
+    for (const precious of ['srv/other/precious', 'srv/checkout/.git/precious']) {
+      fs.mkdirSync(path.join(folder, path.dirname(precious)), { recursive: true });
+      fs.writeFileSync(path.join(folder, precious), '');
+    }
+    for (const [prefix, why] of [
+      ['/srv/other', 'has something else in it'],
+      ['/srv/checkout', 'is a checkout'],
+    ] as const) {
+      const ended = install('--destdir', folder, '--prefix', prefix);
+      expect(ended).toMatchObject({ status: 1, stderr: expect.stringContaining(why) });
+    }
+    expect(fs.existsSync(path.join(folder, 'srv/other/precious'))).toBe(true);
+    expect(fs.existsSync(path.join(folder, 'srv/checkout/.git/precious'))).toBe(true);
+    expect(fs.readdirSync(folder)).toEqual(['srv']);
+  });
+
+  it('--uninstall takes no folder of the system for the program because a link to it lies there', () => {
+    fs.mkdirSync(path.join(folder, 'usr/bin'), { recursive: true });
+    fs.writeFileSync(path.join(folder, 'usr/bin/rasket'), '');
+    for (const prefix of ['/usr/', '/usr/.', '//usr'])
+      expect(install('--destdir', folder, '--uninstall', '--prefix', prefix)).toMatchObject({ status: 1 });
+    expect(fs.existsSync(path.join(folder, 'usr/bin/rasket'))).toBe(true);
+  });
+
+  it.each([
+    ...['/', '/usr', '/opt/', '/opt//', '/opt/.', '/srv', '//srv', 'opt/rasket', '/opt/../etc', '/opt/a b', '/opt/x;y'],
+    ...['/home/rasket/program', '/var/lib/rasket', '/var/lib/rasket/', '/var/lib/rasket/program'],
+  ])('refuses the prefix %s', (prefix) => {
+    expect(install('--destdir', folder, '--prefix', prefix)).toMatchObject({ status: 1 });
+    expect(fs.readdirSync(folder)).toEqual([]);
+  });
 
   it.each([['--prefix'], ['--force'], ['--destdir']])('explains itself when called with %s alone', (argument) => {
     expect(install(argument)).toMatchObject({ status: 64, stderr: expect.stringContaining('usage') });

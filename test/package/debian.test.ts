@@ -163,6 +163,16 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
       expect(machine.type('ls -d /var/cache/rasket /etc/systemd/system/*.wants/rasket.service').stdout).toBe('');
     });
 
+    it('is purged where install.sh has come after it: its settings, its service and its account stay', () => {
+      const unit = '/etc/systemd/system/rasket.service';
+      const want = '/etc/systemd/system/multi-user.target.wants/rasket.service';
+      typed(`dpkg -i ${newer} && dpkg --remove rasket`);
+      typed(`mv /var/lib/rasket /var/lib/elsewhere && touch ${unit} && ln -s ${unit} ${want}`);
+      expect(typed('dpkg --purge rasket')).toContain(`Kept: everything that ${unit} uses`);
+      typed(`test -s /etc/rasket/rasket.toml && test -L ${want} && id rasket`);
+      typed(`rm ${unit} ${want} && mv /var/lib/elsewhere /var/lib/rasket`);
+    });
+
     it('leaves nothing where there was nothing to keep', () => {
       typed('mv /var/lib/rasket /var/lib/kept && rm -r /etc/rasket && userdel rasket');
       typed(`dpkg -i ${newer} && dpkg --purge rasket`);

@@ -17,6 +17,8 @@ export interface DumpToRead {
 
 interface Block {
   table: string;
+  /** Other schemas are of other programs, or of extensions. */
+  isOurs: boolean;
   rows: number;
   /** Where the wanted columns stand in a line. */
   wanted: { name: string; at: number }[];
@@ -25,7 +27,7 @@ interface Block {
 const NEWLINE = 10;
 const END = Buffer.from('\\.');
 
-/** Has pg_restore read all of a dump, and answers how many rows of each table of the schema it holds. No server is asked. */
+/** Has pg_restore read all of a dump, and answers how many rows of each table of the schema it holds, and of no other. No server is asked. */
 export async function readDump(
   { file, programs, namespace, signal }: DumpToRead,
   reader: DumpReader,
@@ -38,7 +40,7 @@ export async function readDump(
       return;
     }
     if (line.equals(END)) {
-      counts[block.table] = (counts[block.table] ?? 0) + block.rows;
+      if (block.isOurs) counts[block.table] = (counts[block.table] ?? 0) + block.rows;
       block = undefined;
       return;
     }
@@ -63,7 +65,7 @@ function blockBegunBy(line: Buffer, namespace: string, reader: DumpReader): Bloc
     const at = columns.indexOf(name);
     return at === -1 ? [] : [{ name, at }];
   });
-  return { table: isOurs ? bare(table) : `${bare(schema)}.${bare(table)}`, rows: 0, wanted };
+  return { table: bare(table), isOurs, rows: 0, wanted };
 }
 
 const COPY = Buffer.from('COPY ');
