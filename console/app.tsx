@@ -120,7 +120,7 @@ function body({ screens, dialog, prompt, faults }: Navigator, size: { columns: n
       (fault) => wrap(fault, width - 4),
     )
     .slice(0, size.rows - 3);
-  return over(lines, boxed(dialog.title, inside, width), size.rows);
+  return over(lines, boxed(dialog.title, inside, width, dialog.where), size.rows);
 }
 
 /** What a box is about stays in sight above it. */
@@ -148,9 +148,16 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   return [...wrong.map((line) => ` ${line}`), ` ${typed}  ${faint(offered)}`];
 }
 
+/** Of the keys of a dialog, those that fit whole: the last, which leaves it, stays. */
+function keysThatFit(keys: string, columns: number): string {
+  const parts = keys.split(/ {3}/);
+  while (parts.length > 2 && shownWidth(parts.join('   ')) > columns) parts.splice(-2, 1);
+  return parts.join('   ');
+}
+
 /** Each key whole; where there are more than fit, the first one says so. */
 function keysLine({ dialog, prompt, screen, actions }: Navigator, columns: number): string {
-  if (dialog) return ` ${dialog.keys}`;
+  if (dialog) return ` ${keysThatFit(dialog.keys, columns - 1)}`;
   if (prompt?.sign === ':') return ' enter do it   ↑↓ choose   tab complete   ↑ what was typed before   esc leave it';
   if (prompt) return ' enter do it   tab complete   ↑↓ what was typed before   esc leave it';
   const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];

@@ -45,10 +45,10 @@ export function broadcastInWords(broadcast: Broadcast): string[] {
 }
 
 /** The subjects that it tries, and what that has come to. */
-export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>): string {
+export function abTestInWords({ ab: test }: AnswerOf<'getBroadcast'>, say: (count: number) => string = String): string {
   if (test === null) return '';
   const tried = test.variants.map(
-    ({ subject, recipients, clicked }) => `${JSON.stringify(subject)} clicked by ${clicked} of ${recipients}`,
+    ({ subject, recipients, clicked }) => `${JSON.stringify(subject)} clicked by ${say(clicked)} of ${say(recipients)}`,
   );
   const how = { clicks: 'by clicks', tie: 'the first of several with as many clicks', no_clicks: 'as nobody clicked' };
   const said = test.decided_by === null ? [] : [`goes on with ${JSON.stringify(test.winner)}, ${how[test.decided_by]}`];

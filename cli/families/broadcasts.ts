@@ -170,7 +170,12 @@ export const broadcasts = {
       { name: 'reply_to', label: 'Reply to' },
       { name: 'subject', label: 'Subject' },
       { name: 'preview_text', label: 'Preview text' },
-      { name: 'ab', label: 'A/B test', value: abTestInWords },
+      {
+        name: 'ab',
+        label: 'A/B test',
+        value: (one) => abTestInWords(one),
+        words: (one) => abTestInWords(one, grouped),
+      },
       { name: 'rate_per_minute', label: 'Emails a minute', kind: 'number' },
       {
         name: 'local_time',

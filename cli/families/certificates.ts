@@ -1,6 +1,7 @@
 import type { AnswerOf } from '../client/index.ts';
 import type { Field, Tone } from './family.ts';
 import { actionOf, asked, reportOf, wide, type Family } from './family.ts';
+import { grouped } from './field-value.ts';
 
 type Certificate = AnswerOf<'listCertificates'>['certificates'][number];
 
@@ -68,7 +69,7 @@ export const certificates = {
         new_key: { says: 'with a new key', isBoolean: true },
       },
       tell: ({ certificates: count }) =>
-        `${count} ${count === 1 ? 'certificate is' : 'certificates are'} asked for within a minute.`,
+        `${grouped(count)} ${count === 1 ? 'certificate is' : 'certificates are'} asked for within a minute.`,
       hint: () => ({ words: 'See what came of it with', command: ['listCertificates'] }),
     }),
   ],

@@ -2,6 +2,7 @@ import type { AnswerOf } from '../client/index.ts';
 import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
 import type { Field, Flag, ItemOf, Tone } from './family.ts';
 import { actionOf, asked, detailOf, listOf, reportOf, wide, type Family } from './family.ts';
+import { grouped } from './field-value.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
 type Delivery = ItemOf<'listQueuedDeliveries'>;
@@ -33,16 +34,22 @@ export const subjectOf = ({ subject, subject_hash: hash }: Pick<Delivery, 'subje
   subject ?? (hash === null ? '' : `#${hash}`);
 
 /** The states that anything is in, with how much. */
-const inStates = ({ states }: Destination): string =>
+const inStates = ({ states }: Destination, say: (count: number) => string = String): string =>
   Object.entries(states)
     .filter(([, count]) => count > 0)
-    .map(([state, count]) => `${count} ${state}`)
+    .map(([state, count]) => `${say(count)} ${state}`)
     .join(', ');
 
 const destinationColumns: readonly Field<Destination>[] = [
   { name: 'destination', label: 'Destination', kind: 'whole' },
   { name: 'deliveries', label: 'Wait', kind: 'number' },
-  { name: 'states', label: 'States', kind: 'state', value: inStates },
+  {
+    name: 'states',
+    label: 'States',
+    kind: 'state',
+    value: (one) => inStates(one),
+    words: (one) => inStates(one, grouped),
+  },
   { name: 'oldest_at', label: 'Since', kind: 'time' },
   { name: 'next_attempt_at', label: 'Next try', kind: 'time' },
   { name: 'last_attempt', label: 'Why', kind: 'long', value: whyOf },
@@ -55,7 +62,7 @@ const ONE_OF: Readonly<Record<'destination' | 'team_id' | 'email_id', Flag>> = {
   email_id: { flag: 'email', value: '<id>', says: 'this email', isOneOf: true },
 };
 
-const counted = (count: number): string => `${count} ${count === 1 ? 'delivery' : 'deliveries'}`;
+const counted = (count: number): string => `${grouped(count)} ${count === 1 ? 'delivery' : 'deliveries'}`;
 
 const REASONS_SHOWN = 3;
 
@@ -73,8 +80,9 @@ const drop = actionOf('dropQueue', {
     'Takes out what is named by one of --destination, --team and --email. Its recipients fail with the reason, which their team is told. What is under way or was handed over is not touched.',
   example: "queue drop --email 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77 --reason 'Sent by a stolen key'",
   flags: { ...ONE_OF, reason: { value: '<text>', says: 'why, on one line; the team reads it', isRequired: true } },
-  tell: ({ deliveries }) => `${deliveries} dropped.`,
-  hint: ({ left }) => (left > 0 ? { words: `${left} are under way or were handed over, and stay.` } : undefined),
+  tell: ({ deliveries }) => `${grouped(deliveries)} dropped.`,
+  hint: ({ left }) =>
+    left > 0 ? { words: `${grouped(left)} are under way or were handed over, and stay.` } : undefined,
   destroysNamed: ({ destination, team_id: team, email_id: email }) => {
     const name = [destination, team, email].filter((one) => typeof one === 'string');
     if (name.length !== 1) return undefined;
@@ -134,8 +142,8 @@ export const queue = {
       [
         deliveries === 0
           ? 'Nothing waits.'
-          : `${deliveries} waiting, for ${destinations} ${destinations === 1 ? 'destination' : 'destinations'}.`,
-        ...(holds > 0 ? [`${holds} ${holds === 1 ? 'hold' : 'holds'} in force.`] : []),
+          : `${grouped(deliveries)} waiting, for ${grouped(destinations)} ${destinations === 1 ? 'destination' : 'destinations'}.`,
+        ...(holds > 0 ? [`${grouped(holds)} ${holds === 1 ? 'hold' : 'holds'} in force.`] : []),
         ...(sending.is_on ? [] : [`Sending is off${sending.reason === null ? '' : ` (${sending.reason})`}.`]),
       ].join(' '),
     hint: ({ holds }) => (holds > 0 ? { words: 'See what is held with', command: ['listQueueHolds'] } : undefined),
@@ -206,7 +214,7 @@ export const queue = {
       example: 'queue retry --destination example.org',
       flags: ONE_OF,
       tell: ({ deliveries, held, holds }) =>
-        `${counted(deliveries)} due now.${held === 0 ? '' : ` ${held} ${held === 1 ? 'is' : 'are'} held: ${reasonsOf(holds)}.`}`,
+        `${counted(deliveries)} due now.${held === 0 ? '' : ` ${grouped(held)} ${held === 1 ? 'is' : 'are'} held: ${reasonsOf(holds)}.`}`,
       hint: ({ held, holds: [hold, ...more] }) => {
         if (held === 0) return undefined;
         return hold && more.length === 0

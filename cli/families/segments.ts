@@ -11,6 +11,7 @@ import {
   type ItemOf,
   type Key,
 } from './family.ts';
+import { grouped } from './field-value.ts';
 
 const SEGMENT: Key = { word: 'segment', says: 'the id of the segment' };
 const CONTACT: Key = { word: 'contact', says: 'its id or address' };
@@ -109,7 +110,7 @@ export const segments = {
       example: 'segments metrics 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31',
       path: { segment: SEGMENT },
       tell: ({ contacts, subscribed, unsubscribed }) =>
-        `Contacts      ${contacts}\nSubscribed    ${subscribed}\nUnsubscribed  ${unsubscribed}`,
+        `Contacts      ${grouped(contacts)}\nSubscribed    ${grouped(subscribed)}\nUnsubscribed  ${grouped(unsubscribed)}`,
     }),
     actionOf('previewSegment', {
       verb: 'preview',
@@ -119,7 +120,9 @@ export const segments = {
       flags: { filter: { ...filter, isRequired: true } },
       print: ({ contacts }) => String(contacts),
       tell: ({ contacts }) =>
-        contacts === 1 ? '1 contact matches; nothing was kept.' : `${contacts} contacts match; nothing was kept.`,
+        contacts === 1
+          ? '1 contact matches; nothing was kept.'
+          : `${grouped(contacts)} contacts match; nothing was kept.`,
     }),
   ],
 } satisfies Family;

@@ -12,8 +12,10 @@ export interface Dialog {
   key: (key: string) => boolean;
   paste?: (text: string) => void;
   copy?: () => string | undefined;
-  /** What its keys are, for the last line. */
+  /** What its keys are, for the last line; three spaces between two of them. */
   keys: string;
+  /** Which of its lines is in hand, where there are more than are shown. */
+  where?: string;
 }
 
 /** What is pasted where a line is written. */
@@ -132,8 +134,11 @@ export class MenuDialog implements Dialog {
   }
 
   get keys(): string {
-    const where = this.#isCut ? `${this.#at + 1} of ${this.#actions.length}   ` : '';
-    return `${where}enter or its key do it   ↑↓ move   esc leave it`;
+    return 'enter or its key do it   ↑↓ move   esc leave it';
+  }
+
+  get where(): string {
+    return this.#isCut ? `${this.#at + 1} of ${this.#actions.length}` : '';
   }
 
   draw(width: number, height: number): string[] {

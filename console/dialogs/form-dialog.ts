@@ -109,8 +109,12 @@ export class FormDialog implements Dialog {
     const choose = choicesOf(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
     const enter = this.#at === this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
     const more = this.#hidden.length > 0 ? 'ctrl-o more   ' : '';
-    const where = this.#isCut ? `${this.#at + 1} of ${this.#entries.length}   ` : '';
-    return `${where}${choose}${enter} do it   ${more}↑↓ tab other fields   esc leave it`;
+    const others = this.#entries.length > 1 ? '↑↓ tab other fields   ' : '';
+    return `${choose}${enter} do it   ${more}${others}esc leave it`;
+  }
+
+  get where(): string {
+    return this.#isCut ? `${this.#at + 1} of ${this.#entries.length}` : '';
   }
 
   draw(width: number, height: number): string[] {

@@ -1,11 +1,12 @@
 import { shorten } from '../../cli/output/index.ts';
 import { bold, faint, fit, shownWidth } from './text.ts';
 
-/** Lines in a frame of this width. Its title gives way where it is longer than the frame. */
-export function boxed(title: string, lines: readonly string[], width: number): string[] {
-  const shown = shorten(title, width - 6);
+/** Lines in a frame of this width. Its title gives way where it is longer than the frame; where one is in it stands at the right. */
+export function boxed(title: string, lines: readonly string[], width: number, where = ''): string[] {
+  const right = where === '' ? '' : ` ${where} ─`;
+  const shown = shorten(title, width - 6 - shownWidth(right));
   return [
-    `┌─ ${bold(shown)} ${'─'.repeat(width - shownWidth(shown) - 5)}┐`,
+    `┌─ ${bold(shown)} ${'─'.repeat(width - shownWidth(shown) - 5 - shownWidth(right))}${right}┐`,
     ...lines.map((line) => `│ ${fit(line, width - 4)} │`),
     `└${'─'.repeat(width - 2)}┘`,
   ];

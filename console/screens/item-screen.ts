@@ -249,7 +249,10 @@ export class ItemScreen implements Previewed {
     const chosen = isAside ? (label: string) => bold(`[${label}]`) : inHand;
     const bar = sides.map(({ label }) => (label === side?.label ? chosen(label) : faint(` ${label} `)));
     const at = sides.findIndex(({ label }) => label === side?.label);
-    const head = [wholes(bar, Math.max(0, at), columns), ...this.#next(columns), ''];
+    // Of one that is loading, texts may join.
+    const isAlone = sides.length === 1 && (this.#isLoaded || !this.#fields.some(({ kind }) => kind === 'body'));
+    const tabs = isAlone ? [] : [wholes(bar, Math.max(0, at), columns)];
+    const head = [...tabs, ...this.#next(columns), ''];
     this.#height = rows - head.length;
     const size = { columns, rows: this.#height, isAside, hasBeside };
     if (side?.screen) return [...head, ...side.screen.draw(size)];
@@ -386,14 +389,8 @@ export function rowScreen(host: Host, fields: readonly Field<never>[], row: obje
     throw new Error('a row alone has no lists');
   };
   const shown = fields.map((field) => ({ ...field, shown: undefined }));
-  const input = {
-    family: NO_FAMILY,
-    title: () => '',
-    path: undefined,
-    row: { item: row, fields: shown },
-    fields: shown,
-  };
-  return new ItemScreen(host, { ...input, get: undefined, lists: [], list: none });
+  const input = { family: NO_FAMILY, title: () => '', path: undefined, get: undefined, lists: [], list: none };
+  return new ItemScreen(host, { ...input, row: { item: row, fields: shown }, fields: shown });
 }
 
 const NO_FAMILY: Family = { command: '', summary: '', noun: '' };

@@ -1,5 +1,13 @@
 import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import { inboxDrafts, readWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
+import {
+  grouped,
+  inboxDrafts,
+  readWords,
+  valueOf,
+  type Action,
+  type Family,
+  type List,
+} from '../../cli/families/index.ts';
 import { clean, CliFault } from '../../cli/output/index.ts';
 import { actionsOf, applicable, detailOfRow, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { faint } from '../draw/text.ts';
@@ -184,10 +192,10 @@ export class ListScreen implements Screen {
     // The API sorts by time alone: another order is that of what is loaded.
     const isOfLoaded = (this.#isOfLoaded() || this.#body.order !== undefined) && (hasBefore || hasBehind);
     const count = isOfLoaded
-      ? `${shown.length} of the ${rows.length} loaded`
+      ? `${grouped(shown.length)} of the ${grouped(rows.length)} loaded`
       : shown.length === rows.length
-        ? `${rows.length}`
-        : `${shown.length} of ${rows.length}`;
+        ? grouped(rows.length)
+        : `${grouped(shown.length)} of ${grouped(rows.length)}`;
     return `${marked}${this.#body.orderInWords}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
   }
 

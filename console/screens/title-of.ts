@@ -3,10 +3,12 @@ import { cellText, clean, shorten, type Terminal } from '../../cli/output/index.
 
 /** What a person calls an item. */
 export function titleOf(item: object): string {
-  const { name, subject, email, endpoint, type, key, destination, action, id } = item as Readonly<
+  const { name, subject, email, endpoint, type, key, destination, action, summary, id, ...more } = item as Readonly<
     Record<string, unknown>
   >;
-  const title = [name, subject, email, endpoint, type, key, destination, action, id].find(
+  // Of an app: itself, or what it was let in to do.
+  const app = more.client_name ?? (more.client as { name?: unknown } | undefined)?.name;
+  const title = [name, subject, email, endpoint, type, key, destination, action, summary, app, id].find(
     (text) => typeof text === 'string' && text !== '',
   );
   return String(title ?? '');

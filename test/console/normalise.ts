@@ -18,6 +18,7 @@ export function normalise(frame: string): string {
     .replaceAll(/(?<![\d-])\d\d-\d\d \d\d:\d\d\b/g, '01-01 10:00')
     .replaceAll(/(?<=(?<![\d-])01-01 10:00):\d\d/g, ':00')
     .replaceAll(/\brk_[\w-]{7}/g, 'rk_*******')
+    .replaceAll(/\brkoc_[\w-]+/g, (id) => 'rkoc_'.padEnd(id.length, '*'))
     .replaceAll(/\brk[0-9a-f]{8}(?=\._d)/g, 'rk00000000')
     .replaceAll(/(?!0+(?![A-Za-z0-9+/]))(?<![\w-])[A-Za-z0-9+/]{24,}=*/g, (bytes) => 'k'.repeat(bytes.length))
     .replaceAll(/(?<=<b-)[\w-]+/g, (path) => 'b'.repeat(path.length))

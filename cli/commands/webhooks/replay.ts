@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { ApiFault } from '../../client/index.ts';
+import { grouped } from '../../families/index.ts';
 import { EVENT_OF_ENDPOINT, enable, seeTried } from '../../families/webhooks.ts';
 import { findId, readPath } from '../../input/find-id.ts';
 import { CliFault, formatTable, formatTime } from '../../output/index.ts';
@@ -101,7 +102,7 @@ async function replayAll(session: Session, kinds: readonly Kind[], options: Repl
 }
 
 const count = (events: number, kinds: readonly Kind[]): string =>
-  `${events} ${kinds.join(' or ')} event${events === 1 ? '' : 's'}`;
+  `${grouped(events)} ${kinds.join(' or ')} event${events === 1 ? '' : 's'}`;
 
 /** Waits as long as the limit asks for. What cannot be replayed any more is named and passed over. */
 async function replayWhenAllowed(session: Session, event: Undelivered, show: (note: string) => void): Promise<boolean> {
