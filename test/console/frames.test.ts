@@ -64,7 +64,9 @@ describe('the screens of the console', () => {
       await seat.sees(`:${name}`);
       await seat.press('Enter');
       const isThere =
-        name === 'overview' ? /Webhooks 1 of 1[^]*received mail/ : new RegExp(`^ ${name}(?: +\\d+( …| more lines)?)?$`, 'm');
+        name === 'overview'
+          ? /Webhooks 1 of 1[^]*received mail/
+          : new RegExp(`^ ${name}(?: +\\d+( …| more lines)?)?$`, 'm');
       if (name === 'overview' && rows > 24) await seat.sees('28 days', /Recent failures[^]*✗ bounced/);
       if (name === 'segments') await seat.sees(/^› Customers .* 0 +0 +0 /m);
       const frame = await seat.sees(isThere, /^ \? (more )?keys {3}: go to/m);
