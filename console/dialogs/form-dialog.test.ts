@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { emails, inboundRules, queue, segments, type Action } from '../../cli/families/index.ts';
+import { broadcasts, emails, inboundRules, queue, segments, type Action } from '../../cli/families/index.ts';
 import { unstyled } from '../draw/text.ts';
 import { FormDialog, type Filled, type FormInput } from './form-dialog.ts';
 
@@ -127,4 +127,14 @@ it('only what may have several lines keeps them when it is pasted', () => {
   form.paste('One\n\nTwo\n');
   press('ctrl-s');
   expect(filled[0]?.typed.fields).toMatchObject({ from: 'a@example.com', subject: 'Two lines', text: 'One\n\nTwo' });
+});
+
+it('where there is no room for all fields, which is in hand is told, and the keys fit 80 columns', () => {
+  const { form } = formOf(actionOf('create', broadcasts.actions));
+  form.draw(70, 30);
+  expect(form.where).toBe('');
+  form.draw(70, 10);
+  expect(form.where).toBe('1 of 10');
+  expect(form.keys).toBe('enter next   ctrl-s do it   ctrl-o more   ↑↓ tab other fields   esc leave it');
+  expect(form.keys.length).toBeLessThan(80);
 });

@@ -95,6 +95,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['backup copy --data data', /^\S+\/copy holds the database, /],
   ['restore copy --data data', /^rasket: /, 1],
   ['backups list --data data', /^MADE\tAGE\t/],
+  ['restore nowhere --data other', /^rasket: \S+\/nowhere is not there; see which there are with: /, 66],
   ['rekey --data data', /^The new key is in force; /],
   ['blobs move --to s3 --data data', /^rasket: the settings do not say which store it is: /, 1],
   ['migrate-to-postgres --data data', /^rasket: --to takes postgres:/, 1],
