@@ -93,7 +93,6 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['sweep --data data', /^All content is some email's /],
   ['vacuum --data data', /rasket\.db had .* and has /],
   ['backup copy --data data', /^\S+\/copy holds the database, /],
-  ['restore copy --data data', /^rasket: /, 1],
   ['backups list --data data', /^MADE\tAGE\t/],
   ['restore nowhere --data other', /^rasket: \S+\/nowhere is not there; see which there are with: /, 66],
   ['rekey --data data', /^The new key is in force; /],
