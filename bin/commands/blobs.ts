@@ -61,7 +61,7 @@ async function endEarlierMove(
   return true;
 }
 
-/** Whatever its blobs are marked with; one that is not there is refused by whoever opens it as a store. */
+/** Whatever its blobs are marked with; one that is not there is refused when it is opened as a store. */
 async function onDatabase<T>(config: Config, dataDir: string, work: (store: Store) => Promise<T>): Promise<T | false> {
   const file = path.resolve(dataDir, config.database.path);
   if (config.database.driver !== 'pg' && !existsSync(file)) return false;

@@ -93,7 +93,7 @@ async function lookThrough(
     count += page.data.length;
     after = page.data.at(-1)?.id;
     seen.hasMore = (page.has_more ?? page.data.length >= PAGE) && after !== undefined && !named.isOnePage;
-    // One page of what ends so is all that anybody could mean.
+    // One page of what ends so is enough to choose from.
     if (idEnd !== undefined) return { ...seen, hasMore: false };
     const isEnough = seen.called.length > 1 || (isLatest && isEndless) || (isEndless && count >= LOOKED_THROUGH);
     if (!seen.hasMore || isEnough) return seen;

@@ -20,7 +20,7 @@ export class SnapshotInUse extends Error {
   override readonly name = 'SnapshotInUse';
 }
 
-/** Any number that nobody else takes: the name of our lock among the advisory locks of a database. */
+/** Any number that no other program takes: the name of our lock among the advisory locks of a database. */
 const LOCK = 7_264_015_551;
 const CONNECT_MS_MAX = 10_000;
 

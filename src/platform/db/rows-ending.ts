@@ -21,7 +21,7 @@ export interface EndingList {
   lookedAtMax?: number;
 }
 
-/** The parameter beside the page: whoever names the end of an id narrows the list by nothing else. */
+/** The parameter beside the page: beside the end of an id no other filter is taken. */
 export function mustBeAlone(query: object): void {
   const others = Object.entries(query).filter(
     ([name, value]) => value !== undefined && !['id_end', 'limit', 'after', 'before'].includes(name),
@@ -83,7 +83,7 @@ async function idsEndingIn(
   const values = [pattern, ...where.values, ...(edge === undefined ? [] : [edge]), limit];
   const row = await db.get<{ n: number; edge: string | null; found: string | null }>(sql, values);
   const ids = (row?.found ?? '').split(',').filter((one) => one !== '');
-  // The order in which they are joined is nobody's promise.
+  // Neither database promises the order in which they are joined.
   ids.sort((a, b) => (a < b === isBack ? -1 : 1));
   return { ids, count: Number(row?.n ?? 0), edge: row?.edge ?? undefined };
 }

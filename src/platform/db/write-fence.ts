@@ -1,15 +1,15 @@
 import type { Db, Executor } from './types.ts';
 
 /**
- * A fence has every table refuse what would be written to it, whoever asks: a process with open connections, one that starts, another
+ * A fence has every table refuse what would be written to it, by every client: a process with open connections, one that starts, another
  * program. It is made of triggers, because a setting of the database binds new sessions alone and may be set back by any of them. They are
  * there only while the fence is, so that nothing costs anything before.
  */
 const NAME = 'refuses_writes';
-/** Of PostgreSQL's codes one that nobody else has. */
+/** A code that PostgreSQL itself does not use. */
 const PG_CODE = 'MOVED';
 const SAYS = 'this database was moved to another one and is not written to any more';
-/** A writer that has not ended by then is somebody who still uses the database. */
+/** A writer that has not ended by then is a node that still uses the database. */
 const LOCK_WAIT_MS = 10_000;
 
 export interface FenceOptions {
@@ -44,7 +44,7 @@ async function raiseOnPg(tx: Executor, { except }: FenceOptions): Promise<void> 
   );
   for (const { name } of tables) {
     if (except.includes(name)) continue;
-    // For each statement: one that finds no row is refused, too, and whoever looks for work learns of it at once.
+    // For each statement: one that finds no row is refused, too, and a node that looks for work learns of it at once.
     await tx.run(`create trigger ${NAME} before insert or update or delete or truncate on "${name}"
       for each statement execute function ${NAME}()`);
   }

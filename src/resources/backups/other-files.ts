@@ -71,7 +71,7 @@ const OF_COPIES: readonly string[] = Object.values(COPY_FILES);
 
 const leadsTo = (folder: string, target: string): boolean => `${target}${path.sep}`.startsWith(`${folder}${path.sep}`);
 
-/** No more than `max`, where somebody keeps something large. */
+/** No more than `max`, where a folder holds something large. */
 function filesBelow(dataDir: string, folder: string, max = Number.MAX_SAFE_INTEGER): string[] {
   const files: string[] = [];
   const look = (at: string): void => {

@@ -40,7 +40,7 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   try {
     await fill(order, facts);
   } catch (error) {
-    // It was empty: whoever tries again finds it so.
+    // It was empty: the next try finds it so.
     if (existsSync(dataDir))
       for (const name of readdirSync(dataDir)) rmSync(path.join(dataDir, name), { recursive: true, force: true });
     throw error;

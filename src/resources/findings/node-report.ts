@@ -14,7 +14,7 @@ import {
 export const REPORT_MS = 30_000;
 const LIVE_MS = 4 * REPORT_MS;
 const KEPT_MS = 3_600_000;
-/** How far the clocks of two machines may be apart that nobody has set right. */
+/** How far apart the clocks of two machines are taken to be at most. */
 const UNSURE_MS = 15 * 60_000;
 const HEARD_AT = '0113_nodes_are_heard_by_one_clock';
 

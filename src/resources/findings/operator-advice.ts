@@ -4,7 +4,7 @@ import type { Finding } from './finding.ts';
 
 const AS_OPERATOR = 'As an operator, ';
 
-/** What an operator is told to do takes a token, which on a new installation nobody has: the command that makes one comes first. */
+/** What an operator is told to do takes a token, of which a new installation has none: the command that makes one comes first. */
 export async function withWayToOperator({ db }: Pick<Store, 'db'>, findings: readonly Finding[]): Promise<Finding[]> {
   const isMeant = ({ advice }: Finding): boolean => advice.words.startsWith(AS_OPERATOR);
   if (!findings.some(isMeant)) return [...findings];

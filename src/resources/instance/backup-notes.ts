@@ -45,7 +45,7 @@ const HOUR_MS = 3_600_000;
 /** Clocks of two machines are seldom further apart. */
 const AHEAD_MS = 5 * 60_000;
 
-/** By a clock that was ahead: how old such a backup is, nobody knows, and it would be young for as long as that clock was wrong. */
+/** By a clock that was ahead: how old such a backup is cannot be known, and it would be young for as long as that clock was wrong. */
 export const isDatedAhead = ({ clock }: Pick<Store, 'clock'>, madeAt: number): boolean =>
   madeAt > clock.now() + AHEAD_MS;
 

@@ -7,8 +7,8 @@ import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveTex
 /** What a database says of its own move to another one, or from another one. */
 export interface MoveMark {
   /**
-   * `copying`: it is written, and not whole. `copied`: it is whole, and no server has used it yet. `leaving`: nobody writes to it, because
-   * its rows are being compared with their copy. `moved`: its rows live on in another database, and nobody writes to it any more.
+   * `copying`: it is written, and not whole. `copied`: it is whole, and no server has used it yet. `leaving`: it takes no writes, because
+   * its rows are being compared with their copy. `moved`: its rows live on in another database, and it takes no writes any more.
    */
   state: 'copying' | 'copied' | 'leaving' | 'moved';
   /** Of which installation, as a hash: the id itself stands in a database only sealed. */
@@ -29,7 +29,7 @@ export const noteMove = (db: Executor, mark: MoveMark): Promise<void> => writeMo
 /** What says how it stands with the move can be written while nothing else can. */
 const FENCE = { except: ['database_moves'] };
 
-/** In one transaction with `look`, which is asked once nobody can write any more. */
+/** In one transaction with `look`, which is asked once no client can write any more. */
 export async function noteLeaving(
   db: Db,
   mark: MoveMark & { state: 'leaving' },
@@ -45,7 +45,7 @@ export async function noteLeaving(
 /** Of one that was moved before there were fences, too. */
 export const fenceMoved = (db: Db): Promise<void> => db.tx((tx) => raiseFence(tx, FENCE));
 
-/** False where somebody has used the database since, who is not refused any more. */
+/** False where a node has used the database since, which is not refused any more. */
 export const noteMoved = (db: Executor, leaving: MoveMark, at: number): Promise<boolean> =>
   replaceMoveText(db, JSON.stringify(leaving), JSON.stringify({ ...leaving, state: 'moved', at } satisfies MoveMark));
 

@@ -8,7 +8,7 @@ import { createSendSwitch } from './send-switch.ts';
 
 type Copied = Pick<Store, 'db' | 'dataDir'>;
 
-/** Whether this is a restored copy that nobody has confirmed, whose original may have the same place for its blobs. */
+/** Whether this is a restored copy that is not confirmed yet, whose original may have the same place for its blobs. */
 export function createCopyCheck({ db, dataDir }: Copied): () => Promise<boolean> {
   const sending = createSendSwitch({ db });
   return async () => readCopyMark(dataDir) !== undefined || (await sending()).isRestored === true;

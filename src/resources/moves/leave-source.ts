@@ -20,8 +20,8 @@ export interface SourceLeft {
 }
 
 /**
- * From here on the source refuses what anybody would write: a node that was cut off or suspended, and comes back while the move is under
- * way or behind it, cannot accept mail that nobody would send, nor send what the target sends.
+ * From here on the source refuses every write: a node that was cut off or suspended, and comes back while the move is under
+ * way or behind it, cannot accept mail that would never be sent, nor send what the target sends.
  */
 export async function leaveSource(
   { clock }: Pick<Store, 'clock'>,
@@ -44,7 +44,9 @@ export async function leaveSource(
   await onSource((db) => (isMoved ? fenceMoved(db) : noteLeaving(db, mark, mustBeUnchanged))).catch(
     (error: unknown) => {
       throw isLockTimeout(error)
-        ? new MoveRefused(`somebody is writing to ${from.says}; stop all nodes and commands first, and begin again`)
+        ? new MoveRefused(
+            `a node or a command is writing to ${from.says}; stop all nodes and commands first, and begin again`,
+          )
         : error;
     },
   );

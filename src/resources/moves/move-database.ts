@@ -82,7 +82,7 @@ export const moveDatabase = (order: MoveOrder): Promise<Moved> =>
       const isUnchanged = async (): Promise<boolean> => (await source.version()) === version;
       const leaving = await leaveSource(order, { from, to, installation, isMoved: mark !== undefined, isUnchanged });
       const { hashes, contents } = await leaving.orStay(async () => {
-        // On a source that nobody can write to any more, so that whatever was written to it before is found.
+        // On a source that takes no writes any more, so that whatever was written to it before is found.
         const hashes = await verifyAll(order, { source, target, tables, rows: plan.rows });
         order.watch.begin('reading contents');
         const contents = await checkContents(target);

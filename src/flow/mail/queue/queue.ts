@@ -6,6 +6,7 @@ import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
 import { nextDueAt, type DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
+import { createHeldAgain } from './held-again.ts';
 import { createInFlight } from './in-flight.ts';
 import { LaneScheduler } from './lane-scheduler.ts';
 import { isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
@@ -50,14 +51,12 @@ const BLOCKED: Claimed<Work> = { items: [], left: 'blocked' };
 /** Decides what is claimed, how much, and from which lane; the work loop decides when. */
 export function createQueue(options: QueueOptions): Queue {
   const { world, composer, handOffLog } = options;
-  const { owner } = handOffLog;
   const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
   const inFlight = createInFlight(inFlightMax);
-  const lanes = new LaneScheduler();
   const throttle = createThrottle(options.isContended, pollMs);
-  const scanCooldown = createScanCooldown();
+  const [lanes, scanCooldown] = [new LaneScheduler(), createScanCooldown()];
   const sendSwitch = createSendSwitch(world);
-  const ledger = createLedger(world, owner);
+  const ledger = createLedger(world, handOffLog.owner);
   const carryDelivery = createCarry({ ...options, intend: ledger.intend });
   const loop = createWorkLoop<Work>({
     ...{ name: 'queue', clock: world.clock, log: world.log, pollMs, claim, carry, giveBack },
@@ -67,6 +66,7 @@ export function createQueue(options: QueueOptions): Queue {
     endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
   });
   const orphans = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
+  const heldAgain = createHeldAgain({ carried: () => loop.items(), unclaimAllBut: ledger.unclaimAllBut });
 
   async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
     try {
@@ -95,7 +95,7 @@ export function createQueue(options: QueueOptions): Queue {
       ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
       ...(options.isDown && !isRetrying(lane) ? { isDown: options.isDown } : {}),
     });
-    const claimed = notCarried(found.claimed, loop.items());
+    const claimed = await heldAgain.without(found.claimed);
     if (atLimit) scanCooldown.startAfter(tookMs);
     if (movedToRetrying > 0) for (const to of RETRYING) lanes.expectAt(to, world.clock.now());
     const goesOn = lanes.goOn(
@@ -141,7 +141,7 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** When the loop looks next, after a look at what was due at `asOf`; undefined: when deliveries end, or at the next poll. */
   async function nextAt(asOf: number): Promise<number | undefined> {
-    const dueAt = await nextDueAt(world.db, owner);
+    const dueAt = await nextDueAt(world.db, handOffLog.owner);
     // A lane whose next delivery was due sooner than the scheduler knew was left out of this look: it looks again at once.
     const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
     if (isNews) return asOf;
@@ -162,6 +162,7 @@ export function createQueue(options: QueueOptions): Queue {
     async stop(graceMs) {
       orphans.stop();
       await loop.stop(graceMs);
+      await untilWritten(world, AbortSignal.abort(), () => heldAgain.giveBack());
       await world.commits.settled();
     },
     inFlight: () => loop.inFlight(),
@@ -172,15 +173,5 @@ export function createQueue(options: QueueOptions): Queue {
 const RETRYING: readonly Lane[] = LANES.map(laneNumber).filter(isRetrying);
 /** The lane of the same teams' transactional mail. */
 const siblingOf = (lane: Lane): Lane => (lane & ~1) as Lane;
-
-/**
- * Another node may take over what is being carried here, and lose it to us again, as the same attempt: whoever carries it holds it
- * again, and a second one would send it too.
- */
-function notCarried(claimed: ClaimedDelivery[], items: readonly Work[]): ClaimedDelivery[] {
-  if (claimed.length === 0) return claimed;
-  const attempts = new Map(items.map(({ delivery: { row } }) => [row.id, row.attempt]));
-  return claimed.filter(({ row }) => attempts.get(row.id) !== row.attempt);
-}
 
 const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

@@ -97,7 +97,7 @@ async function heldAmong(db: Executor, rows: readonly DeliveryRow[]): Promise<Ma
   return byHold;
 }
 
-/** Who of the recipients is left, and who is suppressed. What was handed off is over: nobody knows how it ended. */
+/** Who of the recipients is left, and who is suppressed. What was handed off is over, with an outcome that is not known. */
 async function withRecipients(db: Executor, rows: readonly DeliveryRow[]): Promise<ClaimedDelivery[]> {
   if (rows.length === 0) return [];
   const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
