@@ -179,6 +179,8 @@ describe.runIf(isPossible)('in a read-only root without Node.js', () => {
     const place = path.join(bare.data, 'dev/run/ready.json');
     await vi.waitFor(() => expect(fs.existsSync(place), said).toBe(true), { timeout: 60_000 });
     ready = JSON.parse(fs.readFileSync(place, 'utf8')) as Ready;
+    // It is shown once the ports are open, and comes through a pipe.
+    await vi.waitFor(() => expect(key(), said).not.toBe(''), { timeout: 60_000 });
   });
   afterAll(async () => {
     const ended = once(server, 'exit');
