@@ -246,10 +246,11 @@ function countConnections({ doors, limits, ownConnections }: ListenerOptions): C
     isShort: () => limits.isShort(kind),
     isGoing: ({ id }) => slots.get(id)?.isGoing(),
     opens: (connection) => void connections.set(connection.id, connection),
-    enter({ id, remoteAddress, remotePort }): void {
+    enter(session): void {
+      const { id, remoteAddress } = session;
       const connection = connections.get(id);
       if (!connection) throw new Error('a connection enters that was not opened');
-      const address = ownConnections.has(remoteAddress, remotePort) ? undefined : remoteAddress;
+      const address = ownConnections.has(session) ? undefined : remoteAddress;
       slots.set(id, limits.enter(connection, { address, kind }));
     },
     leave({ id }): void {

@@ -100,8 +100,8 @@ function measured({ ids, meter, tracer }: World, flow: Receive): Receive['receiv
 /** Mail that we deliver to ourselves is of all teams, so it does not count towards the limits of a foreign address. */
 const ownSessions =
   ({ ownConnections }: World) =>
-  ({ remoteAddress, remotePort }: Session): boolean =>
-    ownConnections.has(remoteAddress, remotePort);
+  (session: Session): boolean =>
+    ownConnections.has(session);
 
 /** The parameters that EHLO offers (RFC 5321 §4.1.1.11); there is none for RCPT. */
 const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8']);

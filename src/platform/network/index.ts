@@ -3,6 +3,6 @@
  * looks nothing up and connects to nothing.
  */
 export { createAddressGuard, type AddressGuard } from './address-guard.ts';
-export { createOwnConnections, type OwnConnections } from './own-connections.ts';
+export { createOwnConnections, type AcceptedConnection, type OwnConnections } from './own-connections.ts';
 export { clientKey } from './client-key.ts';
 export { createRangeCheck, plainAddress } from './range-check.ts';

@@ -1,28 +1,53 @@
 import type { Socket } from 'node:net';
 import { plainAddress } from './range-check.ts';
 
+/** A connection as the side that accepted it sees it. */
+export interface AcceptedConnection {
+  remoteAddress: string;
+  remotePort: number;
+  localAddress: string;
+  localPort: number;
+}
+
 /**
  * The connections that this process opens, by the end that the other side sees. A port of ours knows by it what we bring
- * to ourselves: no stranger can have that end at the same time.
+ * to ourselves: from another machine nobody can have that end at the same time. A program of this machine can, towards
+ * another port: so where both sides name the same address, they have to name the same port. Behind a translated address
+ * they name different ones, and the near end decides alone.
  */
 export interface OwnConnections {
   /** From when it stands until it is gone. */
   add(socket: Socket): void;
-  has(address: string, port: number): boolean;
+  has(connection: AcceptedConnection): boolean;
 }
 
 export function createOwnConnections(): OwnConnections {
-  const ends = new Set<string>();
+  /** By the near end of each, what is at the far one; several connections may share a near end. */
+  const open = new Map<string, Set<Far>>();
   return {
     add(socket) {
       socket.once('connect', () => {
-        const end = endOf(socket.localAddress ?? '', socket.localPort ?? 0);
-        ends.add(end);
-        socket.once('close', () => ends.delete(end));
+        const near = endOf(socket.localAddress ?? '', socket.localPort ?? 0);
+        const far = { address: plainAddress(socket.remoteAddress ?? ''), port: socket.remotePort ?? 0 };
+        const sharing = open.get(near) ?? new Set();
+        open.set(near, sharing.add(far));
+        socket.once('close', () => {
+          sharing.delete(far);
+          if (sharing.size === 0) open.delete(near);
+        });
       });
     },
-    has: (address, port) => ends.has(endOf(address, port)),
+    has({ remoteAddress, remotePort, localAddress, localPort }) {
+      const here = plainAddress(localAddress);
+      const candidates = open.get(endOf(remoteAddress, remotePort)) ?? [];
+      return [...candidates].some(({ address, port }) => address !== here || port === localPort);
+    },
   };
+}
+
+interface Far {
+  address: string;
+  port: number;
 }
 
 const endOf = (address: string, port: number): string => `${plainAddress(address)} ${port}`;

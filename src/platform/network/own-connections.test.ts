@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createOwnConnections, type AcceptedConnection, type OwnConnections } from './own-connections.ts';
+
+/** A connection that we opened, as its other side sees it. */
+async function openOwn(own: OwnConnections): Promise<{ socket: Socket; seen: AcceptedConnection }> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const accepting = once(server, 'connection') as Promise<[Socket]>;
+  const socket = connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
+  own.add(socket);
+  const [[accepted]] = await Promise.all([accepting, once(socket, 'connect')]);
+  onTestFinished(async () => {
+    if (!socket.destroyed) await Promise.all([once(socket, 'close'), socket.destroy()]);
+    if (!accepted.destroyed) await Promise.all([once(accepted, 'close'), accepted.destroy()]);
+  });
+  const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = accepted;
+  return { socket, seen: { remoteAddress, remotePort, localAddress, localPort } };
+}
+
+test('a connection of ours is known by the side that accepted it, until it is gone', async () => {
+  const own = createOwnConnections();
+  const { socket, seen } = await openOwn(own);
+  expect(own.has(seen)).toBe(true);
+  expect(own.has({ ...seen, remoteAddress: `::ffff:${seen.remoteAddress}` })).toBe(true);
+  expect(own.has({ ...seen, remotePort: seen.remotePort - 1 })).toBe(false);
+  await Promise.all([once(socket, 'close'), socket.destroy()]);
+  expect(own.has(seen)).toBe(false);
+});
+
+test('a program of this machine with the same port, towards another one, is no connection of ours', async () => {
+  const own = createOwnConnections();
+  const { seen } = await openOwn(own);
+  expect(own.has({ ...seen, localPort: seen.localPort - 1 })).toBe(false);
+});
+
+test('behind a translated address the near end decides', async () => {
+  const own = createOwnConnections();
+  const { seen } = await openOwn(own);
+  expect(own.has({ ...seen, localAddress: '192.0.2.7', localPort: 2525 })).toBe(true);
+});
