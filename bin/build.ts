@@ -6,7 +6,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { builtins, withCommander, withoutLoaders, withRoutes } from './build-plugins.ts';
+import { APART, COMMON, MODULES, PLUGINS } from './build-plugins.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -18,17 +18,16 @@ const LEFTOVER_MS = 3_600_000;
 // Also who made it goes on as another user (installation.ts), and loads the rest of it as that one.
 process.umask(0o022);
 
+/** CommonJS inside of a module asks for parts of Node by this, and for packages that stand beside. */
+const REQUIRE = `const require = (name) => process.getBuiltinModule(name) ?? process.getBuiltinModule('node:module').createRequire(import.meta.url)(name);`;
+
 async function makeBuild(folder: string): Promise<void> {
   const { outputFiles } = await build({
+    ...{ ...COMMON, ...MODULES },
     absWorkingDir: root,
     entryPoints: { main: 'bin/compiled.ts' },
-    ...{ outdir: folder, write: false },
-    ...{ bundle: true, splitting: true, packages: 'external' },
-    ...{ platform: 'node', format: 'esm', target: 'node24' },
-    ...{ jsx: 'automatic', tsconfigRaw: {} },
-    ...{ sourcemap: true, sourcesContent: false },
-    logLevel: 'error',
-    plugins: [besideTheSource(folder), withoutLoaders, withCommander, withRoutes, builtins],
+    ...{ outdir: folder, external: [...APART, 'better-sqlite3'], banner: { js: REQUIRE } },
+    plugins: [besideTheSource(folder), whatIsLoadedLater, ...PLUGINS],
   });
   // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
@@ -41,6 +40,16 @@ async function makeBuild(folder: string): Promise<void> {
     throw error;
   }
 }
+
+/** Packages that are imported when they are needed stay where they are: they are the larger half, and no part of a start. */
+const whatIsLoadedLater: Plugin = {
+  name: 'what-is-loaded-later',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[@a-z]/ }, ({ path: name, kind }) =>
+      kind === 'dynamic-import' ? { path: name, external: true } : undefined,
+    );
+  },
+};
 
 /** What a module finds beside itself (settings, migrations, the contract, threads) is found beside its source. */
 function besideTheSource(folder: string): Plugin {
