@@ -48,7 +48,7 @@ const withCommander: Plugin = {
   },
 };
 
-/** Where the operations are found is known by now; the launcher names a build after the contract too. */
+/** Where the operations are found is known by now. */
 const withRoutes: Plugin = {
   name: 'with-routes',
   setup({ onLoad }) {

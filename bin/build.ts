@@ -27,7 +27,7 @@ async function makeBuild(folder: string): Promise<void> {
     absWorkingDir: root,
     entryPoints: { main: 'bin/compiled.ts' },
     ...{ outdir: folder, external: [...APART, 'better-sqlite3'], banner: { js: REQUIRE } },
-    plugins: [besideTheSource(folder), whatIsLoadedLater, ...PLUGINS],
+    plugins: [withContract, besideTheSource(folder), whatIsLoadedLater, ...PLUGINS],
   });
   // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
@@ -40,6 +40,23 @@ async function makeBuild(folder: string): Promise<void> {
     throw error;
   }
 }
+
+/** The document as it is by now: the launcher names a build after its sources too, which nobody has to read again. */
+const withContract: Plugin = {
+  name: 'with-contract',
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /\/src\/contract\/carried\.ts$/ }, () => ({
+      contents: `import { readFileSync } from 'node:fs';
+import document from 'merged document';
+export const readCarried = () => readFileSync(new URL(document, import.meta.url), 'utf8');`,
+    }));
+    onResolve({ filter: /^merged document$/ }, () => ({ path: 'openapi.json', namespace: 'contract' }));
+    onLoad({ filter: /.*/, namespace: 'contract' }, async () => {
+      const { loadContract } = await import('../src/contract/index.ts');
+      return { contents: JSON.stringify(loadContract()), loader: 'file' };
+    });
+  },
+};
 
 /** Packages that are imported when they are needed stay where they are: they are the larger half, and no part of a start. */
 const whatIsLoadedLater: Plugin = {
