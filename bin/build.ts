@@ -1,7 +1,7 @@
 /**
- * Compiles the program's own modules into a few files: `node bin/build.ts FOLDER`. Loading hundreds of small ones is the
- * larger part of a start. The launcher runs this, and names the folder after the state of the sources; packages stay
- * where they are, and what is imported when it is needed is a file of its own.
+ * Compiles the program, with the packages that every start loads, into a few files: `node bin/build.ts FOLDER`. To find and load
+ * hundreds of small ones is the larger part of a start. The launcher runs this, and names the folder after the state of the
+ * sources; what is imported when it is needed is a file of its own, and a package of that kind stays where it is.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
