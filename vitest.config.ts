@@ -151,6 +151,8 @@ export default defineConfig({
     // Long, since a busy machine is no failure; a test that hangs is found by any limit.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // `expect.poll`; what `vi.waitFor` is given stands in rig/patience.ts.
+    expect: { poll: { timeout: 45_000 } },
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
     setupFiles: ['test/rig/leaves-nothing.ts', 'test/rig/asserts-something.ts'],

@@ -317,7 +317,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
         : { status: 401, body: { statusCode: 401, name: 'invalid_api_key', message: 'No.' } },
     );
     const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
-    await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
     running.write('rk_hiddem\u007Fn\r');
     const ended = await running.ended;
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('is kept in') });
@@ -331,7 +331,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   it('Ctrl-C at the question changes nothing', async () => {
     const around = await answering(() => listOf());
     const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
-    await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
     running.write('rk_half\u0003');
     expect(await running.ended).toMatchObject({ code: 1, stdout: expect.stringContaining('nothing was changed') });
     expect(fs.existsSync(desk.at('config'))).toBe(false);

@@ -42,7 +42,7 @@ describe('the console of a development server', () => {
     const token = tokenNow();
     await server.stop();
     await desk.serve(['dev', '--data', 'dev'], { env: database });
-    await expect.poll(tokenNow, { timeout: 20_000 }).toBe(token);
+    await expect.poll(tokenNow).toBe(token);
     const doctor = await desk.rasket(['doctor'], {
       env: { ...typed.env, RASKET_API_KEY: token, RASKET_URL: urlNow(desk) },
     });

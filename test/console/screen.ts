@@ -111,7 +111,7 @@ export class Screen implements AsyncDisposable {
         for (const one of wanted) expect(frame).toMatch(typeof one === 'string' ? literally(one) : one);
         return frame;
       },
-      { timeout: 8000, interval: 10 },
+      { interval: 10 },
     );
   }
 

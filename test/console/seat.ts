@@ -112,7 +112,7 @@ export class Seat implements AsyncDisposable {
         for (const one of wanted) expect(frame).toMatch(typeof one === 'string' ? literally(one) : one);
         return frame;
       },
-      { timeout: 8000, interval: 30 },
+      { interval: 30 },
     );
   }
 

@@ -84,7 +84,7 @@ export class DebianMachine {
         if (spawnSync('unshare', words, { env: { ...process.env, GROUP: this.#group } }).status !== 0)
           throw new Error('processes of the machine are left');
       },
-      { timeout: 30_000, interval: 100 },
+      { interval: 100 },
     );
   }
 }

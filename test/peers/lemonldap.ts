@@ -48,7 +48,7 @@ export async function startLemonldap({ redirectUri }: { redirectUri: string }): 
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (bytes: Buffer) => (said += bytes.toString()));
     const isUp = () => fetch(`${issuer}/oauth2/jwks`).then(({ status }) => status === 200 || said, String);
-    await expect.poll(isUp, { timeout: 30_000, interval: 100 }).toBe(true);
+    await expect.poll(isUp, { interval: 100 }).toBe(true);
   };
   const stop = async (): Promise<void> => {
     child?.kill('SIGKILL');

@@ -73,7 +73,7 @@ it(
     await client.say('RCPT TO:<b@dest.example.org>');
     expect(await client.say('DATA')).toMatch(/^354 /);
     const stopped = scene.app.close(8000);
-    await expect.poll(() => scene.sink.open, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => scene.sink.open).toBe(0);
     client.send(`From: ${from}\r\nSubject: Late\r\n\r\nHello\r\n.\r\n`);
     expect((await client.reply()).join()).toMatch(/^250 /);
     expect((await client.reply()).join()).toMatch(/^421 4\.3\.2 /);
