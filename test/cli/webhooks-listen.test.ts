@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../rig/free-port.ts';
 import { Desk, expectOneLine, type Running, type Server } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 60_000 });
@@ -40,10 +41,12 @@ describe('rasket webhooks listen', () => {
   let database: Record<string, string>;
   let server: Server;
   let program: Awaited<ReturnType<typeof startProgram>>;
-  const serve = (port = '0'): Promise<Server> =>
-    desk.serve(['dev', '--data', 'dev'], { env: { ...database, RASKET_HTTP_PORT: port } });
+  let port: number;
+  const serve = (): Promise<Server> =>
+    desk.serve(['dev', '--data', 'dev'], { env: { ...database, RASKET_HTTP_PORT: String(port) } });
   beforeAll(async () => {
     database = await desk.database();
+    port = await freePort();
     server = await serve();
     program = await startProgram();
   });
@@ -133,9 +136,8 @@ describe('rasket webhooks listen', () => {
     program.got.length = 0;
     await suppress('d@example.org');
     await vi.waitFor(() => expect(program.got).toHaveLength(1));
-    const { port } = new URL(server.url);
     expect(await server.stop()).toMatchObject({ code: 0 });
-    server = await serve(port);
+    server = await serve();
     // Nobody listens to this one yet: it waits.
     await suppress('e@example.org');
     await vi.waitFor(() => expect(program.got).toHaveLength(2));

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { scratchFolder } from '../rig/scratch.ts';
 import { Browsing } from '../rig/sso.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 
 /** Where its packages were unpacked for these tests alone (`.ci/run`), or installed. */
 const ROOTS = ['/usr/local/lib/lemonldap-ng', ''];

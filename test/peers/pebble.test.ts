@@ -11,7 +11,7 @@ import { startProofZone } from '../api/certificates/proof-zone.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { makeCertificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { describePeers, findProgram } from './peers.ts';
 
 const NAME = 'rasket.test';

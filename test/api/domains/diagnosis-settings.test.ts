@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startDns, type DnsRig } from '../../rig/dns.ts';
+import { freePort } from '../../rig/free-port.ts';
 import { publish, startScene } from '../../rig/scene.ts';
 import { layZone, text, type PublishedRecord, type SeenRecord } from './broken-zone.ts';
 
 let dns: DnsRig;
 let second: DnsRig;
 beforeAll(async () => {
-  dns = await startDns();
+  dns = await startDns({}, { port: await freePort() });
   second = await startDns({}, { address: '127.0.0.2', port: dns.port });
 });
 afterAll(async () => {
