@@ -137,6 +137,6 @@ export class Screen implements AsyncDisposable {
     this.#leave();
     await this.#drawn?.waitUntilExit();
     this.#stdin.destroy();
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -149,7 +149,7 @@ export class Seat implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.tmux('kill-server').catch(() => undefined);
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

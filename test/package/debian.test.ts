@@ -60,7 +60,7 @@ describePeers('In a clean Debian', ['systemd-nspawn', 'debian-root', 'pebble'], 
     await machine.stop();
     for (const version of [OLDER, NEWER])
       for (const name of fs.globSync(path.join(root, `dist/rasket_${version}_*.deb`))) fs.rmSync(name);
-    fs.rmSync(folder, { recursive: true, force: true });
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   });
 
   const publish = async (records: string): Promise<void> => {

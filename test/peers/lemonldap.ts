@@ -57,7 +57,7 @@ export async function startLemonldap({ redirectUri }: { redirectUri: string }): 
   };
   const close = async (): Promise<void> => {
     await stop();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   const rotate = async (): Promise<void> => {
     await stop();

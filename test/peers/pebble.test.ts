@@ -33,7 +33,7 @@ describePeers('Pebble', ['pebble'], () => {
     const zone = challenge === 'dns-01' ? await startProofZone(NAME) : undefined;
     if (zone) ends.push(async () => zone[Symbol.asyncDispose]());
     const folder = scratchFolder('rasket-pebble-');
-    ends.push(() => rmSync(folder, { recursive: true, force: true }));
+    ends.push(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
     const own = makeCertificate({ names: [CA] });
     const [port, management] = [await freePort(), await freePort()];
     const scene = await startScene({

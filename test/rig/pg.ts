@@ -50,7 +50,7 @@ export async function startPostgres({
     }
     throw failure;
   } catch (error) {
-    fs.rmSync(folder, { recursive: true, force: true });
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     throw error;
   }
 }
@@ -224,7 +224,7 @@ async function launch(
     async stop() {
       child.stdin.end();
       await exited;
-      fs.rmSync(folder, { recursive: true, force: true });
+      fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
