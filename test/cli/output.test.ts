@@ -161,7 +161,7 @@ describe('answers that are none', () => {
       expect(stderr).toMatch(
         /^rasket: Nothing answers at .*Next: start the server again, with its --data: rasket serve\nOr one .*: rasket dev\n$/,
       );
-    }, 20_000);
+    });
   });
 });
 

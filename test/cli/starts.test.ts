@@ -128,7 +128,7 @@ describe('rasket dev', () => {
     await again.stop();
   });
 
-  it('takes another port than 3000 where that is taken, and says so', { timeout: 180_000 }, async () => {
+  it('takes another port than 3000 where that is taken, and says so', async () => {
     const blocker = await takePort(3000);
     const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: undefined } });
     expect(server.url).not.toMatch(/:3000$/);
@@ -177,28 +177,24 @@ const npmMajor = Number(execFileSync('npm', ['--version'], { encoding: 'utf8' })
 
 // skipped because npm passes signals on from its version 10; docs/operating.md says what to supervise where it does not.
 describe.skipIf(npmMajor < 10)('npm start', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ends with %s to npm, and lets what is in hand end',
-    { timeout: 180_000 },
-    async (signal) => {
-      const at = { RASKET_DATA: desk.at('dev'), RASKET_HTTP_PORT: '0' };
-      const npm = desk.start('npm', ['start'], { cwd: root, env: { ...env, ...at } });
-      const file = desk.at('dev/run/ready.json');
-      await vi.waitFor(() => expect(fs.existsSync(file)).toBe(true), { timeout: 120_000 });
-      const { pid } = JSON.parse(fs.readFileSync(file, 'utf8')) as { pid: number };
-      try {
-        // Ctrl-C is sent to both by the terminal, and once more by npm.
-        if (signal === 'SIGINT') process.kill(pid, signal);
-        npm.kill(signal);
-        expect(await npm.ended).toMatchObject({ code: 0 });
-        expect(npm.stderr).toContain('stopped');
-        expect(npm.stderr).not.toContain('stopped at once');
-        expect(() => process.kill(pid, 0), 'the server is gone').toThrow('ESRCH');
-      } finally {
-        if (fs.existsSync(file)) process.kill(pid, 'SIGKILL');
-      }
-    },
-  );
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends with %s to npm, and lets what is in hand end', async (signal) => {
+    const at = { RASKET_DATA: desk.at('dev'), RASKET_HTTP_PORT: '0' };
+    const npm = desk.start('npm', ['start'], { cwd: root, env: { ...env, ...at } });
+    const file = desk.at('dev/run/ready.json');
+    await vi.waitFor(() => expect(fs.existsSync(file)).toBe(true), { timeout: 120_000 });
+    const { pid } = JSON.parse(fs.readFileSync(file, 'utf8')) as { pid: number };
+    try {
+      // Ctrl-C is sent to both by the terminal, and once more by npm.
+      if (signal === 'SIGINT') process.kill(pid, signal);
+      npm.kill(signal);
+      expect(await npm.ended).toMatchObject({ code: 0 });
+      expect(npm.stderr).toContain('stopped');
+      expect(npm.stderr).not.toContain('stopped at once');
+      expect(() => process.kill(pid, 0), 'the server is gone').toThrow('ESRCH');
+    } finally {
+      if (fs.existsSync(file)) process.kill(pid, 'SIGKILL');
+    }
+  });
 });
 
 /** Held by us, or for longer than we wait by somebody else, which serves as well. */

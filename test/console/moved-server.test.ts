@@ -6,7 +6,7 @@ import { freePort } from '../rig/free-port.ts';
 import { Screen } from './screen.ts';
 
 describe('a development server that comes back on another port', () => {
-  it('is found by the console, which goes on where it was', { timeout: 120_000 }, async () => {
+  it('is found by the console, which goes on where it was', async () => {
     await using desk = new Desk();
     const database = await desk.database();
     const start = async () =>

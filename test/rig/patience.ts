@@ -3,7 +3,7 @@
 import { vi } from 'vitest';
 
 /** Less than the limit of a test, which would not say what it waited for. */
-export const PATIENCE_MS = 45_000;
+export const PATIENCE_MS = 90_000;
 
 interface Waiting {
   interval?: number;

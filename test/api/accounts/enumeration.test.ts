@@ -73,7 +73,7 @@ describe.each(routes)('$name', ({ call }) => {
       `how much oftener a known one is slower, of all pairs: ${measured.join(', ')}`,
     ).not.toEqual([]);
     // Eighty passwords are hashed for each, on a machine that may be busy.
-  }, 240_000);
+  });
 });
 
 interface Timed {

@@ -154,7 +154,7 @@ it('what a process leaves that is killed after the authority has looked is remov
   expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
   expect(zone.written(PROOF)).toEqual([]);
   expect(ca.ordered).toEqual([NAME]);
-}, 60_000);
+});
 
 it('what a process leaves that is killed while it writes is removed, although its order is followed no more', async () => {
   await start();
@@ -171,7 +171,7 @@ it('what a process leaves that is killed while it writes is removed, although it
   await at.look();
   expect(await at.listed()).toMatchObject([{ status: 'issued', names: [NAME] }]);
   expect([zone.written(PROOF), ca.ordered]).toEqual([[], [NAME, NAME]]);
-}, 60_000);
+});
 
 it('what cannot be removed is tried again, and given up after a day in a line of the log', async () => {
   await start();
