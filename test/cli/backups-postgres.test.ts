@@ -36,14 +36,11 @@ const SAYS_VERSION = `[ "$1" = --version ] && { echo 'pg_dump (PostgreSQL) 99.1 
 
 /** Of the pg_dump that has written it, once it has. */
 const pidThere = (): Promise<number> =>
-  vi.waitFor(
-    () => {
-      const pid = Number(fs.readFileSync(desk.at('pid'), 'utf8').trim());
-      expect(pid).toBeGreaterThan(0);
-      return pid;
-    },
-    { timeout: 60_000 },
-  );
+  vi.waitFor(() => {
+    const pid = Number(fs.readFileSync(desk.at('pid'), 'utf8').trim());
+    expect(pid).toBeGreaterThan(0);
+    return pid;
+  });
 
 const codesOf = async (scene: Scene, key: string): Promise<{ code: string; summary: string }[]> =>
   (await scene.api('GET', '/operator/findings', { key })).body.findings;

@@ -36,7 +36,7 @@ async function given(options: SceneOptions): Promise<void> {
 }
 
 async function untilPool(stats: Partial<ReturnType<Scene['delivery']['stats']>>): Promise<void> {
-  await vi.waitFor(() => expect(scene.delivery.stats()).toMatchObject(stats), { interval: 1, timeout: 15_000 });
+  await vi.waitFor(() => expect(scene.delivery.stats()).toMatchObject(stats), { interval: 1 });
 }
 
 test('a silent mail server is asked by few, however many names stand before it, and the rest are told', async () => {
@@ -231,7 +231,7 @@ test('openings that are not greeted leave connections to mail that is', async ()
   await given({ zones: apart(12), deliver: { clock, limits: { connectionsTotalMax: 8 } } });
   const silent = await Promise.all(many(12).map((n) => scene.anotherSink(`127.0.1.${n + 1}`, { greeting: 'silent' })));
   const stuck = many(12).map((n) => scene.send(`x@alone${n}.example`, { teamId: 'crowd' }));
-  await vi.waitUntil(() => silent.filter((sink) => sink.open > 0).length === 2, { interval: 1, timeout: 15_000 });
+  await vi.waitUntil(() => silent.filter((sink) => sink.open > 0).length === 2, { interval: 1 });
   // Half of the places are for openings, and a team has half of those.
   expect(scene.delivery.stats()).toMatchObject({ connections: 2, waiting: 12 });
   expect(await scene.send('a@y.example', { teamId: 'other' })).toEqual([delivered('a@y.example')]);

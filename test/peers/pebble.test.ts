@@ -11,7 +11,7 @@ import { startProofZone } from '../api/certificates/proof-zone.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { makeCertificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { describePeers, findProgram } from './peers.ts';
 
 const NAME = 'rasket.test';
@@ -33,7 +33,7 @@ describePeers('Pebble', ['pebble'], () => {
     const zone = challenge === 'dns-01' ? await startProofZone(NAME) : undefined;
     if (zone) ends.push(async () => zone[Symbol.asyncDispose]());
     const folder = scratchFolder('rasket-pebble-');
-    ends.push(() => rmSync(folder, { recursive: true, force: true }));
+    ends.push(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
     const own = makeCertificate({ names: [CA] });
     const [port, management] = [await freePort(), await freePort()];
     const scene = await startScene({
@@ -78,7 +78,7 @@ describePeers('Pebble', ['pebble'], () => {
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     });
-    await expect.poll(() => said, { timeout: 10_000 }).toContain('ACME directory available');
+    await expect.poll(() => said).toContain('ACME directory available');
     const root = await read(`https://127.0.0.1:${management}/roots/0`, own.cert);
     return { scene, root, zone, trustedCa: [own.cert] };
   }
@@ -97,7 +97,7 @@ describePeers('Pebble', ['pebble'], () => {
       await scene.api('POST', '/operator/certificates/renew', { key, body: {} });
       // Pebble's time is the machine's, which the scene's clock has left behind by ten seconds.
       await expect
-        .poll(() => lookElsewhere(scene, { trustedCa }), { timeout: 20_000, interval: 500 })
+        .poll(() => lookElsewhere(scene, { trustedCa }), { interval: 500 })
         .toEqual({
           ...{ issued: 1, failed: 0 },
         });

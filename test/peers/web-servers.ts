@@ -6,7 +6,7 @@ import path from 'node:path';
 import { expect, vi } from 'vitest';
 import { proxySnippets, type Behind } from '../../bin/setup/proxies.ts';
 import { makeCertificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { findProgram } from './peers.ts';
 
 export interface WebServer {
@@ -83,15 +83,12 @@ async function launch(
   const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
-  await vi.waitFor(
-    async () => {
-      expect(child.exitCode, said).toBeNull();
-      const socket = net.connect(port, '127.0.0.1');
-      await once(socket, 'connect');
-      socket.destroy();
-    },
-    { timeout: 60_000 },
-  );
+  await vi.waitFor(async () => {
+    expect(child.exitCode, said).toBeNull();
+    const socket = net.connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.destroy();
+  });
   return async () => {
     child.kill('SIGTERM');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -167,7 +167,7 @@ describe('a store that does otherwise', () => {
 
 it('has no more under way than it may', async () => {
   await store.close();
-  store = open({ requestsMax: 3, timeoutMs: 300, giveUpMs: 200 });
+  store = open({ requestsMax: 3, timeoutMs: 1000, giveUpMs: 200 });
   server.wrong = () => 'stall';
   const heads = await Promise.allSettled(Array.from({ length: 9 }, (_, i) => store.head(`key${i}`)));
   expect(heads.filter(({ status }) => status === 'rejected')).toHaveLength(9);

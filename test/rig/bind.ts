@@ -1,9 +1,9 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
 
 export interface Bind extends AsyncDisposable {
   port: number;
@@ -26,8 +26,8 @@ export interface BindOptions {
 }
 
 const run = promisify(execFile);
-const START_MS = 15_000;
-const STOP_MS = 10_000;
+const START_MS = 45_000;
+const STOP_MS = 45_000;
 
 /** A BIND of this test's own, in the foreground, on loopback, with its files in a temporary folder. */
 export async function startBind(options: BindOptions): Promise<Bind> {
@@ -138,12 +138,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await ended;
   clearTimeout(timer);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((done) => server.close(() => done()));
-  return port;
 }
