@@ -181,8 +181,7 @@ async function* checked(
     throw wrong(`ended a content after ${size} of ${head.size} bytes: ${(error as Error).message}`);
   }
   if (size !== head.size) throw wrong(`ended a content after ${size} of ${head.size} bytes`);
-  if (wanted !== undefined && hash.digest('hex') !== wanted)
-    throw wrong('answers another content than was stored');
+  if (wanted !== undefined && hash.digest('hex') !== wanted) throw wrong('answers another content than was stored');
 }
 
 function* storedIn(page: string): Generator<Stored> {
