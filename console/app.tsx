@@ -113,7 +113,9 @@ function body({ screens, dialog, prompt, faults }: Navigator, size: { columns: n
   const width = Math.min(size.columns - 4, 110);
   if (!dialog) {
     const offered = prompt && prompt.entries.length > 0 ? prompt.draw(width - 4, size.rows - 3) : [];
-    return offered.length === 0 ? lines : over(lines, boxed('Go to a screen, or do', offered, width), size.rows);
+    return offered.length === 0
+      ? lines
+      : over(lines, boxed('Go to a screen, or do', offered, width, prompt?.where), size.rows);
   }
   const inside = faults
     .orInWords(

@@ -11,9 +11,8 @@ export const account = {
   noun: 'an account',
   isPeoples: true,
   get: detailOf('getMe', {
-    verb: 'show',
     summary: 'show who you are, your teams, and whether signing in asks for a code as well',
-    example: 'account show',
+    example: 'account get',
     path: {},
     fields: [
       { name: 'email', label: 'Address', kind: 'whole' },
