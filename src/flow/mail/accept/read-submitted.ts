@@ -93,7 +93,7 @@ export async function readSubmitted(
   const { html, text } = await readTexts(spooled);
   const kept = fields.filter(({ lower }) => !DROPPED.has(lower));
   const draft: EmailDraft = {
-    written: { from: formatMailbox(from), ...readVisible(valueOf, recipients) },
+    headerMailboxes: { from: formatMailbox(from), ...readVisible(valueOf, recipients) },
     from,
     recipients: [...recipients],
     subject: shortLine(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
