@@ -77,7 +77,7 @@ export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   if (!sender) throw new Error('from was read without a fault and without a mailbox');
   return {
     headerMailboxes: {
-      from: from.written[0] ?? '',
+      from: from.texts[0] ?? '',
       to: to.texts,
       cc: cc.texts,
       bcc: bcc.texts,

@@ -164,7 +164,7 @@ const unquoted = (address: string): string =>
 function readVisible(
   valueOf: (name: string) => string | undefined,
   recipients: readonly Mailbox[],
-): Omit<EmailDraft['written'], 'from'> {
+): Omit<EmailDraft['headerMailboxes'], 'from'> {
   const left = new Map(recipients.map((mailbox) => [unquoted(mailbox.address), mailbox]));
   const take = (field: string): string[] =>
     readAddresses(valueOf(field) ?? '').flatMap(({ name, address }) => {
