@@ -18,7 +18,7 @@ export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
 export { isFenced, lowerFence, raiseFence } from './write-fence.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
-export { mustBeAlone, rowsEnding } from './rows-ending.ts';
+export { endOfUuid, mustBeAlone, rowsEnding } from './rows-ending.ts';
 export { pageInBatches } from './page-in-batches.ts';
 export { prefixPage } from './prefix-page.ts';
 export { openReadOnly, type ReadOnlyDb } from './read-only.ts';
