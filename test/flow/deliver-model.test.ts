@@ -144,7 +144,7 @@ function setOut(seed: number, perAddressMax: number) {
       }
       const connection = new Connection(target.address, `${target.host} ${target.address} ${job.tls}`);
       open.add(connection);
-      const session = { connection, mx: target.host, tls: null, used: 0, usedElsewhere: 0, needsReset: false };
+      const session = { connection, mx: target.host, tls: null, used: 0, needsReset: false };
       return { kind: 'open', handshakeFailed: false, session: session as unknown as SmtpSession };
     },
   });
@@ -211,7 +211,8 @@ async function happen(seed: number): Promise<string[]> {
     for (const session of [...leased.keys()]) release(session, { kind: 'worked' });
     await turns(2);
   };
-  for (let round = 0; round < 30 || leased.size > 0; round++) await giveAllBack();
+  const isUnderWay = (round: number): boolean => leased.size > 0 || (waiting() > 0 && round < 500);
+  for (let round = 0; round < 30 || isUnderWay(round); round++) await giveAllBack();
   if (waiting() + pool.stats().waiting > 0) faults.add(`${waiting()} wait for ever`);
   for (let round = 0; round < 5; round++) {
     clock.advance(100_000);
