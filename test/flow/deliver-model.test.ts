@@ -239,6 +239,44 @@ test(`whatever happens, in ${ROUNDS} random orders, no limit and no share is exc
   expect(faults).toEqual([]);
 });
 
+/** Teams with a sender each that never stops, and one whose only message comes while they are at it: how many of one team go before it. */
+async function mostTurnsBefore(seed: number): Promise<number> {
+  const { roll, pool, state } = setOut(seed, 1 + (seed % 3));
+  state.isCalm = true;
+  const order: string[] = [];
+  const place = (): string => `${'do'[roll(2)] ?? ''}${3 * roll(2)}`;
+  const send = async (team: string, domain: string): Promise<void> => {
+    const job = jobOf(domain, team, 'opportunistic');
+    const lease = await pool.acquire(job, new AbortController().signal, false);
+    if (lease.kind !== 'lease') throw new Error(lease.reason);
+    order.push(team);
+    lease.session.used += 1;
+    await turns(1 + roll(2));
+    pool.release(job, lease.session, { kind: 'worked' });
+  };
+  let isOver = false;
+  const sendOn = async (team: string, domain: string): Promise<void> => {
+    while (!isOver && order.length < 2000) await send(team, domain);
+  };
+  const busy = Array.from({ length: 2 + roll(5) }, (_, n) => sendOn(`busy-${n}`, place()));
+  await turns(20);
+  const from = order.length;
+  await send('other-team', place());
+  const before = order.slice(from, order.lastIndexOf('other-team'));
+  isOver = true;
+  await Promise.all(busy);
+  const counts = [...Map.groupBy(before, (team) => team).values()].map((those) => those.length);
+  return Math.max(0, ...counts);
+}
+
+test(`a team that comes later has its turn, whoever is busy: in ${ROUNDS} random places before one address`, async () => {
+  const seed = testSeed();
+  for (let round = 0; round < ROUNDS; round++) {
+    // A connection to another host at the address is closed for it after ten messages at the latest.
+    expect(await mostTurnsBefore(seed + round), `seed ${seed + round}`).toBeLessThanOrEqual(12);
+  }
+});
+
 test('teams that send one message after the other do not go before one that waits', async () => {
   const { pool, state } = setOut(1, 1);
   state.isCalm = true;
