@@ -81,7 +81,9 @@ function createAccount(perAddressMax: number) {
       if (had + more > perAddressMax) faults.add(`${had + more} connections to ${address}`);
       if (had === 0 && more > PROBES_MAX) faults.add(`${more} openings to ${address}, which has answered none`);
     }
-    const destinations = [...opening, ...[...leased.values()].map((job) => ({ destination: destinationOf(job) }))];
+    // A lease outlives its connection until it is released; the destination may have another one meanwhile.
+    const inUse = [...leased].filter(([session]) => !connectionOf(session).isClosed);
+    const destinations = [...opening, ...inUse.map(([, job]) => ({ destination: destinationOf(job) }))];
     for (const [name, those] of Map.groupBy(destinations, ({ destination }) => destination))
       if (those.length > PER_DESTINATION_MAX) faults.add(`${those.length} connections for ${name}`);
   }
