@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { scratchFolder } from '../rig/scratch.ts';
 import { makeCertificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { findProgram } from './peers.ts';
 
 /** The name that Pebble is called by. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { expect, vi } from 'vitest';
 import { proxySnippets, type Behind } from '../../bin/setup/proxies.ts';
 import { makeCertificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { findProgram } from './find-program.ts';
 
 export interface WebServer {
