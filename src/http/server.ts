@@ -86,8 +86,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     rewriteUrl: (request) => contractTarget(request.url ?? '/', isPeoplePage),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
     clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
-    forceCloseConnections: 'idle',
-    schemaController: { compilersFactory: NO_COMPILERS },
+    ...{ forceCloseConnections: 'idle', schemaController: { compilersFactory: NO_COMPILERS } },
     serverFactory: (api) =>
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
