@@ -69,7 +69,7 @@ it('a client in the middle of its message ends it, though deliveries have taken 
   await client.say(`MAIL FROM:<${from}>`);
   await client.say('RCPT TO:<b@dest.example.org>');
   expect(await client.say('DATA')).toMatch(/^354 /);
-  const stopped = scene.app.close(8000);
+  const stopped = scene.app.close(16_000);
   await expect.poll(() => scene.sink.open).toBe(0);
   client.send(`From: ${from}\r\nSubject: Late\r\n\r\nHello\r\n.\r\n`);
   expect((await client.reply()).join()).toMatch(/^250 /);
