@@ -120,6 +120,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
     expect(fs.readFileSync(elsewhere, 'utf8')).toBe('of root');
   });
 
+  // runs only as root, who alone can become another account
   it.runIf(process.getuid?.() === 0)('as root reads a folder as the account that could replace it', async () => {
     await using scene = await sceneWithMail();
     expect((await desk.rasket(['backup', 'secret/copy', '--data', scene.dataDir])).code).toBe(0);
@@ -176,6 +177,7 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
     expect((await restore()).code, 'it was killed while the key was written').toBe(0);
   });
 
+  // runs only as root, whose folder it is
   it.runIf(process.getuid?.() === 0)('takes a new file system with its lost+found for empty, if that is', async () => {
     await using scene = await sceneWithMail();
     expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
