@@ -13,7 +13,6 @@ export const account = {
   get: detailOf('getMe', {
     summary: 'show who you are, your teams, and whether signing in asks for a code as well',
     example: 'account get',
-    path: {},
     fields: [
       { name: 'email', label: 'Address', kind: 'whole' },
       { name: 'name', label: 'Name' },

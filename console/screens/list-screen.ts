@@ -1,5 +1,5 @@
 import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import { inboxDrafts, readWords, valueOf, type Action, type Family, type List } from '../../cli/families/index.ts';
+import { inboxDrafts, readWords, type Action, type Family, type List } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { actionsOf, applicable, detailOfRow, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
 import { placeInList, placeInLoaded } from '../draw/place.ts';
