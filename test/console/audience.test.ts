@@ -198,7 +198,7 @@ describe('an audience in the console', () => {
     await seat.type('email=Mail, first_name=Name, first');
     await fill('', 'seats:number=Plätze', '', '', `${news.id}=opt_out`);
     await seat.press('C-s');
-    await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1), { timeout: 8000 });
+    await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1));
     await scene.settled();
     await seat.sees('completed  2 rows: 1 created', 'Not imported: "Notiz".', 'Skipped: they are contacts already');
     expect(await ask('/contacts/bob@example.org')).toMatchObject({ first_name: 'Bob', properties: { seats: 7 } });

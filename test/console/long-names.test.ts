@@ -55,7 +55,7 @@ describe('tables of the console with long names in them', () => {
           .split('\n')
           .map((line) => line.replace(/^.*│/, '').replaceAll(' ', ''))
           .join('');
-      await expect.poll(beside, { timeout: 8000 }).toContain(name.replaceAll(' ', ''));
+      await expect.poll(beside).toContain(name.replaceAll(' ', ''));
     }
     await seat.press('g');
   }

@@ -42,7 +42,7 @@ describe('the console of a development server', () => {
     const token = tokenNow();
     await server.stop();
     await desk.serve(['dev', '--data', 'dev'], { env: database });
-    await expect.poll(tokenNow, { timeout: 20_000 }).toBe(token);
+    await expect.poll(tokenNow).toBe(token);
     const doctor = await desk.rasket(['doctor'], {
       env: { ...typed.env, RASKET_API_KEY: token, RASKET_URL: urlNow(desk) },
     });
@@ -54,7 +54,7 @@ describe('the console of a development server', () => {
 });
 
 describe('the overview beside the token of an operator', () => {
-  it('shows what waits, by destination', { timeout: 120_000 }, async () => {
+  it('shows what waits, by destination', async () => {
     await using desk = new Desk();
     await desk.serve(['dev', '--data', 'dev'], { env: await desk.database() });
     const env = { RASKET_DATA: desk.at('dev'), RASKET_URL: undefined, RASKET_API_KEY: undefined };

@@ -200,6 +200,36 @@ describe('what a life leaves behind', () => {
     expect(await told(mail, id)).toEqual(DELIVERED);
   });
 
+  it('a delivery that a node with its clock an hour ahead took over is sent once', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const mail = await mailIn(scene);
+    const wire: string[] = [];
+    const id = await mail.send('x@one.example');
+    const { reached, goesOn, queue } = openSlowLife(scene, wire, 'composed');
+    await reached;
+    await liveAhead(scene, wire, HOUR);
+    goesOn();
+    await queue.idle();
+    await queue.stop(0);
+    expect(wire).toEqual(['x@one.example']);
+    expect(await told(mail, id)).toEqual(DELIVERED);
+  });
+
+  it('a delivery behind its dot that a node with its clock hours ahead gives up is not sent again', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const mail = await mailIn(scene);
+    const wire: string[] = [];
+    const id = await mail.send('x@one.example');
+    const { reached, goesOn, queue } = openSlowLife(scene, wire, 'dot written');
+    await reached;
+    await liveAhead(scene, wire, 3 * HOUR);
+    goesOn();
+    await queue.idle();
+    await queue.stop(0);
+    expect(wire).toEqual(['x@one.example']);
+    expect(await told(mail, id)).toEqual(FAILED);
+  });
+
   it('settling twice changes nothing', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
@@ -231,6 +261,27 @@ async function live(scene: Scene, wire: string[]): Promise<void> {
   await queue.idle();
   await queue.stop(0);
   await recovery.stop();
+}
+
+/** A life that waits after a step until it may go on. */
+function openSlowLife(scene: Scene, wire: string[], waitsAfter: Step) {
+  const [reached, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const step = (name: Step): Promise<void> | undefined => {
+    if (name !== waitsAfter) return undefined;
+    reached.resolve();
+    return goesOn.promise;
+  };
+  const { queue } = openLife(scene, dotThen(wire, step));
+  queue.start();
+  return { reached: reached.promise, goesOn: () => goesOn.resolve(), queue };
+}
+
+/** Another node, beside the first one, that does what is due by its own clock. */
+async function liveAhead(scene: Scene, wire: string[], aheadMs: number): Promise<void> {
+  const { queue } = openLife(scene, dotThen(wire), { aheadMs });
+  queue.start();
+  await queue.idle();
+  await queue.stop(0);
 }
 
 /** A life that ends in the middle of its work, right after a step. */
@@ -270,12 +321,14 @@ function dotThen(wire: string[], step: (name: Step) => Promise<void> | undefined
 interface LifeOptions {
   step?: (name: Step) => Promise<void> | undefined;
   settleTimes?: number;
+  /** By how much its clock is ahead. */
+  aheadMs?: number;
 }
 
 function openLife(
   scene: Scene,
   deliver: Deliver,
-  { step, settleTimes = 1 }: LifeOptions = {},
+  { step, settleTimes = 1, aheadMs = 0 }: LifeOptions = {},
 ): { queue: Queue; kill(): Promise<void> } {
   let isAlive = true;
   const { clock } = scene;
@@ -285,7 +338,7 @@ function openLife(
     ...scene.app.world,
     db: whileAlive(db, () => isAlive),
     commits: whileAlive(commits, () => isAlive),
-    clock: { now: clock.now, timer },
+    clock: { now: () => clock.now() + aheadMs, timer },
   };
   const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid());
   const settle = createSettle(world, handOffLog.owner);

@@ -104,7 +104,7 @@ function arrivals(scene: Scene): Map<string, string[]> {
 }
 
 describe('cancel against dispatch', () => {
-  it(`${RACES} times under load: never both, never neither`, { timeout: 240_000 }, async () => {
+  it(`${RACES} times under load: never both, never neither`, async () => {
     await using scene = await startScene();
     const nodes = await otherNodes(scene);
     try {

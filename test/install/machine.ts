@@ -108,6 +108,6 @@ export class Machine {
       life.kill('SIGKILL');
       await ended;
     }
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -11,7 +11,7 @@ import type { Deferral, JobOutcome } from './delivery-job.ts';
 import type { SmtpSession } from './smtp-session.ts';
 import { WaitersByParty } from './waiters-by-party.ts';
 
-/** A connection that others wait for is passed on after this many messages for one destination. */
+/** A connection whose slot others need is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
 
 /**
@@ -55,7 +55,6 @@ export class Destination implements ShareWaiter {
       this.#beginLease(party, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
-    // Where one idle connection was dead, the others are taken for dead too.
     if (fresh) for (const session of [...this.#idle]) this.yieldIdle(session);
     const why = this.whyDown(party);
     if (why) return Promise.resolve(asDown(why));
@@ -65,7 +64,7 @@ export class Destination implements ShareWaiter {
         this.#waiting.remove(party, waiter);
         resolve(lease);
       };
-      const waiter: Waiter = { party, needsFresh: fresh, settle };
+      const waiter: Waiter = { party, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
       this.#waiting.add(party, waiter, fresh ? 'first' : 'last');
       if (this.#idle.length > 0) slots.awaitShare(party, this);
@@ -87,7 +86,6 @@ export class Destination implements ShareWaiter {
       if (why) {
         // A peer that limits connections still serves the established ones: the waiters may wait for those.
         if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(party), asDown(why));
-        else if (this.#sessions.size === this.#idle.length) this.#refuseFresh(party, asDown(why));
         continue;
       }
       // The limit counts each party's own openings alone: `isReady` of `#permission` holds it for all of them together.
@@ -97,13 +95,6 @@ export class Destination implements ShareWaiter {
         void this.#open(party);
       }
     }
-  }
-
-  /** Refuses the waiters that need a fresh connection: all established ones are idle, and none is being opened. */
-  #refuseFresh(party: string, outcome: JobOutcome): void {
-    if (this.#wantedCount > 0) return;
-    for (let first = this.#waiting.first(party); first?.needsFresh; first = this.#waiting.first(party))
-      first.settle(outcome);
   }
 
   async #open(party: string): Promise<void> {
@@ -119,7 +110,7 @@ export class Destination implements ShareWaiter {
     this.#opening -= 1;
     this.#options.slots.opened({ party, address: peer.address });
     this.#failures.all.answered();
-    this.#adopt(session, peer, false);
+    this.#adopt(session, peer);
     this.#openForWaiters();
     this.#options.slots.serve();
   }
@@ -184,10 +175,10 @@ export class Destination implements ShareWaiter {
           slots.failed({ party, address: peer.address }, undefined);
           resolve('unneeded');
         },
-        mayAdopt: (wasIdle) => !this.#isFull && this.#hasWaiterFor(peer, wasIdle),
-        adopt: (session, wasIdle) => {
+        mayAdopt: () => !this.#isFull && this.#hasWaiterFor(peer),
+        adopt: (session) => {
           unwatch();
-          this.#adopt(session, peer, wasIdle);
+          this.#adopt(session, peer);
           resolve('unneeded');
         },
       });
@@ -208,18 +199,17 @@ export class Destination implements ShareWaiter {
     if (this.#sessions.size === 0 && this.#wantedCount === 0) this.#refuseAll(outcome);
   }
 
-  #adopt(session: SmtpSession, peer: Peer, wasIdle: boolean): void {
-    session.usedElsewhere = session.used;
+  #adopt(session: SmtpSession, peer: Peer): void {
     this.#sessions.add(session);
     this.#peerOf.set(session, peer);
     session.connection.onClosed = () => this.#closed(session);
-    this.#lease(session, wasIdle);
+    this.#lease(session);
   }
 
   /** Leases the connection to the next waiter that may have it; without such a waiter, passes it on or parks it. */
-  #lease(session: SmtpSession, wasIdle: boolean): void {
+  #lease(session: SmtpSession): void {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((party) => this.#mayHold(party, session) && this.#accepts(party, wasIdle));
+    const waiter = this.#waiting.take((party) => this.#mayHold(party, session));
     if (waiter) {
       this.#beginLease(waiter.party, session);
       return waiter.settle({ kind: 'lease', session });
@@ -228,7 +218,7 @@ export class Destination implements ShareWaiter {
     const peer = this.#peerOf.get(session);
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
     if (isOver || !peer) this.#retire(session);
-    else if (!this.#passOn(session, peer, wasIdle)) this.#park(session, peer);
+    else if (!this.#passOn(session, peer) && !this.#makeWay(session, peer)) this.#park(session, peer);
   }
 
   #beginLease(party: string, session: SmtpSession): void {
@@ -240,33 +230,47 @@ export class Destination implements ShareWaiter {
   release(party: string, session: SmtpSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
     const peer = this.#peerOf.get(session);
-    const isWanted = peer !== undefined && (slots.isScarce(peer.address) || slots.isHeldUp(party, peer.address));
+    const isWanted = peer !== undefined && slots.isWanted(party, peer.address);
     this.#leases -= 1;
     if (peer) slots.carried(party, peer.address);
     if (ending) this.#noteEnding(party, session, ending);
     const { failure, isOutOfStep, isLeaving } = session.connection;
     const isUsable = !failure && !isOutOfStep && !isLeaving && !this.#stopping.signal.aborted;
-    const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
-    if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
-    else if (!hadItsTurn || !isWanted || !this.#passOn(session, peer, false)) this.#lease(session, false);
+    const { used } = session;
+    if (!isUsable || used >= limits.messagesPerConnectionMax) this.#retire(session);
+    else if (!isWanted || !this.#handOver(session, peer)) this.#lease(session);
     this.#openForWaiters();
     slots.serve();
   }
 
   #noteEnding(party: string, session: SmtpSession, ending: Ending): void {
     this.#failures.note(party, ending);
-    const address = this.#peerOf.get(session)?.address;
-    if (ending.kind === 'worked') address?.backOff.worked();
-    else if (ending.kind === 'broken' && address) this.#options.slots.brokeOff(address, ending.why);
+    const peer = this.#peerOf.get(session);
+    if (!peer) return;
+    const { address } = peer;
+    // Where one idle connection was dead, the others are taken for dead too: a second dead one would end the try.
+    if (ending.kind === 'stale') this.#options.idleSessions.closeAll(peer);
+    else if (ending.kind === 'worked') address.backOff.worked();
+    else if (ending.kind === 'broken') this.#options.slots.brokeOff(address, ending.why);
   }
 
-  /** Passes the connection to another destination, or closes it where another needs its slot; false where none does. */
-  #passOn(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
-    const { slots } = this.#options;
+  /** What others wait for goes to them: the connection, or its slot once it has carried enough. */
+  #handOver(session: SmtpSession, peer: Peer): boolean {
+    if (this.#passOn(session, peer)) return true;
+    return session.used >= MESSAGES_WHILE_SCARCE && this.#makeWay(session, peer);
+  }
+
+  /** Passes the connection to the next request that it serves; false where none does. */
+  #passOn(session: SmtpSession, peer: Peer): boolean {
     this.#sessions.delete(session);
-    if (slots.pass(session, peer, wasIdle)) return true;
+    if (this.#options.slots.pass(session, peer)) return true;
     this.#sessions.add(session);
-    if (!slots.isInTheWay(peer)) return false;
+    return false;
+  }
+
+  /** Closes the connection where its slot is needed; false where it is not. */
+  #makeWay(session: SmtpSession, peer: Peer): boolean {
+    if (!this.#options.slots.isInTheWay(peer)) return false;
     this.#retire(session);
     return true;
   }
@@ -286,9 +290,9 @@ export class Destination implements ShareWaiter {
     for (const session of this.#idle.toReversed()) {
       if (this.#waiting.size === 0) break;
       const peer = this.#peerOf.get(session);
-      if (!peer || !this.#idle.includes(session) || !this.#hasWaiterFor(peer, true)) continue;
+      if (!peer || !this.#idle.includes(session) || !this.#hasWaiterFor(peer)) continue;
       this.#unpark(session);
-      this.#lease(session, true);
+      this.#lease(session);
     }
     if (this.#idle.length > 0)
       for (const [party] of this.#waiting.parties()) this.#options.slots.awaitShare(party, this);
@@ -352,15 +356,8 @@ export class Destination implements ShareWaiter {
   }
 
   /** Whether a waiter may have a connection to this peer now. */
-  #hasWaiterFor({ address }: Peer, wasIdle: boolean): boolean {
-    const parties = [...this.#waiting.parties()].map(([party]) => party);
-    return parties.some((party) => this.#options.slots.mayHold(party, address) && this.#accepts(party, wasIdle));
-  }
-
-  /** Idle connections may be dead, and a second dead one ends the try: waiters that met one need a fresh one. */
-  #accepts(party: string, wasIdle: boolean): boolean {
-    const first = this.#waiting.first(party);
-    return first !== undefined && !(wasIdle && first.needsFresh);
+  #hasWaiterFor({ address }: Peer): boolean {
+    return [...this.#waiting.parties()].some(([party]) => this.#options.slots.mayHold(party, address));
   }
 
   #mayHold(party: string, session: SmtpSession): boolean {

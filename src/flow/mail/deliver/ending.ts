@@ -7,7 +7,9 @@ export type Ending =
   /** The peer broke the protocol: its own fault, whichever team's mail it was. Every team is told why. */
   | { kind: 'broken'; why: Deferral }
   /** The peer ended the session: it may want no more from this team, and still serve the others. */
-  | { kind: 'turned away'; why: Deferral };
+  | { kind: 'turned away'; why: Deferral }
+  /** The connection had been closed while it was idle. */
+  | { kind: 'stale' };
 
 /** What the outcomes of a transaction say of later mail; undefined where that is nothing, as of one that was aborted. */
 export function endingOf({ connection, mx }: SmtpSession, outcomes: RecipientOutcome[]): Ending | undefined {

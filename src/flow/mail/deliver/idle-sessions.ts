@@ -68,6 +68,11 @@ export class IdleSessions {
     }
   }
 
+  /** Closes all idle connections to this peer. */
+  closeAll({ key }: Peer): void {
+    for (const session of this.#byKey.get(key) ?? []) this.#parked.get(session)?.owner.yieldIdle(session);
+  }
+
   /** Takes an idle connection with this key from its destination. */
   take(key: string): { session: SmtpSession; peer: Peer } | undefined {
     const [session] = this.#byKey.get(key) ?? [];

@@ -6,8 +6,6 @@ export type Lease = { kind: 'lease'; session: SmtpSession } | JobOutcome;
 
 export interface Waiter {
   party: string;
-  /** Its last try met a dead connection: it needs a newly opened one. */
-  needsFresh: boolean;
   settle: (lease: Lease) => void;
 }
 

@@ -11,10 +11,10 @@ export interface OpeningRequest {
   isReady(): boolean;
   /** Permits the opening, whose end is to be reported to the slots; or refuses it, because the address failed meanwhile. */
   answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
-  /** Whether an existing connection serves as well as a new one; `wasIdle`: it may be dead. */
-  mayAdopt(wasIdle: boolean): boolean;
+  /** Whether an existing connection serves as well as a new one. */
+  mayAdopt(): boolean;
   /** Hands over an existing connection, which another destination had until now. */
-  adopt(session: SmtpSession, wasIdle: boolean): void;
+  adopt(session: SmtpSession): void;
 }
 
 /** Requests that the same connection would serve, in their order. */
