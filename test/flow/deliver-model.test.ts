@@ -237,7 +237,8 @@ async function happen(seed: number): Promise<string[]> {
 test(`whatever happens, in ${ROUNDS} random orders, no limit and no share is exceeded, nobody waits for ever and nothing is left`, async () => {
   const faults: string[] = [];
   const seed = testSeed();
-  for (let round = 0; round < ROUNDS; round++) faults.push(...(await happen(seed + round)));
+  for (let round = 0; round < ROUNDS; round++)
+    for (const fault of await happen(seed + round)) faults.push(`seed ${seed + round}: ${fault}`);
   expect(faults).toEqual([]);
 });
 
@@ -301,4 +302,23 @@ test('teams that send one message after the other do not go before one that wait
   await Promise.all([send('other-team'), ...busy, sendOn('eeeee')]);
   // Each of the others has had one turn by then, and those that were under way theirs.
   expect(order.indexOf('other-team') - waitsSince).toBeLessThanOrEqual(2 * busy.length);
+});
+
+test('mail to a name whose mail before it was called off has the connection that is idle meanwhile', async () => {
+  const { pool, state, acquire, release, leased } = setOut(1, 1);
+  state.isCalm = true;
+  const [busy, other] = [jobOf('o0', 'a', 'opportunistic'), jobOf('o3', 'b', 'opportunistic')];
+  acquire(busy, new AbortController().signal, false);
+  await turns(10);
+  const calledOff = new AbortController();
+  acquire(other, calledOff.signal, false);
+  await turns(1);
+  calledOff.abort();
+  await turns(1);
+  for (const session of [...leased.keys()]) release(session, { kind: 'worked' });
+  expect(pool.stats()).toMatchObject({ connections: 1, idle: 1, waiting: 0 });
+  acquire(other, new AbortController().signal, false);
+  await turns(1);
+  expect([...leased.values()]).toEqual([other]);
+  expect(pool.stats()).toMatchObject({ connections: 1, idle: 0, waiting: 0 });
 });

@@ -66,9 +66,12 @@ export class Destination implements ShareWaiter {
       };
       const waiter: Waiter = { party, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
+      const isFirst = !this.#waiting.has(party);
       this.#waiting.add(party, waiter, fresh ? 'first' : 'last');
       if (this.#idle.length > 0) slots.awaitShare(party, this);
       this.#openForWaiters();
+      // A request of an earlier waiter may still stand, and a connection be idle that it had no use for until now.
+      if (isFirst && this.#wantedCount > 0) slots.serve();
     });
   }
 
