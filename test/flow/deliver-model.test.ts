@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createDestinationPool } from '../../src/flow/mail/deliver/destination-pool.ts';
 import type { Ending } from '../../src/flow/mail/deliver/ending.ts';
 import type { Deferral, DeliveryJob } from '../../src/flow/mail/deliver/delivery-job.ts';
-import type { SmtpSession } from '../../src/flow/mail/deliver/smtp-session.ts';
+import type { PooledSession } from '../../src/flow/mail/deliver/idle-sessions.ts';
 import { createManualClock } from '../rig/clock.ts';
 import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';
@@ -68,9 +68,9 @@ const countOf = <T>(all: Iterable<T>, is: (one: T) => boolean): number => [...al
 function createAccount(perAddressMax: number) {
   const opening = new Set<{ address: string; destination: string }>();
   const open = new Set<Connection>();
-  const leased = new Map<SmtpSession, DeliveryJob>();
+  const leased = new Map<PooledSession, DeliveryJob>();
   const faults = new Set<string>();
-  const connectionOf = (session: SmtpSession): Connection => session.connection as unknown as Connection;
+  const connectionOf = (session: PooledSession): Connection => session.connection as unknown as Connection;
   const established = (address: string): number => countOf(open, (one) => one.address === address && !one.isClosed);
 
   function checkLimits(): void {
@@ -89,7 +89,7 @@ function createAccount(perAddressMax: number) {
   }
 
   /** A team has at most as many as are free: of all connections, and of twice as many at one address. */
-  function checkShare(session: SmtpSession, { teamId }: DeliveryJob): void {
+  function checkShare(session: PooledSession, { teamId }: DeliveryJob): void {
     const { address } = connectionOf(session);
     const there = [...leased].filter(([other]) => connectionOf(other).address === address);
     const own = countOf(leased.values(), (job) => job.teamId === teamId);
@@ -110,7 +110,7 @@ function createAccount(perAddressMax: number) {
       checkLimits();
       return () => void opening.delete(one);
     },
-    leases(session: SmtpSession, job: DeliveryJob): void {
+    leases(session: PooledSession, job: DeliveryJob): void {
       const { isClosed, isLeaving, place } = connectionOf(session);
       if (leased.has(session)) faults.add('a connection has two leases');
       if (isClosed || isLeaving) faults.add('a lease of a connection that is gone');
@@ -147,7 +147,7 @@ function setOut(seed: number, perAddressMax: number) {
       const connection = new Connection(target.address, `${target.host} ${target.address} ${job.tls}`);
       open.add(connection);
       const session = { connection, mx: target.host, tls: null, used: 0, needsReset: false };
-      return { kind: 'open', handshakeFailed: false, session: session as unknown as SmtpSession };
+      return { kind: 'open', handshakeFailed: false, session: session as unknown as PooledSession };
     },
   });
   let waiting = 0;
@@ -160,7 +160,7 @@ function setOut(seed: number, perAddressMax: number) {
     });
   }
 
-  function release(session: SmtpSession, ending: Ending | undefined): void {
+  function release(session: PooledSession, ending: Ending | undefined): void {
     const job = leased.get(session);
     leased.delete(session);
     session.used += 1;
