@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createDestinationPool } from '../../src/flow/mail/deliver/destination-pool.ts';
 import type { Ending } from '../../src/flow/mail/deliver/ending.ts';
 import type { Deferral, DeliveryJob } from '../../src/flow/mail/deliver/delivery-job.ts';
-import type { SmtpSession } from '../../src/flow/mail/deliver/smtp-session.ts';
+import type { PooledSession } from '../../src/flow/mail/deliver/idle-sessions.ts';
 import { createManualClock } from '../rig/clock.ts';
 import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';
@@ -68,9 +68,9 @@ const countOf = <T>(all: Iterable<T>, is: (one: T) => boolean): number => [...al
 function createAccount(perAddressMax: number) {
   const opening = new Set<{ address: string; destination: string }>();
   const open = new Set<Connection>();
-  const leased = new Map<SmtpSession, DeliveryJob>();
+  const leased = new Map<PooledSession, DeliveryJob>();
   const faults = new Set<string>();
-  const connectionOf = (session: SmtpSession): Connection => session.connection as unknown as Connection;
+  const connectionOf = (session: PooledSession): Connection => session.connection as unknown as Connection;
   const established = (address: string): number => countOf(open, (one) => one.address === address && !one.isClosed);
 
   function checkLimits(): void {
@@ -89,7 +89,7 @@ function createAccount(perAddressMax: number) {
   }
 
   /** A team has at most as many as are free: of all connections, and of twice as many at one address. */
-  function checkShare(session: SmtpSession, { teamId }: DeliveryJob): void {
+  function checkShare(session: PooledSession, { teamId }: DeliveryJob): void {
     const { address } = connectionOf(session);
     const there = [...leased].filter(([other]) => connectionOf(other).address === address);
     const own = countOf(leased.values(), (job) => job.teamId === teamId);
@@ -110,7 +110,7 @@ function createAccount(perAddressMax: number) {
       checkLimits();
       return () => void opening.delete(one);
     },
-    leases(session: SmtpSession, job: DeliveryJob): void {
+    leases(session: PooledSession, job: DeliveryJob): void {
       const { isClosed, isLeaving, place } = connectionOf(session);
       if (leased.has(session)) faults.add('a connection has two leases');
       if (isClosed || isLeaving) faults.add('a lease of a connection that is gone');
@@ -147,7 +147,7 @@ function setOut(seed: number, perAddressMax: number) {
       const connection = new Connection(target.address, `${target.host} ${target.address} ${job.tls}`);
       open.add(connection);
       const session = { connection, mx: target.host, tls: null, used: 0, needsReset: false };
-      return { kind: 'open', handshakeFailed: false, session: session as unknown as SmtpSession };
+      return { kind: 'open', handshakeFailed: false, session: session as unknown as PooledSession };
     },
   });
   let waiting = 0;
@@ -160,7 +160,7 @@ function setOut(seed: number, perAddressMax: number) {
     });
   }
 
-  function release(session: SmtpSession, ending: Ending | undefined): void {
+  function release(session: PooledSession, ending: Ending | undefined): void {
     const job = leased.get(session);
     leased.delete(session);
     session.used += 1;
@@ -237,7 +237,8 @@ async function happen(seed: number): Promise<string[]> {
 test(`whatever happens, in ${ROUNDS} random orders, no limit and no share is exceeded, nobody waits for ever and nothing is left`, async () => {
   const faults: string[] = [];
   const seed = testSeed();
-  for (let round = 0; round < ROUNDS; round++) faults.push(...(await happen(seed + round)));
+  for (let round = 0; round < ROUNDS; round++)
+    for (const fault of await happen(seed + round)) faults.push(`seed ${seed + round}: ${fault}`);
   expect(faults).toEqual([]);
 });
 
@@ -301,4 +302,23 @@ test('teams that send one message after the other do not go before one that wait
   await Promise.all([send('other-team'), ...busy, sendOn('eeeee')]);
   // Each of the others has had one turn by then, and those that were under way theirs.
   expect(order.indexOf('other-team') - waitsSince).toBeLessThanOrEqual(2 * busy.length);
+});
+
+test('mail to a name whose mail before it was called off has the connection that is idle meanwhile', async () => {
+  const { pool, state, acquire, release, leased } = setOut(1, 1);
+  state.isCalm = true;
+  const [busy, other] = [jobOf('o0', 'a', 'opportunistic'), jobOf('o3', 'b', 'opportunistic')];
+  acquire(busy, new AbortController().signal, false);
+  await turns(10);
+  const calledOff = new AbortController();
+  acquire(other, calledOff.signal, false);
+  await turns(1);
+  calledOff.abort();
+  await turns(1);
+  for (const session of [...leased.keys()]) release(session, { kind: 'worked' });
+  expect(pool.stats()).toMatchObject({ connections: 1, idle: 1, waiting: 0 });
+  acquire(other, new AbortController().signal, false);
+  await turns(1);
+  expect([...leased.values()]).toEqual([other]);
+  expect(pool.stats()).toMatchObject({ connections: 1, idle: 0, waiting: 0 });
 });

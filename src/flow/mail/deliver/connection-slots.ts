@@ -1,9 +1,8 @@
 import { createFairShare, type FairShare } from '../../../platform/fair-share/index.ts';
-import type { IdleSessions, Peer } from './idle-sessions.ts';
+import type { IdleSessions, Peer, PooledSession } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import { OpeningRequests, type OpeningRequest, type PartyRequests } from './opening-requests.ts';
 import type { Deferral } from './delivery-job.ts';
-import type { SmtpSession } from './smtp-session.ts';
 
 type Opening = Pick<OpeningRequest, 'party'> & { address: MxAddress };
 
@@ -94,7 +93,8 @@ export class ConnectionSlots {
    * Passes a connection that its destination can do without to the next request that it would serve. False where there
    * is none, or where a request that needs its slot instead comes first.
    */
-  pass(session: SmtpSession, peer: Peer): boolean {
+  pass(session: PooledSession): boolean {
+    const { peer } = session;
     if (peer.address.wantedOf(peer.key) === 0) return false;
     for (const [party, requests] of this.#requests.parties()) {
       if (!this.#held.fits(party)) continue;
@@ -124,7 +124,7 @@ export class ConnectionSlots {
     return this.#sockets >= this.#countMax && !wanted.isFull && this.#leaving === 0;
   }
 
-  #lend(session: SmtpSession, request: OpeningRequest): void {
+  #lend(session: PooledSession, request: OpeningRequest): void {
     this.#requests.hadTurn(request);
     this.#requests.remove(request);
     request.adopt(session);
@@ -233,7 +233,7 @@ export class ConnectionSlots {
         if (!request.mayAdopt()) continue;
         const idle = this.#idle.take(key);
         if (!idle) return false;
-        this.#lend(idle.session, request);
+        this.#lend(idle, request);
         return true;
       }
     }

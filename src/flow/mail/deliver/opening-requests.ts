@@ -1,7 +1,6 @@
-import type { Peer } from './idle-sessions.ts';
+import type { Peer, PooledSession } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import { partyBefore } from './party.ts';
-import type { SmtpSession } from './smtp-session.ts';
 
 /** A destination's request for a connection to a peer, for one party. */
 export interface OpeningRequest {
@@ -14,7 +13,7 @@ export interface OpeningRequest {
   /** Whether an existing connection serves as well as a new one. */
   mayAdopt(): boolean;
   /** Hands over an existing connection, which another destination had until now. */
-  adopt(session: SmtpSession): void;
+  adopt(session: PooledSession): void;
 }
 
 /** Requests that the same connection would serve, in their order. */
