@@ -22,7 +22,7 @@ import { pageOf, type OperationCtx, type Operations } from './operation.ts';
 export const broadcasts = {
   createBroadcast: (ctx, { body, header }) => {
     const idempotency = idempotencyOf(ctx, header, { operation: 'createBroadcast', said: body });
-    return ctx.services.accept.writeOnce(ctx, { idempotency, isGrowing: false }, (keep) =>
+    return ctx.services.accept.writeIdempotently(ctx, { idempotency, isGrowing: false }, (keep) =>
       createBroadcast(ctx, body, keep),
     );
   },

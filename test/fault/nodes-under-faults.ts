@@ -117,12 +117,12 @@ async function startAgain({ watch }: Players, node: Node): Promise<void> {
   for (let starts = 1; ; starts++) {
     try {
       await node.process.start();
+      node.url = await node.process.listening();
       break;
     } catch (error) {
       if (starts >= STARTS_MAX) throw error;
     }
   }
-  node.url = await node.process.listening();
   watch.stir();
 }
 

@@ -132,10 +132,16 @@ function processOf(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Proc
         });
         starting.once('exit', (code) => fail(new Error(`the program ended with ${code}: ${complaints.join('\n')}`)));
       });
-      // Who waits for it must hear as well that it did not come up.
-      up.promise.catch(() => undefined);
-      await ready.then(up.resolve, up.reject);
-      await up.promise;
+      const comingUp = up;
+      // A caller that waits for its address hears as well that it did not come up; the next start has a promise of its own.
+      comingUp.promise.catch(() => undefined);
+      try {
+        comingUp.resolve(await ready);
+      } catch (error) {
+        if (up === comingUp) up = Promise.withResolvers<string>();
+        comingUp.reject(error);
+        throw error;
+      }
     },
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),

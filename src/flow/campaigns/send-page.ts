@@ -148,7 +148,7 @@ function draftFor(
     templateId: broadcast.template_id,
     shared: { bodyId: broadcast.body_id ?? '', values: JSON.stringify(values) },
     draft: {
-      written: {
+      headerMailboxes: {
         from: broadcast.sender,
         to: [contact.email],
         cc: [],

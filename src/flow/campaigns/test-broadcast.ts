@@ -60,7 +60,7 @@ function draftFor(
 ): EmailDraft {
   const replyTo = JSON.parse(row.reply_to_list) as string[];
   return {
-    written: { from: row.sender, to: [written], cc: [], bcc: [], replyTo },
+    headerMailboxes: { from: row.sender, to: [written], cc: [], bcc: [], replyTo },
     from: mailboxOf(row.sender),
     recipients: [mailbox],
     subject: `[Test] ${subject}`,

@@ -35,7 +35,7 @@ const DRAFT_FILES_BYTES_MAX = 1024 * 1024 * 1024;
 
 export async function createDraft(
   ctx: Ctx<World>,
-  accept: Pick<Accept, 'writeOnce'>,
+  accept: Pick<Accept, 'writeIdempotently'>,
   {
     named,
     body,
@@ -43,7 +43,7 @@ export async function createDraft(
   }: { named: string; body: BodyOf<'createInboxDraft'>; idempotency?: Idempotency | undefined },
 ) {
   const { store } = ctx;
-  return accept.writeOnce(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
+  return accept.writeIdempotently(ctx, { idempotency, isGrowing: hasUrl(body.attachments) }, async (keep) => {
     const inbox = await inboxNamed(ctx, named);
     const { thread_id, reply_to_email_id, attachments, ...written } = body;
     const [threadId, emailId] = [thread_id?.toLowerCase(), reply_to_email_id?.toLowerCase()];
@@ -71,12 +71,12 @@ export async function createDraft(
 
 export async function updateDraft(
   ctx: Ctx<World>,
-  accept: Pick<Accept, 'writeOnce'>,
+  accept: Pick<Accept, 'writeIdempotently'>,
   { named, id, body }: { named: string; id: string; body: BodyOf<'updateInboxDraft'> },
 ) {
   const { store } = ctx;
   const { attachments, ...written } = body;
-  return accept.writeOnce(ctx, { idempotency: undefined, isGrowing: hasUrl(attachments) }, async () => {
+  return accept.writeIdempotently(ctx, { idempotency: undefined, isGrowing: hasUrl(attachments) }, async () => {
     const { inbox, row: found } = await mustFindDraft(ctx, named, id);
     // Also before the files are fetched.
     readDraftContent(found, written);

@@ -46,11 +46,11 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   const existing = new Map((await findContactsByKeys(tx, teamId, keys)).map((row) => [row.email_key, row]));
   const { contact_limit: limit } = await planOf(store, tx, teamId);
   const room = Math.max(0, limit - (await contactCount(tx, teamId)));
-  const sorted = sortRows(store, batch, { existing, room, limit });
-  const fresh = await writeFresh(store, tx, batch, sorted.fresh);
-  const changed = await writeChanges(store, tx, batch, sorted);
-  const touched = [...fresh, ...changed];
-  const fromRows = await namedByRows(tx, teamId, touched, sorted.lists);
+  const plan = planRows(store, batch, { existing, room, limit });
+  const created = await createPlanned(store, tx, batch, plan.toCreate);
+  const changed = await writeChanges(store, tx, batch, plan);
+  const touched = [...created, ...changed];
+  const fromRows = await namedByRows(tx, teamId, touched, plan.lists);
   const members = touched.flatMap(({ id }) =>
     batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
   );
@@ -60,38 +60,37 @@ export async function importRows(store: Store, tx: Executor, batch: RowsToImport
   await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
     ...{ source: 'import', startsRuns: batch.startAutomations },
   });
-  if (batch.startAutomations) await beginRuns(store, tx, teamId, { touched, told: sorted.told });
-  const { created, updated, skipped, failures } = sorted;
-  if (created > 0 && (await addToContactCount(tx, teamId, created)) > limit) throw new ImportRaced();
-  return { created, updated, skipped, failures };
+  if (batch.startAutomations) await beginRuns(store, tx, teamId, { touched, starts: plan.starts });
+  if (plan.created > 0 && (await addToContactCount(tx, teamId, plan.created)) > limit) throw new ImportRaced();
+  return { created: plan.created, updated: plan.updated, skipped: plan.skipped, failures: plan.failures };
 }
 
-interface SortedRows extends ImportedRows {
-  fresh: ContactRow[];
+interface PlannedRows extends ImportedRows {
+  toCreate: ContactRow[];
   /** By the address of a contact that stood before, what rows say of it, in their order. */
   changes: Map<string, ReadRow[]>;
   /** By address, what rows say of segments and topics. */
   lists: Map<string, NonNullable<ReadRow['lists']>[]>;
   existing: Map<string, ContactRow>;
   /** What an automation may start at, row by row. */
-  told: { emailKey: string; type: 'contact.created' | 'contact.updated' }[];
+  starts: { emailKey: string; type: 'contact.created' | 'contact.updated' }[];
 }
 
-function sortRows(
+function planRows(
   store: Store,
   { teamId, rows, declared, onConflict }: RowsToImport,
   { existing, room, limit }: { existing: Map<string, ContactRow>; room: number; limit: number },
-): SortedRows {
-  const sorted: SortedRows = {
+): PlannedRows {
+  const plan: PlannedRows = {
     created: 0,
     updated: 0,
     skipped: 0,
     failures: [],
-    fresh: [],
+    toCreate: [],
     changes: new Map(),
     lists: new Map(),
     existing,
-    told: [],
+    starts: [],
   };
   const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
   const createdHere = new Map<string, ReadRow>();
@@ -100,25 +99,25 @@ function sortRows(
     const before = createdHere.get(emailKey);
     if (existing.has(emailKey) || before) {
       if (onConflict === 'skip') {
-        sorted.skipped++;
+        plan.skipped++;
         continue;
       }
-      sorted.updated++;
-      sorted.told.push({ emailKey, type: 'contact.updated' });
+      plan.updated++;
+      plan.starts.push({ emailKey, type: 'contact.updated' });
       if (before) createdHere.set(emailKey, merged(before, read));
-      else sorted.changes.set(emailKey, [...(sorted.changes.get(emailKey) ?? []), read]);
-    } else if (sorted.created < room) {
-      sorted.created++;
-      sorted.told.push({ emailKey, type: 'contact.created' });
+      else plan.changes.set(emailKey, [...(plan.changes.get(emailKey) ?? []), read]);
+    } else if (plan.created < room) {
+      plan.created++;
+      plan.starts.push({ emailKey, type: 'contact.created' });
       createdHere.set(emailKey, read);
     } else {
-      sorted.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
+      plan.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
       continue;
     }
-    if (read.lists) sorted.lists.set(emailKey, [...(sorted.lists.get(emailKey) ?? []), read.lists]);
+    if (read.lists) plan.lists.set(emailKey, [...(plan.lists.get(emailKey) ?? []), read.lists]);
   }
-  sorted.fresh = [...createdHere.values()].map((read) => contactOf(store, teamId, read, slots));
-  return sorted;
+  plan.toCreate = [...createdHere.values()].map((read) => contactOf(store, teamId, read, slots));
+  return plan;
 }
 
 /** Adds contacts to segments; automations start for whom a segment had not had before. */
@@ -134,9 +133,9 @@ async function join(
   const before = new Set(startAutomations && members.length > 0 ? (await membersAmong(tx, ids)).map(keyOf) : []);
   await addMembers(tx, members);
   if (!startAutomations) return;
-  const fresh = new Map(members.map((one) => [keyOf(one), one]));
+  const distinct = new Map(members.map((one) => [keyOf(one), one]));
   const at = store.clock.now();
-  const enrolments = [...fresh]
+  const enrolments = [...distinct]
     .filter(([key]) => !before.has(key))
     .map(([, { segment_id: segmentId, contact_id: contactId }]): Enrolment => {
       const by = { type: 'contact.added_to_segment', segmentId } as const;
@@ -150,12 +149,12 @@ async function beginRuns(
   store: Store,
   tx: Executor,
   teamId: string,
-  { touched, told }: { touched: readonly ContactRow[]; told: SortedRows['told'] },
+  { touched, starts }: { touched: readonly ContactRow[]; starts: PlannedRows['starts'] },
 ): Promise<void> {
   const data = await contactsData(tx, teamId, touched);
   const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
   const at = store.clock.now();
-  const enrolments = told.flatMap(({ emailKey, type }): Enrolment[] => {
+  const enrolments = starts.flatMap(({ emailKey, type }): Enrolment[] => {
     const contactId = ids.get(emailKey);
     return contactId === undefined ? [] : [{ teamId, contactId, by: { type }, payload: data.get(contactId), at }];
   });
@@ -167,7 +166,7 @@ async function namedByRows(
   tx: Executor,
   teamId: string,
   touched: readonly ContactRow[],
-  lists: SortedRows['lists'],
+  lists: PlannedRows['lists'],
 ): Promise<{ members: { segment_id: string; contact_id: string }[]; decisions: Decision[] }> {
   if (lists.size === 0) return { members: [], decisions: [] };
   const segments = new Set((await liveSegments(tx, teamId)).map(({ id }) => id));
@@ -214,21 +213,21 @@ function contactOf(store: Store, teamId: string, read: ReadRow, slots: ReadonlyM
   });
 }
 
-async function writeFresh(
+async function createPlanned(
   store: Store,
   tx: Executor,
   { declared }: RowsToImport,
-  fresh: readonly ContactRow[],
+  contacts: readonly ContactRow[],
 ): Promise<ContactRow[]> {
-  if (fresh.length === 0) return [];
+  if (contacts.length === 0) return [];
   // In one order for everybody: two that import the same addresses would otherwise wait for each other for ever.
-  const ordered = tx.dialect === 'pg' ? fresh.toSorted((a, b) => (a.email_key < b.email_key ? -1 : 1)) : fresh;
-  if ((await insertContacts(tx, ordered)) < fresh.length) throw new ImportRaced();
+  const ordered = tx.dialect === 'pg' ? contacts.toSorted((a, b) => (a.email_key < b.email_key ? -1 : 1)) : contacts;
+  if ((await insertContacts(tx, ordered)) < contacts.length) throw new ImportRaced();
   await addValues(
     tx,
-    fresh.flatMap((row) => (row.properties === null ? [] : indexedValues(row.id, valuesOf(row), declared))),
+    contacts.flatMap((row) => (row.properties === null ? [] : indexedValues(row.id, valuesOf(row), declared))),
   );
-  const left = fresh.filter((row) => row.unsubscribed === 1);
+  const left = contacts.filter((row) => row.unsubscribed === 1);
   await recordConsent(
     store,
     tx,
@@ -236,14 +235,14 @@ async function writeFresh(
     left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
   );
   // An import never subscribes anybody again, whatever its rows say.
-  return carryOptOuts(store, tx, fresh, { hasConsent: false });
+  return carryOptOuts(store, tx, contacts, { hasConsent: false });
 }
 
 async function writeChanges(
   store: Store,
   tx: Executor,
   { declared }: RowsToImport,
-  { changes, existing }: SortedRows,
+  { changes, existing }: PlannedRows,
 ): Promise<ContactRow[]> {
   const known = new Set(declared.map(({ key }) => key));
   const written: ContactRow[] = [];

@@ -21,7 +21,7 @@ export type CompleteEmailInput = Omit<SendEmailRequest, 'template' | 'html' | 't
 /** One send whose every field is known to be good. */
 export interface EmailDraft {
   /** Addresses as the caller wrote them, for reading back, beside what was understood of them. */
-  written: { from: string; to: string[]; cc: string[]; bcc: string[]; replyTo: string[] };
+  headerMailboxes: { from: string; to: string[]; cc: string[]; bcc: string[]; replyTo: string[] };
   from: Mailbox;
   recipients: Mailbox[];
   subject: string;
@@ -54,14 +54,14 @@ export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   const bcc = readMailboxes('bcc', input.bcc, faults);
   const replyTo = readMailboxes('reply_to', input.reply_to, faults);
   const recipients = [...to.mailboxes, ...cc.mailboxes, ...bcc.mailboxes];
-  const count = to.written.length + cc.written.length + bcc.written.length;
-  if (to.written.length === 0) faults.push({ path: 'to', message: 'to must name at least one address.' });
+  const count = to.texts.length + cc.texts.length + bcc.texts.length;
+  if (to.texts.length === 0) faults.push({ path: 'to', message: 'to must name at least one address.' });
   if (count > RECIPIENTS_MAX) {
     const message = `to, cc and bcc may name at most ${RECIPIENTS_MAX} addresses together; got ${count}.`;
     faults.push({ path: 'to', message });
   }
-  if (replyTo.written.length > RECIPIENTS_MAX) {
-    const message = `reply_to may name at most ${RECIPIENTS_MAX} addresses; got ${replyTo.written.length}.`;
+  if (replyTo.texts.length > RECIPIENTS_MAX) {
+    const message = `reply_to may name at most ${RECIPIENTS_MAX} addresses; got ${replyTo.texts.length}.`;
     faults.push({ path: 'reply_to', message });
   }
   faults.push(...subjectFaults(input.subject), ...bodyFaults(html, text));
@@ -76,12 +76,12 @@ export function readEmail(input: CompleteEmailInput, now: number): EmailDraft {
   const sender = from.mailboxes[0];
   if (!sender) throw new Error('from was read without a fault and without a mailbox');
   return {
-    written: {
-      from: from.written[0] ?? '',
-      to: to.written,
-      cc: cc.written,
-      bcc: bcc.written,
-      replyTo: replyTo.written,
+    headerMailboxes: {
+      from: from.texts[0] ?? '',
+      to: to.texts,
+      cc: cc.texts,
+      bcc: bcc.texts,
+      replyTo: replyTo.texts,
     },
     from: sender,
     recipients,

@@ -2,7 +2,7 @@ import type { FieldFault } from '../../platform/refusal/index.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 
 export interface ReadMailboxes {
-  written: string[];
+  texts: string[];
   mailboxes: Mailbox[];
 }
 
@@ -13,13 +13,13 @@ export function readMailboxes(
   faults: FieldFault[],
 ): ReadMailboxes {
   const isList = Array.isArray(value);
-  const written = value === null || value === undefined ? [] : isList ? value : [value];
+  const texts = value === null || value === undefined ? [] : isList ? value : [value];
   const mailboxes: Mailbox[] = [];
-  written.forEach((text, i) => {
+  texts.forEach((text, i) => {
     const path = isList ? `${field}.${i}` : field;
     const parsed = parseMailbox(text);
     if (parsed.ok) mailboxes.push(parsed.mailbox);
     else faults.push({ path, message: `${path}: ${parsed.fault}` });
   });
-  return { written: written.map((text) => text.trim()), mailboxes };
+  return { texts: texts.map((text) => text.trim()), mailboxes };
 }

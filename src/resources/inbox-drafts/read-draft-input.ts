@@ -30,7 +30,7 @@ export function readDraftContent(before: DraftContent, written: Written): DraftC
   const lists = (['to', 'cc', 'bcc'] as const).map((field) => {
     const value = written[field];
     if (value === undefined) return before[`${field}_list`];
-    const { written: addresses } = readMailboxes(field, value, faults);
+    const { texts: addresses } = readMailboxes(field, value, faults);
     if (field === 'to' && addresses.length === 0) return null;
     return JSON.stringify(addresses);
   });

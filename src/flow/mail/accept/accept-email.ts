@@ -9,7 +9,7 @@ import { prepareForward, type Forward } from './forward.ts';
 import { hashRequest, type Idempotency } from './idempotency.ts';
 import { mustBeNoticedAtHome } from './notice.ts';
 import { createInSlices } from './in-slices.ts';
-import { createOnce, type KeepAnswer } from './once.ts';
+import { createIdempotent, type KeepAnswer } from './idempotent.ts';
 import { createSendingGate } from './sending-gate.ts';
 import { prepareAll, prepareGood } from './prepare-batch.ts';
 import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts';
@@ -35,7 +35,11 @@ export interface Accept {
   /** Accepts one mail in the transaction in which `beside` writes what belongs to it; once for each key. */
   acceptBeside(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
   /** Writes what is no mail once for each key: `work` hands its answer to `keep`, within its transaction. */
-  writeOnce<Answer>(ctx: Ctx, options: ComposingOptions, work: (keep: KeepAnswer) => Promise<Answer>): Promise<Answer>;
+  writeIdempotently<Answer>(
+    ctx: Ctx,
+    options: ComposingOptions,
+    work: (keep: KeepAnswer) => Promise<Answer>,
+  ): Promise<Answer>;
   /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
   acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
   /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
@@ -67,7 +71,7 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   const sendingDomainOf = createSendingDomainOf(world);
   const prepare = createPrepare(world, sendingDomainOf);
   const mustBeOn = createSendingGate(world);
-  const { once, writeOnce, answered } = createOnce(world);
+  const { withIdempotency, writeIdempotently, answered } = createIdempotent(world);
   const inSlices = createInSlices();
   const { acceptPrepared, acceptBeside, isContended } = createAcceptPrepared(world, { answered, onAccepted, inSlices });
   const limited = createKeyedLimiter(GROWING);
@@ -87,32 +91,32 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
   return {
     isContended,
     acceptEmail: (ctx, input, idempotency, as = TRANSACTIONAL.as) =>
-      once(ctx, idempotency, () =>
+      withIdempotency(ctx, idempotency, () =>
         admit(ctx, [input], async () => {
           const prepared = await prepare(ctx)(input);
           const { attachments } = prepared.draft;
           // Files are written before the commit that would refuse them.
           if (attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
           await fetchAttachments(world, [prepared.draft], ctx.whenGone);
-          return acceptPrepared(ctx, [prepared], { as, once: idempotency, answerOf: idOf });
+          return acceptPrepared(ctx, [prepared], { as, idempotency, answerOf: idOf });
         }),
       ),
-    ...acceptWritten(world, { sendingDomainOf, mustBeOn, once, writeOnce, acceptBeside, limited }),
+    ...acceptWritten(world, { sendingDomainOf, mustBeOn, withIdempotency, writeIdempotently, acceptBeside, limited }),
     async acceptDrafts(ctx, drafts) {
       await mustBeOn();
       const domainOf = sendingDomainOf(ctx);
       const prepared: Prepared[] = [];
       for (const draft of drafts) prepared.push({ draft, domain: await domainOf(draft), templateId: null });
       const answerOf = (emails: AcceptedRows[]): string[] => emails.map(({ email }) => email.id);
-      return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, once: undefined, answerOf });
+      return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, idempotency: undefined, answerOf });
     },
-    ...acceptComposed(world, { sendingDomainOf, mustBeOn, once, acceptPrepared }),
+    ...acceptComposed(world, { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared }),
     async mayBegin({ teamId }) {
       await mustBeOn();
       await mustBeWithinQuota(world, teamId, 1);
     },
     acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
-      once(ctx, idempotency, () =>
+      withIdempotency(ctx, idempotency, () =>
         admit(ctx, inputs, async () => {
           const steps = { prepare: prepare(ctx), inSlices };
           const { good, errors } = permissive
@@ -122,35 +126,35 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
             data: emails.map(({ email }) => ({ id: email.id })),
             ...(errors ? { errors } : {}),
           });
-          return acceptPrepared(ctx, good, { ...TRANSACTIONAL, once: idempotency, answerOf });
+          return acceptPrepared(ctx, good, { ...TRANSACTIONAL, idempotency, answerOf });
         }),
       ),
   };
 }
 
-interface WritingSteps extends Pick<Steps, 'sendingDomainOf' | 'mustBeOn' | 'once'> {
-  writeOnce: ReturnType<typeof createOnce>['writeOnce'];
+interface WritingSteps extends Pick<Steps, 'sendingDomainOf' | 'mustBeOn' | 'withIdempotency'> {
+  writeIdempotently: ReturnType<typeof createIdempotent>['writeIdempotently'];
   acceptBeside: AcceptBeside;
   limited: ReturnType<typeof createKeyedLimiter>;
 }
 
 /** Accepts what somebody writes in an inbox, and drafts of it. */
-function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeOnce' | 'acceptBeside'> {
-  const { sendingDomainOf, mustBeOn, once, writeOnce, acceptBeside, limited } = steps;
+function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeIdempotently' | 'acceptBeside'> {
+  const { sendingDomainOf, mustBeOn, withIdempotency, writeIdempotently, acceptBeside, limited } = steps;
   return {
-    writeOnce: (ctx, { idempotency, isGrowing }, work) =>
+    writeIdempotently: (ctx, { idempotency, isGrowing }, work) =>
       isGrowing
-        ? limited(ctx.teamId, () => writeOnce(ctx, idempotency, work), ctx.whenGone?.())
-        : writeOnce(ctx, idempotency, work),
+        ? limited(ctx.teamId, () => writeIdempotently(ctx, idempotency, work), ctx.whenGone?.())
+        : writeIdempotently(ctx, idempotency, work),
     acceptBeside: (ctx, make, { idempotency, isGrowing }) =>
-      once(ctx, idempotency, async () => {
+      withIdempotency(ctx, idempotency, async () => {
         await mustBeOn();
         const accept = async (): Promise<SentEmail> => {
           const { id, draft, beside } = await make();
           const domain = await sendingDomainOf(ctx)(draft);
           if (draft.attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
           await fetchAttachments(world, [draft], ctx.whenGone);
-          return acceptBeside(ctx, { id, draft, domain, templateId: null }, { once: idempotency, beside });
+          return acceptBeside(ctx, { id, draft, domain, templateId: null }, { idempotency, beside });
         };
         return isGrowing ? limited(ctx.teamId, accept, ctx.whenGone?.()) : accept();
       }),
@@ -160,29 +164,29 @@ function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeOn
 interface Steps {
   sendingDomainOf: (ctx: Ctx) => SendingDomainOf;
   mustBeOn(): Promise<void>;
-  once: ReturnType<typeof createOnce>['once'];
+  withIdempotency: ReturnType<typeof createIdempotent>['withIdempotency'];
   acceptPrepared: AcceptPrepared;
 }
 
 /** Accepts messages that somebody else has composed: a client of SMTP submission, or the sender of what is forwarded. */
 function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
-  const { sendingDomainOf, mustBeOn, once, acceptPrepared } = steps;
+  const { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared } = steps;
   return {
     async acceptMessage(ctx, spooled, envelope) {
       const { draft, message, idempotency } = await readSubmitted(spooled, envelope);
-      return once(ctx, idempotency, async () => {
+      return withIdempotency(ctx, idempotency, async () => {
         await mustBeOn();
         const prepared = { draft, domain: await sendingDomainOf(ctx)(draft), templateId: null, message };
         if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
-        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, once: idempotency, answerOf: idOf });
+        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, idempotency, answerOf: idOf });
       });
     },
     acceptForward(ctx, forward, key) {
       const idempotency = { key: `forward ${key}`, requestHash: hashRequest('forward', { key }) };
-      return once(ctx, idempotency, async () => {
+      return withIdempotency(ctx, idempotency, async () => {
         await mustBeOn();
         const prepared = await prepareForward(world, ctx, forward);
-        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, once: idempotency, answerOf: idOf });
+        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, idempotency, answerOf: idOf });
       });
     },
   };

@@ -9,7 +9,7 @@ import { createContentionGauge } from '../queue/index.ts';
 import { countedGrantOf } from './grant-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { InSlices } from './in-slices.ts';
-import type { createOnce } from './once.ts';
+import type { createIdempotent } from './idempotent.ts';
 import type { Prepared } from './prepare.ts';
 import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
 import { keepBody } from './submitted-message.ts';
@@ -18,7 +18,7 @@ import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
 interface AcceptOptions<Answer> {
   as: AcceptedAs;
   /** A repeated request gets the answer of the first. */
-  once: Idempotency | undefined;
+  idempotency: Idempotency | undefined;
   answerOf(rows: AcceptedRows[]): Answer;
 }
 
@@ -33,7 +33,7 @@ export type AcceptPrepared = <Answer>(
 ) => Promise<Answer>;
 
 interface BesideOptions {
-  once: Idempotency | undefined;
+  idempotency: Idempotency | undefined;
   /** Throws to have nothing written. */
   beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
 }
@@ -45,7 +45,7 @@ export type AcceptBeside = (ctx: Ctx, prepared: Prepared, options: BesideOptions
 export class Superseded extends Error {}
 
 interface Parts {
-  answered: ReturnType<typeof createOnce>['answered'];
+  answered: ReturnType<typeof createIdempotent>['answered'];
   onAccepted(): void;
   inSlices: InSlices;
 }
@@ -60,26 +60,26 @@ export function createAcceptPrepared(
   return {
     isContended: contention.isContended,
     /** Files come before rows, so that no row ever names one that does not exist. */
-    async acceptPrepared(ctx, prepared, { as, once, answerOf }) {
+    async acceptPrepared(ctx, prepared, { as, idempotency, answerOf }) {
       const emails = await rowsInSlices(world, ctx, prepared, { as, inSlices });
       const answer = answerOf(emails);
-      if (emails.length === 0 && !once) return answer;
-      return written(ctx, emails, { once, answer }, async () => {
+      if (emails.length === 0 && !idempotency) return answer;
+      return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
         for (const [i, { email }] of emails.entries()) await keepBody(prepared[i]?.message, email.id);
         await writeFiles(world, emails);
-        const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency: once, answer };
+        const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency, answer };
         await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
       });
     },
-    async acceptBeside(ctx, prepared, { once, beside }) {
+    async acceptBeside(ctx, prepared, { idempotency, beside }) {
       const { teamId } = ctx;
       const kind = 'transactional';
       const emails = rowsOfAll(world, ctx, [prepared], { as: { kind } });
       const answer = { id: emails[0]?.email.id ?? '' };
-      return written(ctx, emails, { once, answer }, async () => {
+      return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
         await writeFiles(world, emails);
         await world.db.tx(async (tx) => {
-          const item = { teamId, kind, emails, idempotency: once, answer, grant: countedGrantOf(ctx.actor) } as const;
+          const item = { teamId, kind, emails, idempotency, answer, grant: countedGrantOf(ctx.actor) } as const;
           const [refusal] = await writeAccepted(world, tx, [item]);
           if (refusal) throw refusal;
           for (const { email } of emails) await beside(tx, email);
@@ -88,10 +88,10 @@ export function createAcceptPrepared(
     },
   };
 
-  async function written<Answer>(
+  async function writeOrAnswer<Answer>(
     ctx: Ctx,
     emails: AcceptedRows[],
-    { once, answer }: { once: Idempotency | undefined; answer: Answer },
+    { idempotency, answer }: { idempotency: Idempotency | undefined; answer: Answer },
     write: () => Promise<void>,
   ): Promise<Answer> {
     try {
@@ -101,7 +101,7 @@ export function createAcceptPrepared(
       const isKnown = error instanceof Refusal || error instanceof Superseded || error instanceof NoSuchBlob;
       if (isKnown) await removeFiles(world, emails);
       // Another node accepted the same key in the meantime: its answer is the answer.
-      const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, once) : undefined;
+      const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
       if (stored === undefined) throw error;
       return stored;
     }

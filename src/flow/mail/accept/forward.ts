@@ -32,7 +32,7 @@ export async function prepareForward(world: World, ctx: Ctx, forward: Forward): 
   if (!domain || domain.sending === 'disabled') throw mayNotSend(domain);
   const to = recipients.map(({ address }) => address);
   const draft: EmailDraft = {
-    written: { from: formatMailbox(from), to, cc: [], bcc: [], replyTo: [] },
+    headerMailboxes: { from: formatMailbox(from), to, cc: [], bcc: [], replyTo: [] },
     from,
     recipients: [...recipients],
     subject,

@@ -128,7 +128,7 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
     domain,
     templateId: null,
     draft: {
-      written: { from: `Mail delivery <${from}>`, to: [to.address], cc: [], bcc: [], replyTo: [] },
+      headerMailboxes: { from: `Mail delivery <${from}>`, to: [to.address], cc: [], bcc: [], replyTo: [] },
       from: sender,
       recipients: [to],
       subject: composed.subject,

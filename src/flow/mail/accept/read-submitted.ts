@@ -93,7 +93,7 @@ export async function readSubmitted(
   const { html, text } = await readTexts(spooled);
   const kept = fields.filter(({ lower }) => !DROPPED.has(lower));
   const draft: EmailDraft = {
-    written: { from: formatMailbox(from), ...readVisible(valueOf, recipients) },
+    headerMailboxes: { from: formatMailbox(from), ...readVisible(valueOf, recipients) },
     from,
     recipients: [...recipients],
     subject: shortLine(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
@@ -164,7 +164,7 @@ const unquoted = (address: string): string =>
 function readVisible(
   valueOf: (name: string) => string | undefined,
   recipients: readonly Mailbox[],
-): Omit<EmailDraft['written'], 'from'> {
+): Omit<EmailDraft['headerMailboxes'], 'from'> {
   const left = new Map(recipients.map((mailbox) => [unquoted(mailbox.address), mailbox]));
   const take = (field: string): string[] =>
     readAddresses(valueOf(field) ?? '').flatMap(({ name, address }) => {

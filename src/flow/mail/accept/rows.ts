@@ -79,7 +79,7 @@ function rowsOf(
   { id = world.ids.uuid(), draft, domain, templateId, message, shared }: Prepared,
   { as, place: placeContents }: { as: AcceptedAs; place: PlaceContents },
 ): AcceptedRows {
-  const { written } = draft;
+  const { headerMailboxes } = draft;
   const body = shared ? sharedBodyRow(id, shared) : bodyRow(world, id, draft);
   const sentAlong = rowsSentAlong(world, id, draft);
   const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
@@ -92,11 +92,11 @@ function rowsOf(
     team_id: ctx.teamId,
     api_key_id: keyIdOf(ctx.actor),
     domain_id: domain.id,
-    sender: written.from,
-    to_list: JSON.stringify(written.to),
-    cc_list: jsonOrNull(written.cc),
-    bcc_list: jsonOrNull(written.bcc),
-    reply_to_list: jsonOrNull(written.replyTo),
+    sender: headerMailboxes.from,
+    to_list: JSON.stringify(headerMailboxes.to),
+    cc_list: jsonOrNull(headerMailboxes.cc),
+    bcc_list: jsonOrNull(headerMailboxes.bcc),
+    reply_to_list: jsonOrNull(headerMailboxes.replyTo),
     subject: draft.subject,
     message_id: bracketed(messageId),
     tags: jsonOrNull(draft.tags),

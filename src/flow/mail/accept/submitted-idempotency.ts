@@ -42,7 +42,7 @@ export async function readIdempotency(
     throw unreadable(`its idempotency key must be 1 to ${KEY_CHARS_MAX} characters long`);
   }
   const recipients = draft.recipients.map(({ address }) => normalizeAddress(address)).sort();
-  const { from, replyTo } = draft.written;
+  const { from, replyTo } = draft.headerMailboxes;
   const { subject, html, text, tags } = draft;
   const said = { from, replyTo, subject, html, text, tags, headers: headersIn(kept), files: await identifyFiles() };
   return {

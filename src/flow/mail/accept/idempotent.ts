@@ -8,7 +8,7 @@ import { keepAnswers, storedAnswer, type Idempotency } from './idempotency.ts';
 export type KeepAnswer = (tx: Executor, answer: unknown) => Promise<void>;
 
 /** One request at a time for each idempotency key; a repeated request gets the answer of the first. */
-export function createOnce(world: World) {
+export function createIdempotent(world: World) {
   const inFlight = new Set<string>();
 
   const answered = <Answer>(ctx: Ctx, idempotency: Idempotency | undefined): Promise<Answer | undefined> =>
@@ -16,7 +16,7 @@ export function createOnce(world: World) {
       ? storedAnswer<Answer>(world.db, ctx.teamId, idempotency, world.clock.now())
       : Promise.resolve(undefined);
 
-  async function once<Answer>(
+  async function withIdempotency<Answer>(
     ctx: Ctx,
     idempotency: Idempotency | undefined,
     work: () => Promise<Answer>,
@@ -37,7 +37,7 @@ export function createOnce(world: World) {
   }
 
   /** For what is no mail: `work` writes in a transaction of its own, and keeps its answer there. */
-  async function writeOnce<Answer>(
+  async function writeIdempotently<Answer>(
     ctx: Ctx,
     idempotency: Idempotency | undefined,
     work: (keep: KeepAnswer) => Promise<Answer>,
@@ -46,7 +46,7 @@ export function createOnce(world: World) {
     const keep: KeepAnswer = async (tx, response) => {
       if (idempotency) await keepAnswers(tx, [{ teamId, idempotency, response }], world.clock.now());
     };
-    return once(ctx, idempotency, async () => {
+    return withIdempotency(ctx, idempotency, async () => {
       try {
         return await work(keep);
       } catch (error) {
@@ -57,5 +57,5 @@ export function createOnce(world: World) {
     });
   }
 
-  return { once, writeOnce, answered };
+  return { withIdempotency, writeIdempotently, answered };
 }
