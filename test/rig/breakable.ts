@@ -32,7 +32,7 @@ export function breakable(
     runEach: async (...call) => (next(), on.runEach(...call)),
     insertMany: async (...call) => (next(), on.insertMany(...call)),
   });
-  const { tx } = db;
+  const { tx, txUnsynced } = db;
   const { putAll } = blobs;
   // One at a time, so that a fault finds those before it written and those behind it not.
   blobs.putAll = async (files) => {
@@ -43,17 +43,18 @@ export function breakable(
     }
   };
   blobs.put = (key, content) => blobs.putAll([{ key, content }]);
-  Object.assign(db, breaking({ ...db }), {
-    tx: (async (work) => {
-      const answer = await tx(async (inner) => {
+  const breakingTx =
+    (transact: Db['tx']): Db['tx'] =>
+    async (work) => {
+      const answer = await transact(async (inner) => {
         const value = await work(breaking(inner));
         next();
         return value;
       });
       if (isAnswerLost) next();
       return answer;
-    }) satisfies Db['tx'],
-  });
+    };
+  Object.assign(db, breaking({ ...db }), { tx: breakingTx(tx), txUnsynced: breakingTx(txUnsynced) });
   return {
     failAt(n) {
       at = n;

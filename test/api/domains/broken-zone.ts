@@ -36,6 +36,8 @@ export interface BrokenZone {
   /** Which record the sentence is about. */
   of: 'dkim' | 'mx' | 'spf' | 'dmarc' | 'tracking' | 'receiving' | 'caa';
   breakIt: (ground: Ground) => void;
+  /** Whoever asks waits for as long as it waits for anybody. */
+  isSilent?: true;
   status?: string;
   says: (ground: Ground) => string;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDns, type DnsRig } from '../../rig/dns.ts';
+import { freePort } from '../../rig/free-port.ts';
 import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { BROKEN_DKIM } from './broken-dkim.ts';
 import { BROKEN_DMARC, BROKEN_HOSTS } from './broken-hosts.ts';
@@ -14,7 +15,7 @@ let dns: DnsRig;
 let second: DnsRig;
 let team: Team;
 beforeAll(async () => {
-  dns = await startDns();
+  dns = await startDns({}, { port: await freePort() });
   second = await startDns({}, { address: '127.0.0.2', port: dns.port });
   scene = await startScene({
     config: {
@@ -74,14 +75,30 @@ function aboutOf(records: SeenRecord[], ground: Ground, of: BrokenZone['of']): S
   return records.find((record) => record.name === ground[of].name && record.type === ground[of].type);
 }
 
+/** What is said of such a zone. */
+async function examine({ of, breakIt }: BrokenZone): Promise<{ ground: Ground; about: SeenRecord | undefined }> {
+  const ground = await lay();
+  breakIt(ground);
+  await verify(ground.id);
+  return { ground, about: aboutOf(await look(ground.id), ground, of) };
+}
+
 describe('a broken zone', () => {
-  it.each(BROKEN_ZONES)('$why', async ({ of, breakIt, says, status }) => {
-    const ground = await lay();
-    breakIt(ground);
-    await verify(ground.id);
-    const about = aboutOf(await look(ground.id), ground, of);
-    expect(about?.diagnosis).toBe(says(ground));
-    expect(about?.status).toBe(status ?? 'failed');
+  // Silent servers are waited for all at once, while the other zones are examined.
+  const begun = new Map<BrokenZone, ReturnType<typeof examine>>();
+  beforeAll(() => {
+    for (const zone of silent) {
+      const examining = examine(zone);
+      // Its test says so.
+      examining.catch(() => undefined);
+      begun.set(zone, examining);
+    }
+  });
+  const silent = BROKEN_ZONES.filter(({ isSilent }) => isSilent);
+  it.each([...BROKEN_ZONES.filter(({ isSilent }) => !isSilent), ...silent])('$why', async (zone) => {
+    const { ground, about } = await (begun.get(zone) ?? examine(zone));
+    expect(about?.diagnosis).toBe(zone.says(ground));
+    expect(about?.status).toBe(zone.status ?? 'failed');
   });
 
   it('whose name nobody has registered', async () => {

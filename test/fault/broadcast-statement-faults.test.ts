@@ -1,0 +1,63 @@
+// a page of a broadcast --> fails at each of its statements and commits in turn --> is tried again: each contact has it once
+import { expect, it } from 'vitest';
+import { createBroadcastLoop } from '../../src/flow/campaigns/index.ts';
+import { campaignIn } from '../flow/campaign.ts';
+import { MINUTE } from '../flow/mail.ts';
+import { breakable } from '../rig/breakable.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+
+const CONTACTS = ['ada@one.example', 'bob@two.example'];
+
+// Behind a commit as well: every statement before it is among them. A kill between two commits is met by chance; here each is met.
+it('a lost connection at any statement of a page, also behind a commit: nobody is forgotten, nobody has it twice', async () => {
+  // Only the loop of this test carries broadcasts, so that counting statements is exact.
+  await using scene = await startScene({ roles: ['http'] });
+  const campaign = await campaignIn(scene);
+  await campaign.addContacts(CONTACTS);
+  const { failAt, steps } = breakable(scene.app.world, 'ECONNRESET', { isAnswerLost: true });
+  let isReached = true;
+  for (let n = 1; isReached; n++) {
+    const id = await campaign.broadcast({ subject: `News ${n}` });
+    const before = await counts(scene);
+    failAt(n);
+    await live(scene);
+    isReached = steps() >= n;
+    failAt(undefined);
+    // As long as a lease that could not be released lasts, and the first pause behind an error of ours.
+    scene.clock.advance(10 * MINUTE);
+    await live(scene);
+    const { status, recipients, excluded, total } = await campaign.get(id);
+    expect([n, status, recipients, excluded, total]).toEqual([n, 'sent', CONTACTS.length, 0, CONTACTS.length]);
+    const grown = (await counts(scene)).map((now, i) => now - (before[i] ?? 0));
+    expect([n, grown]).toEqual([n, [CONTACTS.length, CONTACTS.length, CONTACTS.length]]);
+    expect(await writtenTo(scene, id)).toEqual(CONTACTS);
+    expect(n).toBeLessThan(100);
+    if (!isReached) expect(n).toBeGreaterThan(15);
+  }
+}, 120_000);
+
+/** A process that carries what is due, until nothing is or its database has failed it. */
+async function live({ app: { world } }: Scene): Promise<void> {
+  const loop = createBroadcastLoop(world, () => undefined);
+  await loop.start().catch(() => undefined);
+  await loop.idle();
+  await loop.stop(0);
+}
+
+/** Who has an email of the broadcast. */
+async function writtenTo({ app: { world } }: Scene, broadcast: string): Promise<string[]> {
+  const rows = await world.db.all<{ email: string }>(
+    'select r.email from broadcast_recipients r join emails e on e.id = r.email_id where r.broadcast_id = ?',
+    [broadcast],
+  );
+  return rows.map(({ email }) => email).sort();
+}
+
+function counts({ app: { world } }: Scene): Promise<number[]> {
+  const queries = [
+    'select count(*) as n from emails',
+    'select count(*) as n from deliveries',
+    "select count(*) as n from events where type = 'email.queued'",
+  ];
+  return Promise.all(queries.map(async (sql) => Number((await world.db.get<{ n: number }>(sql))?.n)));
+}
