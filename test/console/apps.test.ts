@@ -51,7 +51,7 @@ describe('apps in the console', () => {
     await person.sees(/^› Change your team .*! pending/m, 'Send an email');
     await keepFrame(person, 'person/approvals', 'Newsletter Desk');
     await person.press('Enter');
-    await person.sees(/^ approvals › Change your team +1\/1/m, '[details]');
+    await person.sees(/^ approvals › Change your team +\d+\/\d+/m, '[details]');
     await person.press('Right');
     await person.sees('[call]', '"ai_assist_enabled": true');
   });
