@@ -51,7 +51,7 @@ describe('apps in the console', () => {
     await person.sees(/^› Change your team .*! pending/m, 'Send an email');
     await keepFrame(person, 'person/approvals', 'Newsletter Desk');
     await person.press('Enter');
-    await person.sees(/^ approvals › Change your team$/m, '[details]');
+    await person.sees(/^ approvals › Change your team +\d+\/\d+/m, '[details]');
     await person.press('Right');
     await person.sees('[call]', '"ai_assist_enabled": true');
   });
@@ -61,7 +61,7 @@ describe('apps in the console', () => {
     await person.sees(/^› Newsletter Desk .*· live/m);
     await keepFrame(person, 'person/oauth-grants', 'Newsletter Desk');
     await person.press('Enter');
-    const frame = await person.sees(/^ oauth-grants › Newsletter Desk$/m, /Limits +approval of changes/);
+    const frame = await person.sees(/^ oauth-grants › Newsletter Desk +\d+\/\d+/m, /Limits +approval of changes/);
     expect(frame).not.toContain('[details]');
   });
 
@@ -70,7 +70,7 @@ describe('apps in the console', () => {
     await operator.sees(/^› Report builder .*· enabled/m, 'Newsletter Desk');
     await keepFrame(operator, 'operator/apps', 'Report builder');
     await operator.press('Enter');
-    await operator.sees(/^ oauth-clients › Report builder$/m);
+    await operator.sees(/^ oauth-clients › Report builder +\d+\/\d+/m);
     await operator.press('d');
     // A form of one field has no others to go to.
     expect(await operator.sees('› reason *')).toMatch(/^ enter do it {3}esc leave it$/m);

@@ -249,7 +249,7 @@ String.prototype.padEnd = function (...given) {
     await seat.sees(IS_THERE);
     await seat.resize(200, 50);
     await seat.sees(
-      /0 contacts {2}metrics {2}ai {2}approvals {2}audit {2}automations {2}billing {2}plans {2}broadcasts {2}imports /,
+      /0 contacts {2}metrics {2}account {2}ai {2}approvals {2}audit {2}automations {2}billing {2}plans {2}broadcasts /,
     );
     await seat.resize(30, 8);
     await seat.sees('The console needs');
