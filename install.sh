@@ -175,10 +175,15 @@ if [ $staged = no ]; then
   fi
 fi
 
-# Two at once would take the folders of the new program from each other.
+# Two at once would take the folders of the new program from each other. Whoever can open a lock can hold it: it is root's alone.
 if command -v flock >/dev/null 2>&1; then
   mkdir -p "${program%/*}"
-  exec 9<"${program%/*}"
+  if [ $staged = no ] && [ -d /run ]; then
+    (umask 077 && : >>/run/rasket-install.lock)
+    exec 9>>/run/rasket-install.lock
+  else
+    exec 9<"${program%/*}"
+  fi
   flock -n 9 || flock -w 30 9 || fail 'another installation is at work; run it again once that has ended.'
 fi
 

@@ -149,8 +149,10 @@ export default defineConfig({
     // transformed, and Vite's own loader costs a tenth of the suite.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Long, since a busy machine is no failure; a test that hangs is found by any limit.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    // `expect.poll`; what `vi.waitFor` is given stands in rig/patience.ts.
+    expect: { poll: { timeout: 90_000 } },
     // A test that passes the second time is a defect that was seen and thrown away.
     retry: 0,
     setupFiles: ['test/rig/leaves-nothing.ts', 'test/rig/asserts-something.ts'],
@@ -167,9 +169,9 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'tidy', include: ['test/tidy/**/*.test.ts'], exclude: GUARDS, testTimeout: 120_000 },
+        test: { name: 'tidy', include: ['test/tidy/**/*.test.ts'], exclude: GUARDS },
       },
-      { extends: true, test: { name: 'guards', include: GUARDS, testTimeout: 240_000 } },
+      { extends: true, test: { name: 'guards', include: GUARDS } },
       {
         extends: true,
         test: { name: 'sqlite', env: { RASKET_TEST_DB: 'better-sqlite3' }, globalSetup, ...perDatabase },
@@ -212,7 +214,6 @@ export default defineConfig({
           env: { RASKET_TEST_DB: 'better-sqlite3' },
           globalSetup,
           include: ['test/{package,peers}/**/*.test.ts'],
-          testTimeout: 60_000,
         },
       },
       {
@@ -223,7 +224,6 @@ export default defineConfig({
           globalSetup,
           include: ['test/browser/**/*.test.ts'],
           testTimeout: 300_000,
-          hookTimeout: 60_000,
         },
       },
     ],

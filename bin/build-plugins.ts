@@ -1,9 +1,37 @@
 /** What a build makes of single modules, for a checkout (`build.ts`) and for the single file (`packaging/`). */
 import { fileURLToPath } from 'node:url';
-import type { Plugin } from 'esbuild';
+import type { BuildOptions, Plugin } from 'esbuild';
+
+/** What packages would use if it were there: other databases of knex, tools of React's developers. */
+const UNUSED = [
+  'mariadb',
+  'mysql',
+  'mysql2',
+  'oracledb',
+  'pg-native',
+  'pg-query-stream',
+  'react-devtools-core',
+  'tedious',
+];
+/** Natives that are there or are not. */
+const OPTIONAL = ['keytar', '@napi-rs/keyring', 'sqlite3'];
+
+/** Packages that no module takes in: whoever imports one looks for it on the disk. */
+export const APART: readonly string[] = [...UNUSED, ...OPTIONAL];
+
+export const COMMON = {
+  ...{ bundle: true, write: false, platform: 'node', target: 'node24', tsconfigRaw: {}, logLevel: 'error' },
+  define: { 'process.env.DEV': '"false"', 'process.env.NODE_ENV': '"production"' },
+} satisfies BuildOptions;
+
+/** Modules, each loaded when it is needed, with the packages in them: to look for hundreds of files on the disk is much of a start. */
+export const MODULES = {
+  ...{ splitting: true, format: 'esm', jsx: 'automatic' },
+  ...{ sourcemap: 'linked', sourcesContent: false, legalComments: 'none', minifyWhitespace: true },
+} satisfies BuildOptions;
 
 /** JSX is compiled already. */
-export const withoutLoaders: Plugin = {
+const withoutLoaders: Plugin = {
   name: 'without-loaders',
   setup({ onLoad }) {
     onLoad({ filter: /\/cli\/commands\/load-tsx\.ts$/ }, () => ({
@@ -13,15 +41,15 @@ export const withoutLoaders: Plugin = {
 };
 
 /** Every command begins with it. */
-export const withCommander: Plugin = {
+const withCommander: Plugin = {
   name: 'with-commander',
   setup({ onResolve }) {
     onResolve({ filter: /^commander$/ }, () => ({ path: fileURLToPath(import.meta.resolve('commander')) }));
   },
 };
 
-/** Where the operations are found is known by now; the launcher names a build after the contract too. */
-export const withRoutes: Plugin = {
+/** Where the operations are found is known by now. */
+const withRoutes: Plugin = {
   name: 'with-routes',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/contract\/routes\.ts$/ }, async () => {
@@ -48,3 +76,5 @@ export const builtins: Plugin = {
     });
   },
 };
+
+export const PLUGINS: readonly Plugin[] = [withoutLoaders, withCommander, withRoutes, builtins];

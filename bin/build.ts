@@ -1,12 +1,12 @@
 /**
- * Compiles the program's own modules into a few files: `node bin/build.ts FOLDER`. Loading hundreds of small ones is the
- * larger part of a start. The launcher runs this, and names the folder after the state of the sources; packages stay
- * where they are, and what is imported when it is needed is a file of its own.
+ * Compiles the program, with the packages that every start loads, into a few files: `node bin/build.ts FOLDER`. To find and load
+ * hundreds of small ones is the larger part of a start. The launcher runs this, and names the folder after the state of the
+ * sources; what is imported when it is needed is a file of its own, and a package of that kind stays where it is.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { builtins, withCommander, withoutLoaders, withRoutes } from './build-plugins.ts';
+import { APART, COMMON, MODULES, PLUGINS } from './build-plugins.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -18,17 +18,16 @@ const LEFTOVER_MS = 3_600_000;
 // Also who made it goes on as another user (installation.ts), and loads the rest of it as that one.
 process.umask(0o022);
 
+/** CommonJS inside of a module asks for parts of Node by this, and for packages that stand beside. */
+const REQUIRE = `const require = (name) => process.getBuiltinModule(name) ?? process.getBuiltinModule('node:module').createRequire(import.meta.url)(name);`;
+
 async function makeBuild(folder: string): Promise<void> {
   const { outputFiles } = await build({
+    ...{ ...COMMON, ...MODULES },
     absWorkingDir: root,
     entryPoints: { main: 'bin/compiled.ts' },
-    ...{ outdir: folder, write: false },
-    ...{ bundle: true, splitting: true, packages: 'external' },
-    ...{ platform: 'node', format: 'esm', target: 'node24' },
-    ...{ jsx: 'automatic', tsconfigRaw: {} },
-    ...{ sourcemap: true, sourcesContent: false },
-    logLevel: 'error',
-    plugins: [besideTheSource(folder), withoutLoaders, withCommander, withRoutes, builtins],
+    ...{ outdir: folder, external: [...APART, 'better-sqlite3'], banner: { js: REQUIRE } },
+    plugins: [withContract, besideTheSource(folder), whatIsLoadedLater, ...PLUGINS],
   });
   // It has its name when it is whole: another start may have made the same one by now, and this one may be cut off.
   const draft = `${folder}.${process.pid}`;
@@ -41,6 +40,33 @@ async function makeBuild(folder: string): Promise<void> {
     throw error;
   }
 }
+
+/** The document as it is by now: the launcher names a build after its sources too, which nobody has to read again. */
+const withContract: Plugin = {
+  name: 'with-contract',
+  setup({ onLoad, onResolve }) {
+    onLoad({ filter: /\/src\/contract\/carried\.ts$/ }, () => ({
+      contents: `import { readFileSync } from 'node:fs';
+import document from 'merged document';
+export const readCarried = () => readFileSync(new URL(document, import.meta.url), 'utf8');`,
+    }));
+    onResolve({ filter: /^merged document$/ }, () => ({ path: 'openapi.json', namespace: 'contract' }));
+    onLoad({ filter: /.*/, namespace: 'contract' }, async () => {
+      const { loadContract } = await import('../src/contract/index.ts');
+      return { contents: JSON.stringify(loadContract()), loader: 'file' };
+    });
+  },
+};
+
+/** Packages that are imported when they are needed stay where they are: they are the larger half, and no part of a start. */
+const whatIsLoadedLater: Plugin = {
+  name: 'what-is-loaded-later',
+  setup({ onResolve }) {
+    onResolve({ filter: /^[@a-z]/ }, ({ path: name, kind }) =>
+      kind === 'dynamic-import' ? { path: name, external: true } : undefined,
+    );
+  },
+};
 
 /** What a module finds beside itself (settings, migrations, the contract, threads) is found beside its source. */
 function besideTheSource(folder: string): Plugin {

@@ -54,6 +54,7 @@ export function explain(error: unknown): string[] {
 
 const EXPECTED = new Set([
   'OperatorFault',
+  'AddonFault',
   'CertificateFault',
   'DataFolderInUse',
   'DatabaseMoved',

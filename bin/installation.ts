@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync, type Stats } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { filesBeside, programRoot } from '../src/program-files/index.ts';
@@ -59,7 +59,34 @@ function variablesIn(file: string): NodeJS.ProcessEnv {
  */
 export function becomeOwnerOf(dataDir: string): void {
   if (process.getuid?.() !== 0) return;
-  const owner = statSync(dataDir, { throwIfNoEntry: false });
+  become(dataDir, statSync(dataDir, { throwIfNoEntry: false }));
+}
+
+/**
+ * Reading what another account can rename or replace is done as that account: a link that it plants on the way to the folder, or in it, leads
+ * root to nothing that it could not read itself.
+ */
+export function becomeFirstOtherOn(folder: string): void {
+  if (process.getuid?.() === 0) become(folder, firstOtherOn(folder));
+}
+
+/** The first part of the path that is not root's; links that are root's are followed. */
+function firstOtherOn(file: string, linksLeft = 40): Stats | undefined {
+  const parts = path.resolve(file).split(path.sep).slice(1);
+  let at: string = path.sep;
+  for (const [n, part] of parts.entries()) {
+    at = path.join(at, part);
+    const stat = lstatSync(at, { throwIfNoEntry: false });
+    if (stat === undefined || stat.uid !== 0) return stat;
+    if (!stat.isSymbolicLink()) continue;
+    if (linksLeft === 0) throw new OperatorFault(`${file} leads through too many symbolic links`);
+    const target = path.resolve(path.dirname(at), readlinkSync(at), ...parts.slice(n + 1));
+    return firstOtherOn(target, linksLeft - 1);
+  }
+  return undefined;
+}
+
+function become(dataDir: string, owner: Pick<Stats, 'uid' | 'gid'> | undefined): void {
   if (owner === undefined || owner.uid === 0) return;
   try {
     process.setgroups?.([owner.gid]);

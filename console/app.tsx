@@ -4,6 +4,7 @@ import { clean } from '../cli/output/index.ts';
 import { isClosed } from './catalog.ts';
 import { boxed } from './draw/box.ts';
 import { bold, clockOf, faint, fit, inHand, shownWidth, wholes, wrap } from './draw/text.ts';
+import { keysLine } from './foot.ts';
 import { keysIn, type InkKey } from './keys.ts';
 import type { Navigator } from './navigator.ts';
 import { drawPanes, isWide } from './panes.ts';
@@ -112,7 +113,9 @@ function body({ screens, dialog, prompt, faults }: Navigator, size: { columns: n
   const width = Math.min(size.columns - 4, 110);
   if (!dialog) {
     const offered = prompt && prompt.entries.length > 0 ? prompt.draw(width - 4, size.rows - 3) : [];
-    return offered.length === 0 ? lines : over(lines, boxed('Go to a screen, or do', offered, width), size.rows);
+    return offered.length === 0
+      ? lines
+      : over(lines, boxed('Go to a screen, or do', offered, width, prompt?.where), size.rows);
   }
   const inside = faults
     .orInWords(
@@ -146,39 +149,6 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   const offered = fit(prompt.completions.join('  '), Math.max(0, left)).trimEnd();
   const wrong = prompt.fault === '' ? [] : wrap(prompt.fault, columns - 2).slice(0, LOWER_MAX - 1);
   return [...wrong.map((line) => ` ${line}`), ` ${typed}  ${faint(offered)}`];
-}
-
-/** Of the keys of a dialog, those that fit whole: the last, which leaves it, stays. */
-function keysThatFit(keys: string, columns: number): string {
-  const parts = keys.split(/ {3}/);
-  while (parts.length > 2 && shownWidth(parts.join('   ')) > columns) parts.splice(-2, 1);
-  return parts.join('   ');
-}
-
-/** Each key whole; where there are more than fit, the first one says so. */
-function keysLine({ dialog, prompt, screen, actions }: Navigator, columns: number): string {
-  if (dialog) return ` ${keysThatFit(dialog.keys, columns - 1)}`;
-  if (prompt?.sign === ':') return ' enter do it   ↑↓ choose   tab complete   ↑ what was typed before   esc leave it';
-  if (prompt) return ' enter do it   tab complete   ↑↓ what was typed before   esc leave it';
-  const own = screen?.keys().filter(([, says]) => says.length < 16) ?? [];
-  const pairs = [
-    ...([
-      ['?', 'keys'],
-      [':', 'go to'],
-    ] as const),
-    ...(screen?.filter ? [['/', screen.filter.label ?? 'filter'] as const] : []),
-    // What a screen has keys of its own for is what people come for.
-    ...(screen?.own ? own : []),
-    ...(actions.length > 0 ? [['x', 'do'] as const] : []),
-    ...(screen?.own ? [] : own),
-    ...actions.map(({ key, label }) => [key, label] as const),
-  ];
-  const drawn = (all: readonly (readonly [string, string])[]): string =>
-    ` ${all.map(([key, says]) => `${bold(key)} ${faint(says)}`).join('   ')}`;
-  if (shownWidth(drawn(pairs)) <= columns) return drawn(pairs);
-  const cut = [['?', 'more keys'] as const, ...pairs.slice(1)];
-  while (cut.length > 1 && shownWidth(drawn(cut)) > columns) cut.pop();
-  return drawn(cut);
 }
 
 /** Whatever is wrong in drawing ends the console, with its terminal restored and the fault told. */

@@ -28,12 +28,13 @@ it('goes through a list of any length and back, holding a window of it', async (
     await pager.behind(signal);
     for (const { id } of pager.rows) seen.add(id);
     expect(pager.rows.length).toBeLessThanOrEqual(WINDOW);
+    expect(pager.rows[0]).toEqual(ids[pager.skipped ?? -1]);
   }
   expect(seen.size).toBe(1000);
   expect(pager.rows.at(-1)).toEqual(ids.at(-1));
   for (let pages = 0; pager.hasBefore && pages < 100; pages++) await pager.before(signal);
   expect(pager.rows).toEqual(ids.slice(0, WINDOW));
-  expect(pager.hasBehind).toBe(true);
+  expect([pager.hasBehind, pager.skipped]).toEqual([true, 0]);
 });
 
 it('a look at the beginning adds what is new and keeps what was loaded behind it', async () => {

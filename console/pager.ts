@@ -25,6 +25,8 @@ export class Pager<Row extends { id: string }> {
   /** There are rows before the first and behind the last. */
   hasBefore = false;
   hasBehind = false;
+  /** How many were seen before the first; undefined behind a jump to the end, which nobody counted. */
+  skipped: number | undefined = 0;
   isLoaded = false;
   isLoading = false;
   readonly #ask: AskPage<Row>;
@@ -50,7 +52,7 @@ export class Pager<Row extends { id: string }> {
     const kept = end === -1 ? [] : this.rows.slice(end + 1);
     this.rows = [...before, ...data, ...kept];
     if (kept.length === 0) this.hasBehind = hasMore;
-    if (first === undefined) this.hasBefore = false;
+    if (first === undefined) this.#isFirst();
     this.isLoaded = true;
     this.#trim('behind');
   }
@@ -69,8 +71,10 @@ export class Pager<Row extends { id: string }> {
     const page = await this.#page({ limit: PAGE, before }, signal);
     if (!page || page.data.length === 0) return;
     this.rows = page.data;
-    this.hasBefore = page.hasMore;
     this.hasBehind = false;
+    this.skipped = undefined;
+    this.hasBefore = page.hasMore;
+    if (!page.hasMore) this.#isFirst();
   }
 
   async behind(signal: AbortSignal): Promise<void> {
@@ -97,14 +101,25 @@ export class Pager<Row extends { id: string }> {
     if (!page) return;
     this.rows = [...page.data, ...this.rows];
     this.hasBefore = page.hasMore;
+    if (this.skipped !== undefined) this.skipped = Math.max(0, this.skipped - page.data.length);
+    if (!page.hasMore) this.#isFirst();
     this.#trim('behind');
+  }
+
+  /** Nothing stands before the first row. */
+  #isFirst(): void {
+    this.hasBefore = false;
+    this.skipped = 0;
   }
 
   #trim(end: 'before' | 'behind'): void {
     const excess = this.rows.length - WINDOW;
     if (excess <= 0) return;
-    if (end === 'before') this.hasBefore = true;
-    else this.hasBehind = true;
+    if (end === 'behind') this.hasBehind = true;
+    else {
+      this.hasBefore = true;
+      if (this.skipped !== undefined) this.skipped += excess;
+    }
     this.rows = end === 'before' ? this.rows.slice(excess) : this.rows.slice(0, WINDOW);
   }
 

@@ -96,6 +96,12 @@ export class Prompt {
     return chosen || start.length > line.text.length ? start : line.text;
   }
 
+  /** Which entry is in hand, where there are more than are seen. */
+  get where(): string {
+    const count = this.entries.length;
+    return count <= SEEN ? '' : this.#at < 0 ? `${count} in all` : `${this.#at + 1} of ${count}`;
+  }
+
   /** The entries from top to bottom, each with its key and what it does. */
   draw(width: number, height: number): string[] {
     const { entries } = this;

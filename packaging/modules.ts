@@ -1,32 +1,13 @@
 /** Compiles the program and the packages it is made of into the modules of the single file. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { build, type BuildOptions, type Plugin } from 'esbuild';
-import { builtins, withCommander, withoutLoaders, withRoutes } from '../bin/build-plugins.ts';
+import { build, type Plugin } from 'esbuild';
+import { APART, builtins, COMMON, MODULES, PLUGINS } from '../bin/build-plugins.ts';
 
 export const root: string = path.resolve(import.meta.dirname, '..');
 
-/** What packages would use if it were there: other databases of knex, tools of React's developers, natives that no file can carry. */
-const ABSENT = [
-  'better-sqlite3/build',
-  'keytar',
-  '@napi-rs/keyring',
-  'mariadb',
-  'mysql',
-  'mysql2',
-  'oracledb',
-  'pg-native',
-  'pg-query-stream',
-  'react-devtools-core',
-  'sqlite3',
-  'tedious',
-];
-
-const COMMON = {
-  absWorkingDir: root,
-  ...{ bundle: true, write: false, platform: 'node', target: 'node24', tsconfigRaw: {}, logLevel: 'error' },
-  define: { 'process.env.DEV': '"false"', 'process.env.NODE_ENV': '"production"' },
-} satisfies BuildOptions;
+/** What no file can carry is absent, whatever lies on the disk. */
+const ABSENT = [...APART, 'better-sqlite3/build'];
 
 /** CommonJS inside of a module asks for parts of Node by this; a package is there or is not, whatever lies on the disk. */
 const REQUIRE = `const require = (name) => {
@@ -37,17 +18,16 @@ const REQUIRE = `const require = (name) => {
 
 export async function compileModules(): Promise<Map<string, Uint8Array>> {
   const { outputFiles } = await build({
-    ...COMMON,
+    ...{ ...COMMON, ...MODULES },
+    absWorkingDir: root,
     entryPoints: {
       main: 'packaging/main.ts',
       'authentication-thread': 'src/flow/mail/receive/authentication-thread.ts',
       'reader-thread': 'src/flow/mail/receive/reader-thread.ts',
       'backup-thread': 'src/resources/backups/backup-thread.ts',
     },
-    ...{ outdir: path.join(root, 'dist'), splitting: true, format: 'esm', jsx: 'automatic', external: ABSENT },
-    ...{ sourcemap: 'linked', sourcesContent: false, legalComments: 'none', minifyWhitespace: true },
-    banner: { js: REQUIRE },
-    plugins: [withoutLoaders, withCommander, withRoutes, withUndici, withAddon, withPackages, builtins],
+    ...{ outdir: path.join(root, 'dist'), external: ABSENT, banner: { js: REQUIRE } },
+    plugins: [withUndici, withAddon, withPackages, ...PLUGINS],
   });
   return new Map(outputFiles.map(({ path: file, contents }) => [path.basename(file), contents]));
 }
@@ -56,6 +36,7 @@ export async function compileModules(): Promise<Map<string, Uint8Array>> {
 export async function compileStart(entry: string, version: string): Promise<Uint8Array> {
   const { outputFiles } = await build({
     ...COMMON,
+    absWorkingDir: root,
     entryPoints: [entry],
     ...{ format: 'cjs', outdir: path.join(root, 'dist') },
     define: { ...COMMON.define, VERSION: JSON.stringify(version), 'import.meta.url': '"file:///proc/self/exe"' },

@@ -27,7 +27,8 @@ function cacheFolder(): string | undefined {
   const { NODE_COMPILE_CACHE: named, XDG_CACHE_HOME: cache, HOME: home } = process.env;
   if (named) return undefined;
   const parent = cache || (home && path.join(home, '.cache'));
-  if (!parent) return undefined;
+  // One that is relative would be another folder wherever a command is called.
+  if (!parent || !path.isAbsolute(parent)) return undefined;
   const folder = path.join(parent, 'rasket', 'compile');
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -84,15 +84,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 export async function migrateStore(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
   await stayHere(store.db);
   const { done: before, pending } = await schemaState(store.db);
-  const from = before.at(-1);
-  if (from !== undefined && pending.length > 0) {
-    const { beforeUpgrade } = await import('./resources/backups/index.ts');
-    await beforeUpgrade(store, { ...wishes, from, sealed: await sealedColumns() });
-  }
-  const done = await migrate(store.db);
+  const isUpgrade = before.length > 0 && pending.length > 0;
+  const done = isUpgrade ? await upgrade(store, wishes) : await migrate(store.db);
   await bindInstallation(store, sealedColumns);
   await noteUse(store.db);
   return done;
+}
+
+async function upgrade(store: Store, wishes: UpgradeWishes): Promise<string[]> {
+  const { beforeUpgrade, takeTurn } = await import('./resources/backups/index.ts');
+  const endTurn = await takeTurn(store);
+  try {
+    // Another node may have done it meanwhile.
+    const { done, pending } = await schemaState(store.db);
+    const from = done.at(-1) ?? '';
+    if (pending.length > 0) await beforeUpgrade(store, { ...wishes, from, sealed: await sealedColumns() });
+    return await migrate(store.db);
+  } finally {
+    await endTurn();
+  }
 }
 
 /** The target of a move: nothing is asked of it, and it is not written to. */

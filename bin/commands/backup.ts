@@ -15,7 +15,7 @@ import type { Store } from '../../src/platform/store/index.ts';
 import { noteBackup } from '../../src/resources/instance/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { BackupNotWhole, OperatorFault } from '../explain.ts';
-import { becomeOwnerOf } from '../installation.ts';
+import { becomeFirstOtherOn, becomeOwnerOf } from '../installation.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 
 /** While the server runs, and of whatever version its database is. */
@@ -62,7 +62,7 @@ export async function verify(target: string, options: DataOptions & { json?: boo
   if (!existsSync(folder))
     throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups`, 'notFound');
   const { pg_programs: programs } = readConfig(options).backup;
-  becomeOwnerOf(folder);
+  becomeFirstOtherOn(folder);
   const { at, faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
   if (options.json) console.log(JSON.stringify({ folder, verified_at: at, faults }));
   if (faults.length > 0) throw new BackupNotWhole(folder, faults);

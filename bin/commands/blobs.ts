@@ -8,6 +8,7 @@ import { createLog } from '../../src/platform/log/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { liveNodes } from '../../src/resources/findings/index.ts';
 import { installationOf, noteBlobsMove, readBlobsMove } from '../../src/resources/instance/index.ts';
+import { keysInRows, namedContents } from '../../src/resources/moves/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type CommandAudit, type DataOptions } from './open.ts';
@@ -52,7 +53,10 @@ async function endEarlierMove(
     const left = openBlobs(source.blobs, { dataDir, now: () => store.clock.now(), random: store.random });
     try {
       if ((await left.readMark()) === id) await left.removeMark();
-      if (json) console.log(JSON.stringify({ from: left.place, to: store.blobs.place, copied: 0, found: 0, bytes: 0 }));
+      if (json)
+        console.log(
+          JSON.stringify({ from: left.place, to: store.blobs.place, copied: 0, found: 0, bytes: 0, missing: 0 }),
+        );
       else console.log(`This was done already: ${store.blobs.place} holds all content. ${left.place} can be removed.`);
     } finally {
       await left.close();
@@ -98,7 +102,7 @@ async function move(
     const id = await installationOf(store);
     await mustBeOurs(target, id);
     await noteBlobsMove(store, { state: 'copying', from, to });
-    const sum = await copyAllBlobs(store.blobs, target);
+    const sum = await copyAllBlobs(store.blobs, target, namedKeys(db));
     if ((await target.writeMark(id)) !== id) throw otherInstallation(target);
     // From here on the settings of before are refused at a start, and no mail is stored where no node looks for it.
     await noteBlobsMove(store, { state: 'moved', from, to });
@@ -107,12 +111,24 @@ async function move(
     console.log(
       `${target.place} holds all content: ${sum.copied} copied, ${sum.found} there before, ${sum.bytes} bytes, each compared.`,
     );
+    if (sum.missing > 0)
+      console.log(
+        `${sum.missing} contents that the database names were not in ${store.blobs.place}, before this either.`,
+      );
     console.log(
       `Set blobs.store to "${settings.store}" on every node, then start them. ${store.blobs.place} can be removed.`,
     );
   } finally {
     await target.close();
     letGo?.();
+  }
+}
+
+/** What rows name, and is no row itself. */
+async function* namedKeys(db: Store['db']): AsyncGenerator<string[]> {
+  for await (const { named } of namedContents(db)) {
+    const inRows = await keysInRows(db, [...new Set(named.map(({ owner }) => owner))]);
+    yield named.map(({ owner, name }) => `${owner}/${name}`).filter((key) => !inRows.has(key));
   }
 }
 

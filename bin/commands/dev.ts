@@ -202,6 +202,11 @@ ${smtpExamples(smtp, apiKey, email)}Then look at what arrived, also at ${url}/pl
 
   ${rasket} playground${data}
   ${rasket} playground${data} latest
+
+Or look around, full screen, with four weeks of sample mail:
+
+  ${rasket} seed${data}
+  ${rasket} console${data}
 ${receivingExample(smtp, `${rasket} received list${data}`)}
 Ctrl-C stops it.
 `;

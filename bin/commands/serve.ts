@@ -64,21 +64,25 @@ export interface Stop {
   asked: Promise<NodeJS.Signals>;
 }
 
-/** Within what time npm passes on a Ctrl-C that the terminal has sent to us as well. */
-const ECHO_MS = 1000;
+/** Within what time npm, on a busy machine, passes on a Ctrl-C that the terminal has sent to us as well. It does so once. */
+const ECHO_MS = 10_000;
 
 /** The first signal lets what is in hand end, a second one stops at once. Set up before anybody is told that we are ready. */
 export function listenForStop(log: Log): Stop {
   const first = Promise.withResolvers<NodeJS.Signals>();
   const isUnderNpm = process.env.npm_lifecycle_event !== undefined;
   let firstAt: number | undefined;
+  let isEchoHeard = !isUnderNpm;
   const onSignal = (signal: NodeJS.Signals): void => {
     const now = performance.now();
     if (firstAt === undefined) {
       firstAt = now;
       return first.resolve(signal);
     }
-    if (isUnderNpm && signal === 'SIGINT' && now - firstAt < ECHO_MS) return;
+    if (!isEchoHeard && signal === 'SIGINT' && now - firstAt < ECHO_MS) {
+      isEchoHeard = true;
+      return;
+    }
     log.warn({ signal }, 'stopped at once');
     process.exit(1);
   };

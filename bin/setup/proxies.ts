@@ -54,21 +54,31 @@ ${host} {
     reverse_proxy 127.0.0.1:${apiPort}
 }`;
 
-const apache = ({ host, apiPort, asksAuthority }: Behind): string => `# Apache: a2enmod proxy proxy_http headers ssl
+/** No remark stands behind a directive: it would be another argument of it. */
+const apache = ({ host, apiPort, asksAuthority }: Behind): string => `# Apache: /etc/apache2/sites-available/rasket.conf
+# Then: a2enmod proxy proxy_http headers rewrite ssl; a2ensite rasket; systemctl restart apache2
+<VirtualHost *:80>
+    ServerName ${host}
+    DocumentRoot /var/www/html
+    RewriteEngine on
 ${
   asksAuthority
-    ? `<VirtualHost *:80>
-    ServerName ${host}
-    ProxyPass /.well-known/acme-challenge/ http://127.0.0.1:${apiPort}/.well-known/acme-challenge/
-</VirtualHost>
+    ? `    RewriteCond %{DOCUMENT_ROOT}%{REQUEST_URI} !-f
+    RewriteRule ^/\\.well-known/acme-challenge/ http://127.0.0.1:${apiPort}%{REQUEST_URI} [P]
+    RewriteRule !^/\\.well-known/acme-challenge/ https://${host}%{REQUEST_URI} [R=301,L]
 `
-    : ''
-}<VirtualHost *:443>
+    : `    RewriteRule ^ https://${host}%{REQUEST_URI} [R=301,L]
+`
+}</VirtualHost>
+<VirtualHost *:443>
     ServerName ${host}
     SSLEngine on
-    SSLCertificateFile    /etc/letsencrypt/live/${host}/fullchain.pem   # your web server's own, for this name
+    # Your web server's own, for this name.
+    SSLCertificateFile    /etc/letsencrypt/live/${host}/fullchain.pem
     SSLCertificateKeyFile /etc/letsencrypt/live/${host}/privkey.pem
+    LimitRequestBody 52428800
+    AllowEncodedSlashes NoDecode
     ProxyPreserveHost On
-    ProxyPass / http://127.0.0.1:${apiPort}/
+    ProxyPass / http://127.0.0.1:${apiPort}/ nocanon ttl=60
     RequestHeader set X-Forwarded-Proto https
 </VirtualHost>`;

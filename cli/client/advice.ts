@@ -5,6 +5,7 @@ const ANY = ['--url', '--profile', '--data'] as const;
 
 /** The commands that are more than one call, or none, with the options of a server that each takes. */
 export const BY_HAND = {
+  'account mfa enable': ANY,
   console: ANY,
   'contacts import-failures': ANY,
   dev: [],

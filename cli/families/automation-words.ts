@@ -6,7 +6,7 @@ type Runs = Automation['runs'];
 type Run = AnswerOf<'getAutomationRun'>;
 type Config = Readonly<Record<string, unknown>>;
 
-/** Fits a terminal of 80 columns, and the console's screen in one. */
+/** As wide as it gets, so that how many are where stays near the step: fits a terminal of 80 columns. */
 const COLUMNS = 76;
 /** A branch that would stand further to the right is drawn behind the others, from the left edge on. */
 const INDENT_MAX = 18;
@@ -22,7 +22,8 @@ export const runsInWords = ({ runs }: Automation): string =>
     .join(', ');
 
 /** Each step in a line, with how many runs stand there; the branches of a condition below it, each further to the right. */
-export function drawGraph({ steps, connections, runs }: Automation): string {
+export function drawGraph({ steps, connections, runs }: Automation, given = COLUMNS): string {
+  const columns = Math.min(COLUMNS, given);
   const byKey = new Map(steps.map((step) => [step.key, step]));
   const after = Map.groupBy(connections, ({ from }) => from);
   const standing = new Map(runs.at_steps.map((at) => [at.key, counted(runs, at.runs)]));
@@ -34,14 +35,14 @@ export function drawGraph({ steps, connections, runs }: Automation): string {
     for (let key: string | undefined = first; key !== undefined;) {
       const step = byKey.get(key);
       if (!step) return;
-      if (drawn.has(key)) return void lines.push(fit(`${indent}-> ${key} (above)`));
+      if (drawn.has(key)) return void lines.push(fit(`${indent}-> ${key} (above)`, columns));
       if (indent.length > INDENT_MAX) {
         later.push(key);
-        lines.push(fit(`${indent}-> ${key} (below)`));
+        lines.push(fit(`${indent}-> ${key} (below)`, columns));
         return;
       }
       drawn.add(key);
-      lines.push(lineOf(indent, step, standing.get(key)));
+      lines.push(lineOf(step, { indent, columns, count: standing.get(key) }));
       if (step.type === 'condition') return drawBranches(key, indent);
       key = after.get(key)?.[0]?.to;
     }
@@ -64,15 +65,18 @@ export function drawGraph({ steps, connections, runs }: Automation): string {
   }
   const elsewhere = [...standing].filter(([key]) => !byKey.has(key));
   if (elsewhere.length > 0) lines.push('', 'at steps of earlier versions:');
-  for (const [key, count] of elsewhere) lines.push(atEnd(key, `${count} here`));
+  for (const [key, count] of elsewhere) lines.push(atEnd(key, `${count} here`, columns));
   return lines.join('\n');
 }
 
 const counted = ({ counted_to: most }: Runs, count: number): string => (count < most ? `${count}` : `${most}+`);
 
-const lineOf = (indent: string, { key, type, config }: Step, count: string | undefined): string => {
+const lineOf = (
+  { key, type, config }: Step,
+  { indent, columns, count }: { indent: string; columns: number; count: string | undefined },
+): string => {
   const text = `${indent}${fit(key, 40)}  ${type}  ${configInWords(type, config)}`.trimEnd();
-  return count === undefined ? fit(text) : atEnd(text, `${count} here`);
+  return count === undefined ? fit(text, columns) : atEnd(text, `${count} here`, columns);
 };
 
 function configInWords(type: Step['type'], config: Config): string {
@@ -105,10 +109,10 @@ function ruleInWords(rule: Config): string {
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
 
 /** The steps of a run in the order of the graph, each with what came of it below. */
-export const runStepsInWords = ({ steps }: Run): string =>
+export const runStepsInWords = ({ steps }: Run, columns = COLUMNS): string =>
   steps
     .flatMap(({ key, type, status, output, error }) => [
-      fit(`${status.padEnd(9)}  ${fit(key, 40)}  ${type}`),
+      fit(`${status.padEnd(9)}  ${fit(key, 40)}  ${type}`, Math.min(COLUMNS, columns)),
       ...Object.entries({ ...output, ...(error && { error: error['message'] ?? error }) }).map(([name, value]) =>
         oneLine(`${' '.repeat(11)}${name}: ${plain(value)}`),
       ),
@@ -119,7 +123,7 @@ export const runStepsInWords = ({ steps }: Run): string =>
 const oneLine = (text: string): string => text.replaceAll(/[\n\r\t\u2028\u2029]/g, '\uFFFD');
 
 /** Cut where it is wider, each letter beyond ASCII counted as two columns. */
-function fit(text: string, columns = COLUMNS): string {
+function fit(text: string, columns: number): string {
   const line = oneLine(text);
   if (columnsOf(line) <= columns) return line;
   let shown = '';
@@ -134,7 +138,7 @@ function fit(text: string, columns = COLUMNS): string {
 
 const columnsOf = (text: string): number => [...text].reduce((sum, letter) => sum + (letter < '\u007f' ? 1 : 2), 0);
 
-function atEnd(text: string, end: string): string {
-  const start = fit(text, COLUMNS - end.length - 2);
-  return `${start}${' '.repeat(Math.max(2, COLUMNS - columnsOf(start) - end.length))}${end}`;
+function atEnd(text: string, end: string, columns: number): string {
+  const start = fit(text, columns - end.length - 2);
+  return `${start}${' '.repeat(Math.max(2, columns - columnsOf(start) - end.length))}${end}`;
 }

@@ -25,8 +25,8 @@ export interface Field<Item> {
   filter?: string;
   /** A text, where nothing is said. */
   kind?: Kind;
-  /** What is shown, where it is not the field itself. */
-  value?: (item: Item) => unknown;
+  /** What is shown, where it is not the field itself; a drawing fits these columns, where they are known. */
+  value?: (item: Item, columns?: number) => unknown;
   /** What a person sees in its place; a program gets the value. */
   words?: (item: Item) => string;
   tone?: (item: Item) => Tone;

@@ -12,6 +12,7 @@ import {
   type Flag,
   type ItemOf,
 } from './family.ts';
+import { idEnd } from './flag.ts';
 import {
   ADDRESS,
   FOLDERS,
@@ -90,7 +91,7 @@ export const inboxThreads = {
     summary: 'list the threads of an inbox, the last mail first',
     example: `inbox threads ${ADDRESS} --folders inbox --no-read`,
     path: { inbox: INBOX },
-    filters: { ...filters, snoozed: { says: 'only those that are snoozed', isBoolean: true } },
+    filters: { ...filters, snoozed: { says: 'only those that are snoozed', isBoolean: true }, id_end: idEnd },
     columns,
     empty: 'There is no mail here yet.',
   }),

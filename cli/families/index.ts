@@ -60,7 +60,7 @@ export { members } from './members.ts';
 export { oauthClients, oauthGrants } from './oauth.ts';
 export { health } from './system.ts';
 export { contactSegments, segmentContacts, segments } from './segments.ts';
-export { sessions } from './sessions.ts';
+export { account, sessions } from './sessions.ts';
 export { shares } from './shares.ts';
 export { sso } from './sso.ts';
 export { suppressions } from './suppressions.ts';

@@ -14,6 +14,8 @@ export interface Named {
   isTakenByName?: true;
   /** The list may be without end: the server looks for the end of an id. */
   hasIdEnd?: true;
+  /** An item of the list is one part of what is named: the field that has the id of the whole. */
+  partOf?: string;
   /** It is listed below what the path names before it. */
   isBelow?: true;
   /** The list has one page, and takes no question about it. */
@@ -76,7 +78,7 @@ export const NAMED: Readonly<Record<string, Named>> = {
   member_id: named('member', 'listMembers', { by: 'address', namesOf: ({ email }) => [email] }),
   oauth_client_id: named('app', 'listOauthClients', { by: 'name', namesOf: ({ client_name: name }) => [name] }),
   oauth_grant_id: named('grant', 'listOauthGrants', { by: 'app', namesOf: ({ client }) => [client.name] }),
-  queued_email_id: named('email', 'listQueuedDeliveries'),
+  queued_email_id: named('email', 'listQueuedDeliveries', { hasIdEnd: true, partOf: 'email_id' }),
   received_attachment_id: named('attachment', 'listReceivedAttachments', {
     ...{ by: 'file name', isUnordered: true },
     namesOf: ({ filename }) => [filename],
@@ -91,7 +93,7 @@ export const NAMED: Readonly<Record<string, Named>> = {
     ...{ by: 'alias or name', isTakenByName: true },
     namesOf: ({ alias, name }) => [alias, name],
   }),
-  thread_id: named('thread', 'listInboxThreads', { isBelow: true }),
+  thread_id: named('thread', 'listInboxThreads', { isBelow: true, hasIdEnd: true }),
   topic_id: named('topic', 'listTopics', { by: 'name', namesOf: ({ name }) => [name] }),
   webhook_id: named('endpoint', 'listWebhooks', { by: 'URL', namesOf: ({ endpoint }) => [endpoint] }),
 };

@@ -3,6 +3,7 @@ import { bytesInBrief, bytesInWords } from './bytes-in-words.ts';
 import type { Field, Flag, ItemOf, Tone } from './family.ts';
 import { actionOf, asked, detailOf, listOf, reportOf, wide, type Family } from './family.ts';
 import { grouped } from './field-value.ts';
+import { idEnd } from './flag.ts';
 
 type Destination = AnswerOf<'getQueue'>['destinations'][number];
 type Delivery = ItemOf<'listQueuedDeliveries'>;
@@ -162,6 +163,7 @@ export const queue = {
         says: 'only what is waiting, scheduled, retrying, awaits_domain, held, team_suspended, under_way or in_doubt',
         choices: Object.keys(TONES),
       },
+      id_end: idEnd,
     },
     columns: [
       { name: 'id', label: 'Id', kind: 'id', shown: 'wide' },

@@ -1,4 +1,49 @@
-import { actionOf, listOf, type Family, type ItemOf } from './family.ts';
+import type { AnswerOf } from '../client/index.ts';
+import { actionOf, detailOf, listOf, partsOf, type Family, type ItemOf } from './family.ts';
+
+type Me = AnswerOf<'getMe'>;
+
+const hasMfa = ({ mfa_enabled_at: at }: Me): boolean => at !== null;
+
+export const account = {
+  command: 'account',
+  summary: 'your own account: name, teams, second factor',
+  noun: 'an account',
+  isPeoples: true,
+  get: detailOf('getMe', {
+    summary: 'show who you are, your teams, and whether signing in asks for a code as well',
+    example: 'account get',
+    fields: [
+      { name: 'email', label: 'Address', kind: 'whole' },
+      { name: 'name', label: 'Name' },
+      { name: 'email_verified_at', label: 'Confirmed', kind: 'time' },
+      {
+        ...{ name: 'current_team_id', label: 'Works in' },
+        words: ({ current_team_id: id, teams }) => teams.find((team) => team.id === id)?.name ?? 'no team',
+      },
+      {
+        ...{ name: 'mfa_enabled_at', label: 'Second factor', kind: 'state' },
+        ...{ words: (me) => (hasMfa(me) ? 'on' : 'off'), tone: (me) => (hasMfa(me) ? 'good' : 'attention') },
+      },
+      { name: 'id', label: 'Id', kind: 'id' },
+      { name: 'teams', label: 'Teams', kind: 'body', shown: 'asked' },
+    ],
+    parts: partsOf({
+      label: 'Teams',
+      of: ({ teams }: Me) => teams,
+      columns: [
+        { name: 'name', label: 'Name', kind: 'name' },
+        { name: 'slug', label: 'Slug', kind: 'whole' },
+        { name: 'id', label: 'Id', kind: 'id' },
+      ],
+      copy: ({ id }) => id,
+    }),
+    hint: (me) =>
+      hasMfa(me)
+        ? { words: 'See where you are signed in with', command: ['listSessions'] }
+        : { words: 'Have signing in ask for a code as well with', command: ['account mfa enable'] },
+  }),
+} satisfies Family;
 
 /** What a person knows a session by. */
 const programOf = (session: ItemOf<'listSessions'>): string | null => session.client_name ?? session.user_agent;

@@ -88,7 +88,7 @@ async function lookThrough(
     seen.newest ??= page.data[0];
     for (const item of page.data) {
       if (named.namesOf(item as never).some((one) => one?.toLowerCase() === name)) seen.called.push(item);
-      else if (end !== undefined && item.id.toLowerCase().replaceAll('-', '').endsWith(end)) seen.ending.push(item);
+      else if (end !== undefined) addEnding(seen.ending, named, item, end);
     }
     count += page.data.length;
     after = page.data.at(-1)?.id;
@@ -98,6 +98,13 @@ async function lookThrough(
     const isEnough = seen.called.length > 1 || (isLatest && isEndless) || (isEndless && count >= LOOKED_THROUGH);
     if (!seen.hasMore || isEnough) return seen;
   }
+}
+
+/** What is listed in parts is one, whichever of its parts ends so. */
+function addEnding(ending: Item[], { partOf }: Named, item: Item, end: string): void {
+  const whole = partOf === undefined ? item.id : String((item as unknown as Record<string, unknown>)[partOf]);
+  const ends = (id: string): boolean => id.toLowerCase().replaceAll('-', '').endsWith(end);
+  if ([item.id, whole].some(ends) && !ending.some(({ id }) => id === whole)) ending.push({ ...item, id: whole });
 }
 
 /** That none of those that were looked at ends so is no fault of the command, but of what it names. */

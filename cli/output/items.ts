@@ -60,7 +60,8 @@ function fitOf({ kind = 'text' }: Field<never>): NonNullable<Column<Item>['fit']
 
 /** An item in full: a line for each field, and below them what has lines of its own. */
 export function formatItem(terminal: Terminal, fields: Fields, item: Item): string {
-  const bodies = fields.filter(isBody).map((field) => bodyOf(valueOf(field, item)));
+  const columns = terminal.isTty ? terminal.columns : undefined;
+  const bodies = fields.filter(isBody).map((field) => bodyOf(valueOf(field, item, columns)));
   return [formatPairs(terminal, pairsOf(terminal, fields, item)), ...bodies].filter((part) => part !== '').join('\n\n');
 }
 

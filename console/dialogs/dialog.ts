@@ -1,5 +1,6 @@
 import { clean, cleanLines } from '../../cli/output/index.ts';
 import type { BoundAction } from '../catalog.ts';
+import { linesInWords } from '../draw/place.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, fit, inverse, wrap } from '../draw/text.ts';
 import { LineEdit } from './line-edit.ts';
@@ -47,6 +48,10 @@ export class AskDialog implements Dialog {
 
   get keys(): string {
     return `y do it   n leave it${this.#length > this.#space ? '   ↑↓ scroll' : ''}`;
+  }
+
+  get where(): string {
+    return linesInWords(this.#scroll, this.#space, this.#length);
   }
 
   draw(width: number, height: number): string[] {
@@ -185,6 +190,10 @@ export class TextDialog implements Dialog {
   }
 
   copy = (): string | undefined => this.#copy;
+
+  get where(): string {
+    return linesInWords(this.#scroll, this.#height, this.#length);
+  }
 
   draw(width: number, height: number): string[] {
     const lines = wrap(this.#text(width), width);

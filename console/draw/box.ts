@@ -12,12 +12,15 @@ export function boxed(title: string, lines: readonly string[], width: number, wh
   ];
 }
 
-/** Two texts beside each other, with a line between them. */
+/** Two texts beside each other, with a line between them; one that is a column wider has drawn it itself. */
 export function columnsBeside(
   left: readonly string[],
   right: readonly string[],
   width: number,
   rows: number,
 ): string[] {
-  return Array.from({ length: rows }, (_, at) => `${fit(left[at] ?? '', width)}${faint('│')} ${right[at] ?? ''}`);
+  return Array.from({ length: rows }, (_, at) => {
+    const line = left[at] ?? '';
+    return `${shownWidth(line) === width + 1 ? line : fit(line, width) + faint('│')} ${right[at] ?? ''}`;
+  });
 }

@@ -3,6 +3,8 @@ import { inboxes } from '../../cli/families/index.ts';
 import { clean } from '../../cli/output/index.ts';
 import { ChooseDialog } from '../dialogs/choose-dialog.ts';
 import { columnsBeside } from '../draw/box.ts';
+import { linesInWords } from '../draw/place.ts';
+import { linesSeen, withBar } from '../draw/scroll-bar.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { faint } from '../draw/text.ts';
 import { drawThread, drawThreadRow, ROW_LINES, type OpenThread, type ThreadRow } from '../draw/thread.ts';
@@ -117,10 +119,11 @@ export class InboxScreen implements Screen {
 
   note(): string {
     if (this.#fault !== '') return this.#fault;
-    const { view, filterText, rows, hasBehind, isLoaded } = this.#list;
+    const { view, filterText, place, isLoaded } = this.#list;
     const what = filterText === '' ? view : `/${filterText}`;
     if (!isLoaded) return `${what} · loading …`;
-    return `${what} · ${rows.length}${hasBehind ? ' …' : ''}`;
+    const lines = this.#opened ? linesInWords(this.#shownAt, this.#page, this.#length) : '';
+    return [what, place, lines].filter((text) => text !== '').join(' · ');
   }
 
   draw({ columns, rows }: Size): string[] {
@@ -129,9 +132,9 @@ export class InboxScreen implements Screen {
       const none = this.#list.filterText === '' ? 'There is no mail here.' : 'Nothing is found.';
       return ['', isLoaded ? `  ${none}` : faint('  Loading …')];
     }
-    if (this.#isWide) return this.#drawThread(columns - 2, rows).map((line) => ` ${line}`);
+    if (this.#isWide) return this.#drawThread(columns - 3, rows).map((line) => ` ${line}`);
     const left = Math.max(28, Math.min(64, Math.floor(columns * 0.38)));
-    const width = columns - left - 3;
+    const width = columns - left - 4;
     return columnsBeside(this.#drawList(left, rows), this.#drawThread(width, rows), left, rows);
   }
 
@@ -139,9 +142,10 @@ export class InboxScreen implements Screen {
     const { at, rows: threads } = this.#list;
     const shown = Math.max(1, Math.floor(rows / ROW_LINES));
     const top = Math.max(0, Math.min(at - Math.floor(shown / 2), threads.length - shown));
-    return threads
+    const lines = threads
       .slice(top, top + shown)
       .flatMap((row, index) => drawThreadRow(row, { isInHand: top + index === at, width }));
+    return withBar(lines, { top, seen: shown, count: threads.length }, { columns: width, hasBeside: true });
   }
 
   #drawThread(width: number, rows: number): string[] {
@@ -154,9 +158,9 @@ export class InboxScreen implements Screen {
     this.#length = drawn.lines.length;
     // Of several emails the newest is seen first.
     const begin = opened.emails.length === 1 ? 0 : drawn.newestAt;
-    const at = Math.max(0, Math.min(this.#scroll ?? begin, this.#length - rows));
+    const { at, shown } = linesSeen(drawn.lines, { top: this.#scroll ?? begin, columns: width + 2, rows });
     this.#shownAt = at;
-    return drawn.lines.slice(at, at + rows);
+    return shown;
   }
 
   key(key: string): boolean {

@@ -3,12 +3,15 @@ import { valueOf, type Detail, type Family, type Field, type List, type Parts } 
 import { bodyOf, cleanLines, itemPairs, tellHistory, tellQueuedEmail, type Say } from '../../cli/output/index.ts';
 import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
+import { linesInWords } from '../draw/place.ts';
+import { linesSeen } from '../draw/scroll-bar.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview, type Previewed } from './preview.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 import { nameOf } from './title-of.ts';
+import { OPENS_ON, STORIES } from './opens-on.ts';
 import { callAndSee } from '../parked-events.ts';
 
 type Path = Readonly<Record<string, string>>;
@@ -31,6 +34,8 @@ export interface ItemInput {
   side?: string | undefined;
   /** To the item before or behind it in the list that it was opened from, on the same side. */
   walk?: ((step: 1 | -1, from: { side: string; signal: AbortSignal }) => void) | undefined;
+  /** Which of that list it is. */
+  place?: (() => string) | undefined;
   /** Where the API has no more of it than its row. */
   find?: (signal: AbortSignal) => Promise<object>;
   /** What forms of its list begin with, where it has no actions of its own. */
@@ -38,16 +43,6 @@ export interface ItemInput {
   lists: readonly Inner[];
   list: (inner: Inner) => Screen;
 }
-
-/** What a person opens one for, by the operation that reads it: the label of that side. */
-const OPENS_ON: Readonly<Record<string, (item: { status?: string } | undefined) => string>> = {
-  getReceivedEmail: () => 'text',
-  // A disabled one has something to be done about it, which its details say.
-  getWebhook: (item) => (item?.status === 'disabled' ? 'details' : 'events'),
-};
-
-/** What is told as a story first. */
-const STORIES: readonly string[] = ['getEmail', 'getQueuedEmail'];
 
 /** One side of an item: a text to scroll, or a table to walk through. */
 interface Side {
@@ -190,7 +185,7 @@ export class ItemScreen implements Previewed {
       ...(this.#parts ? [{ label: parts ?? '', screen: this.#parts }] : []),
       ...bodies.map((field) => ({
         label: field.label.toLowerCase(),
-        lines: (width: number) => wrap(this.#bodyOf(field), width),
+        lines: (width: number) => wrap(this.#bodyOf(field, width), width),
       })),
       ...this.#lists,
     ];
@@ -206,9 +201,9 @@ export class ItemScreen implements Previewed {
     return typeof value === 'string' && value.trim().includes('\n');
   }
 
-  #bodyOf(field: Field<never>): string {
+  #bodyOf(field: Field<never>, columns?: number): string {
     const item = this.#item as { text?: string | null; html?: string | null } | undefined;
-    const value = item && valueOf(field, item);
+    const value = item && valueOf(field, item, columns);
     // What has no text is read as text all the same.
     if (field.name === 'text' && !value && item?.html) return bodyOf({ text: null, html: item.html });
     if (value === null || value === undefined) return '';
@@ -239,8 +234,8 @@ export class ItemScreen implements Previewed {
     const inner = this.#side()?.screen?.note();
     if (inner !== undefined && inner !== '') return inner;
     if (!this.#isLoaded) return 'loading …';
-    const below = this.#length - this.#scroll - this.#height;
-    return below > 0 ? `${below} more line${below === 1 ? '' : 's'}` : '';
+    const lines = linesInWords(this.#scroll, this.#height, this.#length);
+    return [this.#input.place?.() ?? '', lines].filter((text) => text !== '').join(' · ');
   }
 
   draw({ columns, rows, isAside = false, hasBeside = false }: Size): string[] {
@@ -256,11 +251,11 @@ export class ItemScreen implements Previewed {
     this.#height = rows - head.length;
     const size = { columns, rows: this.#height, isAside, hasBeside };
     if (side?.screen) return [...head, ...side.screen.draw(size)];
-    const lines = side?.lines?.(columns - 2) ?? [];
+    const lines = (side?.lines?.(columns - 3) ?? []).map((line) => ` ${line}`);
     this.#length = lines.length;
-    this.#scroll = Math.max(0, Math.min(this.#scroll, lines.length - this.#height));
-    const seen = lines.slice(this.#scroll, this.#scroll + this.#height).map((line) => ` ${line}`);
-    return [...head, ...(lines.length === 0 ? this.#none(columns) : seen)];
+    const { at: top, shown } = linesSeen(lines, { top: this.#scroll, ...size });
+    this.#scroll = top;
+    return [...head, ...(lines.length === 0 ? this.#none(columns) : shown)];
   }
 
   /** What is done next with the item as it stands. */
@@ -330,6 +325,10 @@ export class ItemScreen implements Previewed {
     return this.#side()?.screen?.filter;
   }
 
+  get marked(): number {
+    return this.#side()?.screen?.marked ?? 0;
+  }
+
   unmark = (): boolean => this.#side()?.screen?.unmark?.() ?? false;
 
   copy(): string | undefined {
@@ -371,7 +370,7 @@ class PartsScreen implements Screen {
 
   start = (signal: AbortSignal): void => void (this.#signal = signal);
   refresh = (): void => undefined;
-  note = (): string => '';
+  note = (): string => this.#body.place(this.#shown());
   offers = (): readonly Offer[] => [];
   keys = (): readonly (readonly [string, string])[] => [['y', 'copy the value'], ...SORT_KEYS, ...this.#preview.keys];
   draw = (size: Size): string[] => this.#body.draw(this.#host.terminal, this.#shown(), size);

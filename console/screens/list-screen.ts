@@ -1,19 +1,13 @@
 import { ApiFault, type CallOf, type OperationId } from '../../cli/client/index.ts';
-import {
-  grouped,
-  inboxDrafts,
-  readWords,
-  valueOf,
-  type Action,
-  type Family,
-  type List,
-} from '../../cli/families/index.ts';
-import { clean, CliFault } from '../../cli/output/index.ts';
+import { inboxDrafts, readWords, type Action, type Family, type List } from '../../cli/families/index.ts';
+import { clean } from '../../cli/output/index.ts';
 import { actionsOf, applicable, detailOfRow, itemKeys, listsOf, pathOfRow } from '../catalog.ts';
+import { placeInList, placeInLoaded } from '../draw/place.ts';
 import { faint } from '../draw/text.ts';
 import { Pager, type Page } from '../pager.ts';
 import { callAndSee } from '../parked-events.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
+import { findRow } from './find-row.ts';
 import { InboxScreen } from './inbox-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
@@ -25,8 +19,7 @@ import { nameOf, shortTitleOf, titleOf } from './title-of.ts';
 type Row = { id: string };
 type Path = Readonly<Record<string, string>>;
 
-/** How much of a list is read to find one by its id, where the API cannot be asked for one. */
-const PAGE = 100;
+/** How many pages are read on for one that a filter leaves. */
 const PAGES_SEARCHED = 20;
 
 interface ListInput {
@@ -184,20 +177,18 @@ export class ListScreen implements Screen {
   note(): string {
     if (this.#fault !== '') return this.#fault;
     const filter = writeFilter(this.#list.filters, this.#filter);
-    const { rows, hasBefore, hasBehind, isLoaded } = this.#pager;
-    const shown = this.#rows();
-    const marked = this.#body.marked.size > 0 ? `${this.#body.marked.size} marked · ` : '';
+    const marked = this.marked > 0 ? `${this.marked} marked · ` : '';
     const what = filter === '' ? '' : `/${filter} · `;
-    if (!isLoaded) return `${what}${'search' in this.#filter.query ? 'searching' : 'loading'} …`;
-    // The API sorts by time alone: another order is that of what is loaded.
-    const isOfLoaded = (this.#isOfLoaded() || this.#body.order !== undefined) && (hasBefore || hasBehind);
-    const count = isOfLoaded
-      ? `${grouped(shown.length)} of the ${grouped(rows.length)} loaded`
-      : shown.length === rows.length
-        ? grouped(rows.length)
-        : `${grouped(shown.length)} of ${grouped(rows.length)}`;
-    return `${marked}${this.#body.orderInWords}${what}${hasBefore ? '… ' : ''}${count}${hasBehind ? ' …' : ''}`;
+    if (!this.#pager.isLoaded) return `${what}${'search' in this.#filter.query ? 'searching' : 'loading'} …`;
+    return `${marked}${this.#body.orderInWords}${what}${this.#place()}`;
   }
+
+  #place = (): string => {
+    const shown = this.#rows();
+    const at = this.#body.at(shown);
+    const isOfLoaded = this.#isOfLoaded() || this.#body.order !== undefined;
+    return isOfLoaded ? placeInLoaded(this.#pager, at, shown.length) : placeInList(this.#pager, at);
+  };
 
   draw(size: Size): string[] {
     const rows = this.#rows();
@@ -334,6 +325,7 @@ export class ListScreen implements Screen {
       fields: get?.fields ?? columns,
       get,
       side,
+      place: row && this.#place,
       walk: row && ((step, from) => void this.#walk(step, from)),
       find: (signal) => this.#find(id, signal),
       lists: path === undefined ? [] : listsOf(Object.keys(path)).map((inner) => ({ ...inner, path })),
@@ -342,26 +334,15 @@ export class ListScreen implements Screen {
   }
 
   /** By whichever of the ids of its row somebody copied. */
-  async #find(id: string, signal: AbortSignal): Promise<Row> {
-    const { operation, columns } = this.#list;
-    const ids = columns.filter(({ kind }) => kind === 'id');
-    let after: string | undefined;
-    for (let page = 0; page < PAGES_SEARCHED; page++) {
-      const call = { path: this.#path, query: { ...this.#narrowed, limit: PAGE, after } } as CallOf<OperationId>;
-      const { data } = (await this.#host.client.call(operation, call, signal)) as unknown as Page<Row>;
-      const isMeant = (value: unknown): boolean => typeof value === 'string' && value.endsWith(id);
-      const found = data.find((row) => isMeant(row.id) || ids.some((field) => isMeant(valueOf(field, row))));
-      if (found) return found;
-      after = data.at(-1)?.id;
-      if (data.length < PAGE || after === undefined) throw new CliFault(`There is none with the id ${id}.`, 'notFound');
-    }
-    throw new CliFault(`The first ${PAGES_SEARCHED * PAGE} hold none with the id ${id}.`, 'notFound');
+  #find(id: string, signal: AbortSignal): Promise<Row> {
+    const path = this.#path;
+    return findRow(this.#host.client, this.#list, { id, path, narrowed: this.#narrowed, signal });
   }
 
-  unmark(): boolean {
-    const had = this.#body.marked.size > 0;
-    this.#body.marked.clear();
-    return had;
+  unmark = (): boolean => this.#body.unmark();
+
+  get marked(): number {
+    return this.#body.marked.size;
   }
 
   keys(): readonly (readonly [string, string])[] {

@@ -4,6 +4,8 @@ import { clean } from '../../cli/output/index.ts';
 import { columnsBeside } from '../draw/box.ts';
 import { chart } from '../draw/chart.ts';
 import { rateInWords } from '../draw/rates.ts';
+import { linesInWords } from '../draw/place.ts';
+import { linesSeen } from '../draw/scroll-bar.ts';
 import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, fit, inHand, shownWidth, wholes } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
@@ -100,8 +102,9 @@ export class MetricsScreen implements Screen {
     const lines = [title, ...bars.map((line) => `  ${line}`), '', ...this.#tables(seen, columns)];
     this.#height = rows - head.length;
     this.#length = lines.length;
-    this.#scroll = Math.max(0, Math.min(this.#scroll, this.#length - this.#height));
-    return [...head, ...lines.slice(this.#scroll, this.#scroll + this.#height)];
+    const { at: top, shown } = linesSeen(lines, { top: this.#scroll, columns, rows: this.#height });
+    this.#scroll = top;
+    return [...head, ...shown];
   }
 
   /** In all, and by domain: beside each other where there is space. */
@@ -147,9 +150,7 @@ export class MetricsScreen implements Screen {
   }
 
   note(): string {
-    const below = this.#length - this.#scroll - this.#height;
-    if (this.#fault !== '' || below <= 0) return this.#fault;
-    return `${below} more line${below === 1 ? '' : 's'}`;
+    return this.#fault || linesInWords(this.#scroll, this.#height, this.#length);
   }
 
   refresh = (): void => void tried(this.#host, this.#signal, this.#following);

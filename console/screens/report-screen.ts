@@ -74,7 +74,7 @@ export class ReportScreen implements Screen {
   }
 
   refresh = (): void => void tried(this.#host, this.#signal, this.#following);
-  note = (): string => this.#fault;
+  note = (): string => this.#fault || this.#body.place(this.#shown);
   draw({ columns, rows, ...around }: Size): string[] {
     if (!this.#rows) return ['', faint('  Loading …')];
     const advices = this.#advices.map(this.#host.speaker()).filter((said) => said !== undefined);

@@ -80,6 +80,8 @@ export interface Screen {
   copy: () => string | undefined;
   filter?: ScreenFilter | undefined;
   refresh: () => void;
+  /** How many rows are marked. */
+  marked?: number;
   /** Answers whether anything was marked. */
   unmark?: () => boolean;
 }

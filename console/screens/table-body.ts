@@ -1,7 +1,9 @@
 import type { Field } from '../../cli/families/index.ts';
 import type { Terminal } from '../../cli/output/index.ts';
 import { inOrder, orderBy, type Order } from '../draw/order.ts';
-import { drawBelow, layTable } from '../draw/table.ts';
+import { placeOf } from '../draw/place.ts';
+import { withBar } from '../draw/scroll-bar.ts';
+import { drawBelow, layTable, type Table } from '../draw/table.ts';
 import type { Size } from './screen.ts';
 
 /** The same in every table. */
@@ -44,6 +46,11 @@ export class TableBody<Row extends object> {
   /** The order in words, for the line of crumbs. */
   get orderInWords(): string {
     return this.order ? `by ${this.order.field.label.toLowerCase()} · ` : '';
+  }
+
+  /** Which is in hand, of how many; nothing of none. */
+  place(rows: readonly Row[]): string {
+    return rows.length === 0 ? '' : placeOf(this.at(rows), rows.length);
   }
 
   row(rows: readonly Row[]): Row | undefined {
@@ -89,6 +96,13 @@ export class TableBody<Row extends object> {
     for (const row of rows) this.marked.set(this.#idOf(row), row);
   }
 
+  /** Answers whether anything was marked. */
+  unmark(): boolean {
+    const had = this.marked.size > 0;
+    this.marked.clear();
+    return had;
+  }
+
   draw(terminal: Terminal, rows: readonly Row[], { columns, rows: height, hasBeside, isAside }: Size): string[] {
     // The table keeps eight lines, where it has as many.
     const most = height - Math.min(8, rows.length + 2);
@@ -96,28 +110,55 @@ export class TableBody<Row extends object> {
     const room = Math.max(2, height - below.length - (below.length > 0 ? 1 : 0));
     const cursor = this.at(rows);
     this.#lastAt = cursor;
-    const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
-    const { order } = this;
-    const sign = order?.isDown ? '↓' : '↑';
-    const fields = this.fields.map((field) =>
-      field.name === order?.field.name ? { ...field, label: `${field.label} ${sign}` } : field,
-    );
-    const view = { fields, rows, cursor, isMarked, isAside, hasBeside };
-    const { head, row, shown } = layTable(terminal, view, columns);
-    this.#shown = shown
-      .map(({ name }) => this.fields.find((field) => field.name === name))
-      .filter((field) => field !== undefined);
-    const space = Math.max(1, room - head.length);
+    const { head, row, space, isCut } = this.#lay(terminal, rows, { columns, rows: room, hasBeside, isAside });
     this.#top = firstSeen((at) => row(at).length, { top: this.#top, cursor, count: rows.length, space });
     const seen: string[] = [];
     let at = this.#top;
     for (; at < rows.length && seen.length + row(at).length <= space; at++) seen.push(...row(at));
     this.#height = Math.max(1, at - this.#top);
     // One that is taller than the terminal is seen in part.
-    const table = [...head, ...(seen.length > 0 ? seen : row(cursor))].slice(0, room);
+    const shown = (seen.length > 0 ? seen : row(cursor)).slice(0, space);
+    const filled = isCut ? [...shown, ...Array.from({ length: space - shown.length }, () => '')] : shown;
+    const part = { top: this.#top, seen: at - this.#top, count: rows.length };
+    const table = [...head, ...withBar(filled, part, { columns, hasBeside })].slice(0, room);
     if (below.length === 0) return table;
     return [...table, ...Array.from({ length: room - table.length + 1 }, () => ''), ...below].slice(0, height);
   }
+
+  /** The table, a column narrower where a bar has to say which part of it is seen. */
+  #lay(
+    terminal: Terminal,
+    rows: readonly Row[],
+    { columns, rows: room, hasBeside, isAside }: Size,
+  ): Table & { space: number; isCut: boolean } {
+    const { order } = this;
+    const sign = order?.isDown ? '↓' : '↑';
+    const fields = this.fields.map((field) =>
+      field.name === order?.field.name ? { ...field, label: `${field.label} ${sign}` } : field,
+    );
+    const isMarked = (row: object): boolean => this.marked.has(this.#idOf(row as Row));
+    const view = { fields, rows, cursor: this.at(rows), isMarked, isAside, hasBeside };
+    const narrow = hasBeside ? columns : columns - 1;
+    // So many rows do not fit, however few lines each takes.
+    let isCut = rows.length >= room;
+    let table = layTable(terminal, view, isCut ? narrow : columns);
+    const space = Math.max(1, room - table.head.length);
+    if (!isCut && takeMore(table, rows.length, space)) {
+      isCut = true;
+      table = layTable(terminal, view, narrow);
+    }
+    this.#shown = table.shown
+      .map(({ name }) => this.fields.find((field) => field.name === name))
+      .filter((field) => field !== undefined);
+    return { ...table, space: Math.max(1, room - table.head.length), isCut };
+  }
+}
+
+/** Whether these rows take more lines than there are. */
+function takeMore({ row }: Table, count: number, space: number): boolean {
+  let used = 0;
+  for (let at = 0; at < count && used <= space; at++) used += row(at).length;
+  return used > space;
 }
 
 /** The first row that is seen, for the one in hand to be seen whole and no space to be left below the last. */

@@ -1,5 +1,6 @@
 import type { CallOf, Client } from '../../cli/client/index.ts';
 import { inboxSearch } from '../../cli/families/index.ts';
+import { placeInList } from '../draw/place.ts';
 import { Pager } from '../pager.ts';
 import { readFilter, writeFilter, type ReadFilter } from '../read-filter.ts';
 import type { ThreadRow } from '../draw/thread.ts';
@@ -73,6 +74,10 @@ export class ThreadList {
 
   async behind(signal: AbortSignal): Promise<void> {
     await this.#pager.behind(signal);
+  }
+
+  get place(): string {
+    return placeInList(this.#pager, this.at);
   }
 
   get rows(): readonly ThreadRow[] {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { isSingleFile, readProgramText } from '../program-files/index.ts';
+import { readCarried } from './carried.ts';
 import type { OpenApiDocument } from './document.ts';
 
 const folder = import.meta.dirname;
@@ -33,12 +33,12 @@ let loaded: OpenApiDocument | undefined;
 
 /** The whole document. Merging it from the YAML files takes a tenth of a second and 25 MB, so it is done once for each change. */
 export function loadContract(): OpenApiDocument {
-  return (loaded ??= isSingleFile ? readCarried() : (readCache() ?? mergeSources()));
+  return (loaded ??= carried() ?? readCache() ?? mergeSources());
 }
 
-/** A single file holds the document and not what it was merged from. */
-function readCarried(): OpenApiDocument {
-  return JSON.parse(readProgramText('src/contract/openapi.json')) as OpenApiDocument;
+function carried(): OpenApiDocument | undefined {
+  const text = readCarried();
+  return text === undefined ? undefined : (JSON.parse(text) as OpenApiDocument);
 }
 
 function readCache(): OpenApiDocument | undefined {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadContract } from './load.ts';
 import { compileValidators } from './validators.ts';
 
-const { validateResponse, validateAnswer } = await compileValidators(loadContract());
+const { validateResponse, validateAnswer } = compileValidators(loadContract());
 
 const headers = {
   'content-type': 'application/json; charset=utf-8',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { loadContract } from './load.ts';
 import { compileValidators, type OperationValidators } from './validators.ts';
 
-const { operations, compile } = await compileValidators(loadContract());
+const { operations, compile } = compileValidators(loadContract());
 compile(operations.keys());
 const email = { from: 'a@example.com', to: 'b@example.org', subject: 'Hello', text: 'Hi' };
 

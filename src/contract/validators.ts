@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { OpenAPIBackend, OpenAPIValidator, ValidationContext, type Document } from 'openapi-backend';
+import { OpenAPIValidator, ValidationContext, type Document, type Operation } from 'openapi-backend';
 import { listOperations, resolveRef, type OpenApiDocument, type OperationEntry, type Schema } from './document.ts';
 import { describeProblems, type Problem } from './problems.ts';
 import { checkAnswer, checkResponse, type Answer, type SchemaAt } from './response-check.ts';
@@ -38,12 +38,12 @@ export interface Validators {
 /** How many values a refused body may hold before only its first error is reported. */
 const bodyNodesMax = 10_000;
 
-/** Compiles nothing yet: openapi-backend compiles each validator when it is first used. */
-export async function compileValidators(document: OpenApiDocument): Promise<Validators> {
-  const backend = await startBackend(document);
+/** Compiles nothing yet: each validator is compiled when it is first used. */
+export function compileValidators(document: OpenApiDocument): Validators {
+  const resolved = createDereference(document);
   // What is refused is rare: the second compiler comes with the first refusal.
-  const quick = createValidator(backend, false);
-  const thorough = once(() => createValidator(backend, true));
+  const quick = new RequestValidators(resolved, false);
+  const thorough = once(() => new RequestValidators(resolved, true));
   const answers = { body: schemasOf(document, 'body'), header: schemasOf(document, 'header') };
   const operations = new Map<string, OperationValidators>();
   for (const entry of listOperations(document)) {
@@ -64,7 +64,7 @@ export async function compileValidators(document: OpenApiDocument): Promise<Vali
       for (const id of operationIds) {
         const entry = operations.get(id);
         if (!entry) throw new Error(`the contract has no operation ${id}`);
-        compiled(quick, entry);
+        quick.of(entry);
       }
     },
   };
@@ -73,13 +73,13 @@ export async function compileValidators(document: OpenApiDocument): Promise<Vali
 function validatorsOf(
   document: OpenApiDocument,
   entry: OperationEntry,
-  quick: OpenAPIValidator,
-  thorough: () => OpenAPIValidator,
+  quick: RequestValidators,
+  thorough: () => RequestValidators,
 ): OperationValidators {
-  const parameters = once(() => compiled(quick, entry).parameters);
+  const parameters = once(() => quick.of(entry).parameters);
   const coerce = queryCoercion(document, entry);
-  const body = once(() => compiled(quick, entry).body);
-  const everyError = once(() => compiled(thorough(), entry).body);
+  const body = once(() => quick.of(entry).body);
+  const everyError = once(() => thorough().of(entry).body);
   const validators: OperationValidators = {
     ...entry,
     checkParameters: (values) => {
@@ -99,50 +99,81 @@ function validatorsOf(
   return validators;
 }
 
-/** openapi-backend compiles the body first (when there is one), then the parameters, and caches them by operationId. */
-function compiled(
-  validator: OpenAPIValidator,
-  entry: OperationEntry,
-): { parameters: ValidateFunction; body: ValidateFunction } {
-  const functions = validator.getRequestValidatorsForOperation(entry.operationId) as ValidateFunction[];
-  const parameters = functions.at(-1);
-  const body = functions[0];
-  if (!parameters || !body) throw new Error(`openapi-backend compiled no validators for ${entry.operationId}`);
-  return { parameters, body };
+interface Compiled {
+  parameters: ValidateFunction;
+  body: ValidateFunction;
 }
 
 /**
- * `quick` skips openapi-backend's check of the document, which knows OpenAPI 3.0 only. The document is merged already:
- * reading it once more for references to other files would take a twentieth of a second.
+ * openapi-backend makes the validators of one operation after the other. It is given no document: it would resolve all references
+ * of it and read it once more at each operation, which were a fifth of a server's start.
  */
-class MergedBackend extends OpenAPIBackend {
-  override async loadDocument(): Promise<Document> {
-    return this.inputDocument as Document;
+class RequestValidators extends OpenAPIValidator {
+  readonly #resolved: Dereference;
+  readonly #allErrors: boolean;
+  readonly #compilers = new Map<ValidationContext, Ajv2020>();
+  readonly #made = new Map<OperationEntry, Compiled>();
+
+  constructor(resolved: Dereference, allErrors: boolean) {
+    super({ definition: NO_DOCUMENT, lazyCompileValidators: true });
+    this.#resolved = resolved;
+    this.#allErrors = allErrors;
+  }
+
+  of(entry: OperationEntry): Compiled {
+    const made = this.#made.get(entry) ?? this.#compile(entry);
+    this.#made.set(entry, made);
+    return made;
+  }
+
+  #compile({ operationId, method, path, operation, parameters }: OperationEntry): Compiled {
+    const { requestBody } = operation;
+    const whole = this.#resolved({ operationId, method, path, parameters, ...(requestBody && { requestBody }) });
+    const functions = this.buildRequestValidatorsForOperation(whole as unknown as Operation) as ValidateFunction[];
+    // The body's is the first, when there is one, and the parameters' the last.
+    const [body, last] = [functions[0], functions.at(-1)];
+    if (!body || !last) throw new Error(`openapi-backend compiled no validators for ${operationId}`);
+    return { body, parameters: last };
+  }
+
+  /** Its own Ajv speaks draft-07, so every context gets one of the 2020-12 dialect that OpenAPI 3.1 is written in. */
+  override getAjv(context: ValidationContext): Ajv2020 {
+    const known = this.#compilers.get(context);
+    const compiler =
+      known ??
+      createAjv({
+        allErrors: this.#allErrors || context !== ValidationContext.RequestBody,
+        useDefaults: context === ValidationContext.Params,
+      });
+    this.#compilers.set(context, compiler);
+    return compiler;
   }
 }
 
-/** Resolves the references, in a copy. */
-const startBackend = (document: OpenApiDocument): Promise<OpenAPIBackend> =>
-  new MergedBackend({ definition: document as unknown as Document, quick: true, strict: true, validate: false }).init();
+const NO_DOCUMENT: Document = { openapi: '3.1.0', info: { title: '', version: '' }, paths: {} };
 
-/** openapi-backend's own Ajv speaks draft-07, so every context gets one Ajv of the 2020-12 dialect that OpenAPI 3.1 is written in. */
-function createValidator({ definition, router }: OpenAPIBackend, allErrors: boolean): OpenAPIValidator {
-  const instances = new Map<ValidationContext, Ajv2020>();
-  return new OpenAPIValidator({
-    definition,
-    router,
-    lazyCompileValidators: true,
-    customizeAjv: (_ajv, _options, context) => {
-      const known = instances.get(context);
-      if (known) return known;
-      const fresh = createAjv({
-        allErrors: allErrors || context !== ValidationContext.RequestBody,
-        useDefaults: context === ValidationContext.Params,
-      });
-      instances.set(context, fresh);
-      return fresh;
-    },
-  });
+type Dereference = (node: object) => object;
+
+/** Copies, with what each reference leads to in its place. What is met twice is one object of the copies, also where it holds itself. */
+function createDereference(document: OpenApiDocument): Dereference {
+  const copies = new Map<object, object>();
+  const copy = (node: unknown): unknown => (typeof node === 'object' && node !== null ? dereference(node) : node);
+  function dereference(node: object): object {
+    const target = resolveRef<object>(document, node);
+    const known = copies.get(target);
+    if (known) return known;
+    if (Array.isArray(target)) {
+      const list: unknown[] = [];
+      copies.set(target, list);
+      for (const one of target) list.push(copy(one));
+      return list;
+    }
+    const made: Record<string, unknown> = {};
+    copies.set(target, made);
+    for (const [name, value] of Object.entries(target)) made[name] = copy(value);
+    return made;
+  }
+  return dereference;
 }
 
 /** openapi-backend would compile the schemas of answers and their headers anew for each status of each operation. */
@@ -165,6 +196,7 @@ function createAjv(options: { allErrors: boolean; coerceTypes?: boolean; useDefa
     strict: false,
     // The tests hold the whole document against the dialect; here that would cost every start a tenth of a second.
     validateSchema: false,
+    meta: false,
     verbose: true,
     code: { optimize: false },
     ...options,

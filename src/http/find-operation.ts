@@ -106,10 +106,15 @@ export function findFor(request: IncomingMessage, find: FindTarget): Target | un
   return target;
 }
 
+const pages = new WeakMap<IncomingMessage, string>();
+
+/** Notes that the request is for the page at this path. */
+export const notePage = (request: FastifyRequest, path: string): void => void pages.set(request.raw, path);
+
 /** What log, measures and spans call the route of a request. */
 export function routeOf(request: FastifyRequest): { url: string | undefined; operation?: string } {
   const { url } = request.routeOptions;
   const operation = url === EVERY_PATH ? targetOf(request)?.operation : undefined;
-  if (!operation) return { url };
+  if (!operation) return { url: pages.get(request.raw) ?? url };
   return { url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'), operation: operation.operationId };
 }

@@ -26,6 +26,7 @@ import { beginAnswer } from './costly-work.ts';
 import { createFindTarget, EVERY_PATH, findFor, targetOf, type FindTarget } from './find-operation.ts';
 import { readForms } from './import-upload.ts';
 import { serveMcp, type McpParts } from './mcp/index.ts';
+import { isPeoplePage, PAGE } from './people-pages/index.ts';
 import { challengeForScope, readOauthFields } from './oauth/index.ts';
 import type { HttpServices } from './page.ts';
 import { addressBucket, type RateState } from './rate-limit.ts';
@@ -119,12 +120,13 @@ export function serveOperations(parts: OperationParts): Served {
   };
 }
 
-/** Leads a request to the route for the kind of its operation; what has none goes to the routes of pages, or nowhere. */
+/** Leads a request to the route of pages or for the kind of its operation; what is neither goes nowhere. */
 const constraintOf = (find: FindTarget) => ({
   name: 'kind',
   storage: createStorage,
   validate: () => undefined,
-  deriveConstraint(request: IncomingMessage): Kind | 'none' {
+  deriveConstraint(request: IncomingMessage): Kind | typeof PAGE | 'none' {
+    if (isPeoplePage(request.url ?? '')) return PAGE;
     const { operation } = findFor(request, find) ?? {};
     return operation && !isMcp(operation) ? kindOf(operation) : 'none';
   },

@@ -49,6 +49,12 @@ export interface HttpPort {
 /** Compiling the whole contract takes longer than everything else at start, and most programs use little of it. */
 const COMPILED_AT_START = ['sendEmail', 'sendBatch'];
 
+/** Routes have no schemas of fastify's, whose compilers would be loaded by every start. */
+const noCompiler = (): never => {
+  throw new Error('what comes and goes is checked against the contract, by no schema of a route');
+};
+const NO_COMPILERS = { buildValidator: noCompiler, buildSerializer: noCompiler };
+
 export interface HttpParts extends Omit<HttpServices, 'requestLog' | 'executor'> {
   authenticators?: readonly Authenticator[];
   /** Looks at every request. */
@@ -80,7 +86,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     rewriteUrl: (request) => contractTarget(request.url ?? '/', isPeoplePage),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
     clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
-    forceCloseConnections: 'idle',
+    ...{ forceCloseConnections: 'idle', schemaController: { compilersFactory: NO_COMPILERS } },
     serverFactory: (api) =>
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {

@@ -25,6 +25,11 @@ const ADDON = 'better_sqlite3.node';
 const LOADED = 'rasket addon';
 const MODE = 0o500;
 
+/** What the operator has to do about it is in its words. */
+class AddonFault extends Error {
+  override readonly name = 'AddonFault';
+}
+
 const offered: string[] = [];
 
 /** A folder of ours, such as that of the data, in case there is no cache folder to write to. */
@@ -54,7 +59,7 @@ export function loadAddon(): object {
         refusals.push(`${folder}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
-    throw new Error(
+    throw new AddonFault(
       `the database's addon could be written and loaded nowhere; give it a folder of this account, on a file system without noexec, by XDG_CACHE_HOME (${refusals.join('; ') || 'no folder is known'})`,
     );
   });

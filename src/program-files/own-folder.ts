@@ -8,16 +8,22 @@ export function mustBeOurs(folder: string): void {
   if (!stat.isDirectory()) throw new Error('it is no folder, or a link to one');
   if (stat.uid !== account) throw new Error('it belongs to another account');
   if ((stat.mode & 0o022) !== 0) throw new Error('others may write there');
-  if (account === 0) mustBeRootsAbove(realpathSync(folder));
+  mustBeOursAbove(realpathSync(folder), account);
 }
 
-/** An account that may rename a folder above can put another in its place. */
-function mustBeRootsAbove(folder: string): void {
+/** What the system shows as the owner of a file whose account a container does not know. */
+const UNKNOWN_ACCOUNT = 65_534;
+
+/** An account that may rename a folder above can put another in its place. Root trusts none but itself. */
+function mustBeOursAbove(folder: string, account: number): void {
+  const trusted = account === 0 ? [0] : [0, account, UNKNOWN_ACCOUNT];
   for (let above = path.dirname(folder); ; above = path.dirname(above)) {
     const { uid, mode } = lstatSync(above);
     const isSticky = (mode & 0o1000) !== 0;
-    if (uid !== 0 || ((mode & 0o002) !== 0 && !isSticky))
-      throw new Error(`it stands in ${above}, which is not root's alone`);
+    if (!trusted.includes(uid) || ((mode & 0o002) !== 0 && !isSticky))
+      throw new Error(
+        `it stands in ${above}, which is not ${account === 0 ? "root's" : "this account's or root's"} alone`,
+      );
     if (above === path.dirname(above)) return;
   }
 }

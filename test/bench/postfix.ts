@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { freePort } from '../peers/free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { countsOf, pause, type Bench } from './bench.ts';
 import { stopChild, watch, type Helper } from './children.ts';
 import { median } from './figures.ts';

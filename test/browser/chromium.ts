@@ -32,7 +32,7 @@ export async function startChromium(options: { evilHost: string; outsidePort: nu
   const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args });
   const close = async (): Promise<void> => {
     await context.close();
-    rmSync(profile, { recursive: true, force: true });
+    rmSync(profile, { recursive: true, force: true, maxRetries: 10 });
   };
   return { context, close, [Symbol.asyncDispose]: close };
 }

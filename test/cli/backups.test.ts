@@ -1,4 +1,5 @@
 // rasket backup, backups, backup verify, and the backup that the service makes by itself
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -13,6 +14,7 @@ import { Desk, expectOneLine, type Ended } from './desk.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 const DAY = 86_400_000;
+const NOBODY = 65_534;
 
 let desk: Desk;
 beforeEach(() => {
@@ -89,6 +91,54 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
     }
   });
 
+  it('follows no link and waits for no pipe that was planted in the folder, and names them', async () => {
+    await using scene = await sceneWithMail();
+    expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
+    const [blob = ''] = blobsIn(desk.at('copy'));
+    const elsewhere = desk.write('elsewhere', 'of root');
+    const plants: { name: string; plant: (at: string) => void }[] = [
+      { name: blob, plant: (at) => fs.symlinkSync(elsewhere, at) },
+      { name: 'rasket.db', plant: (at) => fs.symlinkSync(elsewhere, at) },
+      { name: 'blobs', plant: (at) => fs.symlinkSync(desk.folder, at) },
+      { name: 'instance.key', plant: (at) => execFileSync('mkfifo', [at]) },
+      { name: 'SHA256SUMS', plant: (at) => fs.symlinkSync(elsewhere, at) },
+    ];
+    for (const [n, { name, plant }] of plants.entries()) {
+      const folder = desk.at(`planted-${n}`);
+      fs.cpSync(desk.at('copy'), folder, { recursive: true });
+      fs.rmSync(path.join(folder, name), { recursive: true });
+      plant(path.join(folder, name));
+      const told = await verify(folder);
+      expect(told).toMatchObject({ code: 1 });
+      expect(told.stderr, name).toContain(
+        `${name} is a link or a device, and no file of a backup: nothing of it was read`,
+      );
+    }
+    // What is written about it goes through no link either.
+    fs.symlinkSync(elsewhere, desk.at('copy/verification.json.part'));
+    await verify('copy');
+    expect(fs.readFileSync(elsewhere, 'utf8')).toBe('of root');
+  });
+
+  // runs only as root, who alone can become another account
+  it.runIf(process.getuid?.() === 0)('as root reads a folder as the account that could replace it', async () => {
+    await using scene = await sceneWithMail();
+    expect((await desk.rasket(['backup', 'secret/copy', '--data', scene.dataDir])).code).toBe(0);
+    fs.chmodSync(desk.at('secret'), 0o700);
+    fs.chmodSync(desk.folder, 0o755);
+    fs.mkdirSync(desk.at('kept'));
+    fs.chownSync(desk.at('kept'), NOBODY, NOBODY);
+    fs.symlinkSync(desk.at('secret/copy'), desk.at('kept/planted'));
+    const args = ['backup', 'verify', desk.at('kept/planted')];
+    const told = await desk.start(desk.at('path/rasket'), args, { env: {} }).ended;
+    expect(told.code).not.toBe(0);
+    expect(told.stderr).toMatch(/may not be read or written by this user|belongs to another account/);
+    expect(fs.readdirSync(desk.at('secret/copy'))).toEqual(expect.arrayContaining(['SHA256SUMS']));
+    const mine = await desk.start(desk.at('path/rasket'), ['backup', 'verify', desk.at('secret/copy')], { env: {} })
+      .ended;
+    expect(mine, mine.stderr).toMatchObject({ code: 0 });
+  });
+
   it('of what is no backup says so', async () => {
     expectOneLine(await verify('nowhere'), /is not there/, 66);
     fs.mkdirSync(desk.at('empty'));
@@ -101,6 +151,48 @@ function sql(folder: string, statement: string): void {
   db.exec(statement);
   db.close();
 }
+
+// skipped because a PostgreSQL database is backed up there
+describe.skipIf(driver === 'pg')('rasket restore', () => {
+  it('goes on where it was broken off, and takes a folder with anything else for no empty one', async () => {
+    await using scene = await sceneWithMail();
+    expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
+    const restore = (): Promise<Ended> => desk.rasket(['restore', 'copy', '--data', 'data'], { env: {} });
+    // As a kill leaves it: the key under its name of until then, and some of the rest.
+    const key = fs.readFileSync(desk.at('copy/instance.key'));
+    desk.write('data/instance.key.restoring', key);
+    desk.write('data/rasket.db', 'half of it');
+    expect(await restore()).toMatchObject({ code: 0, stderr: '' });
+    const names = fs.readdirSync(desk.at('data'));
+    expect(names).toEqual(expect.arrayContaining(['instance.key', 'rasket.db', 'blobs']));
+    expect(names).not.toContain('instance.key.restoring');
+    expectOneLine(await restore(), /data has files in it; move it aside first/);
+    expect((await desk.rasket(['teams', 'list', '--data', 'data'], { env: {} })).code).toBe(0);
+
+    fs.rmSync(desk.at('data'), { recursive: true });
+    desk.write('data/instance.key.restoring', key.subarray(0, 10));
+    const file = desk.write('data/of-somebody', '');
+    expectOneLine(await restore(), /data has files in it/);
+    fs.rmSync(file);
+    expect((await restore()).code, 'it was killed while the key was written').toBe(0);
+  });
+
+  // runs only as root, whose folder it is
+  it.runIf(process.getuid?.() === 0)('takes a new file system with its lost+found for empty, if that is', async () => {
+    await using scene = await sceneWithMail();
+    expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
+    const restore = (): Promise<Ended> => desk.rasket(['restore', 'copy', '--data', 'data'], { env: {} });
+    fs.mkdirSync(desk.at('data/lost+found'), { recursive: true, mode: 0o700 });
+    fs.chownSync(desk.at('data/lost+found'), NOBODY, NOBODY);
+    expectOneLine(await restore(), /data has files in it/);
+    fs.chownSync(desk.at('data/lost+found'), 0, 0);
+    const found = desk.write('data/lost+found/#12', 'of fsck');
+    expectOneLine(await restore(), /data has files in it/);
+    fs.rmSync(found);
+    expect(await restore()).toMatchObject({ code: 0, stderr: '' });
+    expect(fs.readdirSync(desk.at('data'))).toContain('lost+found');
+  });
+});
 
 // skipped because a PostgreSQL database is backed up there
 describe.skipIf(driver === 'pg')('a backup by schedule', () => {

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
 import { InstallationMismatch } from '../../src/resources/instance/index.ts';
+import { mailIn } from '../flow/mail.ts';
 import { blobsIn, startObjectServer, type ObjectServer } from '../rig/object-server.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { Desk, type Ended } from './desk.ts';
@@ -148,6 +151,33 @@ it('content goes to the store and back, byte for byte; a move that failed is mad
   expect(await move('files')).toMatchObject({ code: 0 });
   await scene.restart();
   for (const { key, content } of contents) expect((await scene.app.world.blobs.get(key)).equals(content)).toBe(true);
+});
+
+it('content that the list of the store does not know yet comes along, and what is nowhere is counted', async () => {
+  const mail = await mailIn(scene);
+  const attachments = [{ filename: 'report.txt', content: randomBytes(300_000).toString('base64') }];
+  const body = {
+    from: `a@${mail.domain.name}`,
+    to: 'x@one.example',
+    subject: 'Report',
+    text: 'See the file.',
+    attachments,
+  };
+  for (let n = 0; n < 2; n++)
+    expect(await scene.api('POST', '/emails', { key: mail.team.key, body })).toMatchObject({ status: 200 });
+  await scene.app.close(0);
+  expect(await move('s3')).toMatchObject({ code: 0, stderr: '' });
+  const stored = [...server.objects.keys()].filter((key) => key.startsWith('blobs/'));
+  const [gone = ''] = stored;
+  rmSync(path.join(scene.dataDir, 'blobs'), { recursive: true });
+  rmSync(path.join(scene.dataDir, 'blob-cache'), { recursive: true, force: true });
+  server.objects.delete(gone);
+
+  server.wrong = ({ key }) => (key === '' ? 'late list' : undefined);
+  const back = await move('files');
+  expect(back).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(back.stdout)).toMatchObject({ copied: stored.length - 1, missing: 1 });
+  await scene.restart();
 });
 
 it('a store that asks to slow down is asked again, with nothing else to keep the command up', async () => {

@@ -95,7 +95,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('what cannot be
   async function typing(words: string[], typed: string): Promise<{ shown: string; code: number | null }> {
     const env = { RASKET_URL: server.url, RASKET_API_KEY: 'rk_test', NO_COLOR: '1' };
     const running = desk.start('script', ['-qec', ['rasket', ...words].join(' '), '/dev/null'], { isOpen: true, env });
-    await vi.waitFor(() => expect(running.stdout).toMatch(/Type .* to do it on http\S+: /), { timeout: 30_000 });
+    await vi.waitFor(() => expect(running.stdout).toMatch(/Type .* to do it on http\S+: /));
     expect(changesIn(server.asked)).toEqual([]);
     running.write(typed);
     const { stdout, code } = await running.ended;

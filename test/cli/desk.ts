@@ -95,8 +95,9 @@ export class Desk implements AsyncDisposable {
       write: (text: string) => void child.stdin?.write(text),
       kill: (signal: NodeJS.Signals) => void child.kill(signal),
     };
-    child.stdout?.on('data', (chunk: Buffer) => (running.stdout += chunk.toString()));
-    child.stderr?.on('data', (chunk: Buffer) => (running.stderr += chunk.toString()));
+    // A character may come in two pieces.
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (running.stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (running.stderr += text));
     child.stdin?.on('error', () => undefined);
     if (input !== undefined) child.stdin?.end(input);
     const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
@@ -182,10 +183,18 @@ export class Desk implements AsyncDisposable {
   }
 
   async clear(): Promise<void> {
-    for (const child of this.#children) if (child.exitCode === null) child.kill('SIGKILL');
+    // Until a process is gone it writes into the folder.
+    await Promise.all(this.#children.map(endOf));
     await Promise.all(this.#databases.map((database) => database.drop()));
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
+}
+
+async function endOf(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((done) => child.once('exit', done));
+  child.kill('SIGKILL');
+  await gone;
 }
 
 /** What `faketime` gives to a run of the tests: whoever is started by them lives in the same time. */

@@ -106,7 +106,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('domains config
     const around = await configured();
     const line = `stty cols 100; NO_COLOR=1 rasket domains configure ${ID}`;
     const running = desk.start('script', ['-qec', line, '/dev/null'], { isOpen: true, ...around });
-    await vi.waitFor(() => expect(running.stdout).toContain('Change example.com? [y/N]'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(running.stdout).toContain('Change example.com? [y/N]'));
     expect(running.stdout).toContain('send.example.com');
     expect(running.stdout).toContain('This would change the zone example.com by the provider office.');
     expect(bodies()).toEqual([{ dry_run: true }]);

@@ -24,7 +24,7 @@ beforeAll(async () => {
     [
       '[http]\nport = 0\n[smtp]\nhost = "127.0.0.1"\n[submission]\nports = []\ntls_ports = []\n[receiving]\nports = []',
       `[dns]\nservers = ["${dns.server}"]\n[network]\nmail_allow_private = ["127.0.0.0/8", "::1/128"]`,
-      '[doctor]\nmail_servers = ["large.example"]\ndnsbl_zones = ["list.test"]\ndisk_free_mb = 1\nseconds = 5',
+      '[doctor]\nmail_servers = ["large.example"]\ndnsbl_zones = ["list.test"]\ndisk_free_mb = 1\nseconds = 60\nresolver_ms = 60000',
       ...regions.map((name) => `[regions.${name}]\nsource_v4 = "${ADDRESS}"\nsource_v6 = "::1"`),
     ].join('\n'),
   );

@@ -32,7 +32,7 @@ it.skipIf(!hasCurl)(
   async () => {
     const env = await desk.database();
     const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: '0' } });
-    await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'));
     const curl = /curl [\s\S]*?\}'\n/.exec(server.stdout)?.[0] ?? '';
     const apiKey = /Bearer (rk_\S+)'/.exec(curl)?.[1] ?? '';
     const call = async <Body>(path: string): Promise<Body> => {

@@ -129,7 +129,7 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
     const app = await startOn(scene, { url: second });
     expect(await answersOf(app, all)).toEqual(before);
     scene.clock.advance(HOUR + 1000);
-    await vi.waitFor(() => expect(arrivals(scene)).toContain('later@one.example'), { timeout: 30_000 });
+    await vi.waitFor(() => expect(arrivals(scene)).toContain('later@one.example'));
     await app.queue?.idle();
     expect(arrivals(scene)).toEqual(['ada@one.example', 'later@one.example']);
     for (const database of [{ url }, { driver: 'better-sqlite3' as const, url: '' }])

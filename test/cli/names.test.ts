@@ -39,7 +39,8 @@ function answering(parameter: string): { answer: (asked: Asked) => Reply; ids: s
   const [item = {}] = (exampleOf(named.list)['data'] ?? []) as Record<string, unknown>[];
   const ids = ['aaaa11112222', 'bbbb33334444', 'cccc55554444'].map((end) => idOf(String(item['id']), end));
   const name = named.by === undefined || named.taken ? undefined : (named.namesOf(item as never)[0] ?? undefined);
-  const data = ids.map((id, at) => (at === 0 ? { ...item, id } : renamed({ ...item, id }, name, at)));
+  const items = ids.map((id) => ({ ...item, id, ...(named.partOf && { [named.partOf]: id }) }));
+  const data = items.map((one, at) => (at === 0 ? one : renamed(one, name, at)));
   return {
     ids,
     name,
@@ -145,6 +146,28 @@ describe('the end of an id in a list that may be without end', () => {
     const questions = asked.filter((one) => isCallOf(list, one)).map(({ query }) => query);
     expect(questions[0]).toMatchObject({ id_end: '11112222' });
     expect(questions.filter((query) => 'id_end' in query)).toHaveLength(1);
+  });
+
+  it('an email that waits at several destinations is one, by its own id and by that of each delivery', async () => {
+    const { answer } = answering('queued_email_id');
+    const [email = '', other = ''] = ['eeee0000eeee', 'ffff0000ffff'].map((end) => idOf('x-', end));
+    const ofEmails = [
+      { id: idOf('x-', 'aaaa11112222'), email_id: email },
+      { id: idOf('x-', 'bbbb33334444'), email_id: email },
+      { id: idOf('x-', 'cccc55556666'), email_id: other },
+    ];
+    for (const [end, meant] of [
+      ['0000eeee', email],
+      ['33334444', email],
+      ['55556666', other],
+    ] as const) {
+      const { asked } = await speak(['queue', 'explain', end], (one) =>
+        isCallOf('listQueuedDeliveries', one)
+          ? { status: 200, body: { object: 'list', has_more: false, data: ofEmails } }
+          : answer(one),
+      );
+      expect(asked.at(-1)?.path, end).toBe(`/operator/queue/emails/${meant}`);
+    }
   });
 
   it('more than five candidates are counted, each with its time, address and subject', async () => {

@@ -161,7 +161,7 @@ describe('answers that are none', () => {
       expect(stderr).toMatch(
         /^rasket: Nothing answers at .*Next: start the server again, with its --data: rasket serve\nOr one .*: rasket dev\n$/,
       );
-    }, 20_000);
+    });
   });
 });
 
@@ -289,7 +289,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
     const words = '--from a@example.com --to b@example.org --subject Hi --text x --wait';
     const { stdout, code } = await shown(`NO_COLOR=1 rasket send ${words}`, around);
     expect(code).toBe(0);
-    expect(stdout).toContain(`${String(email().id)}  queued, 0 s`);
+    expect(stdout).toMatch(new RegExp(`${String(email().id)}  queued, \\d+ s`));
     expect(stdout.split('\u001B[K').at(-1)).toBe(`delivered  ${String(email().id)}\r\n`);
     expect(server?.asked).toHaveLength(4);
   });
@@ -317,7 +317,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
         : { status: 401, body: { statusCode: 401, name: 'invalid_api_key', message: 'No.' } },
     );
     const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
-    await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
     running.write('rk_hiddem\u007Fn\r');
     const ended = await running.ended;
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('is kept in') });
@@ -331,7 +331,7 @@ describe.skipIf(spawnSync('script', ['--version']).status !== 0)('at a terminal'
   it('Ctrl-C at the question changes nothing', async () => {
     const around = await answering(() => listOf());
     const running = atTerminal('rasket login --api-key', { env: { ...around.env, RASKET_API_KEY: '' } });
-    await vi.waitFor(() => expect(running.stdout).toContain('API key for'), { timeout: 20_000 });
+    await vi.waitFor(() => expect(running.stdout).toContain('API key for'));
     running.write('rk_half\u0003');
     expect(await running.ended).toMatchObject({ code: 1, stdout: expect.stringContaining('nothing was changed') });
     expect(fs.existsSync(desk.at('config'))).toBe(false);

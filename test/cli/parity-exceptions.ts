@@ -231,7 +231,6 @@ export const commandless: Record<string, string> = {
   rotateWebhookSigningSecret: 'webhooks rotate-secret does the same',
   logIn: 'a part of login --password and of account mfa, which are more than one call and have their own tests',
   logOut: 'logout, which forgets the token as well, has its own tests',
-  getMe: 'team list and whoami say the same',
   getSession: 'a part of whoami, and of every route of the own team',
   beginDeviceLogin: 'login, which is more than one call, has its own tests',
   pollDeviceLogin: 'a part of login',

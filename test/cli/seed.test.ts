@@ -119,7 +119,7 @@ describe('rasket seed', () => {
     await run('webhooks', 'update', disabled.split('\t')[0] ?? '', '--status', 'disabled');
     await run('webhooks', 'create', receiver.url('/hook'), '--events', 'all');
     const listening = desk.start(desk.at('path/rasket'), ['webhooks', 'listen', '--data', 'try'], { env });
-    await vi.waitFor(() => expect(listening.stdout).toContain('Signing secret'), { timeout: 30_000 });
+    await vi.waitFor(() => expect(listening.stdout).toContain('Signing secret'));
 
     expect(await run('seed')).toMatch(
       /^No webhook and no listener of the team is told of them; --tell-webhooks would\.$/m,
@@ -129,7 +129,7 @@ describe('rasket seed', () => {
     // What really happens comes behind whatever was told before.
     await run('suppressions', 'add', 'real@example.com');
     await receiver.until(1);
-    await vi.waitFor(() => expect(listening.stdout).toContain('suppression.added'), { timeout: 30_000 });
+    await vi.waitFor(() => expect(listening.stdout).toContain('suppression.added'));
     expect(receiver.requests.map(({ path, payload }) => [path, payload.type])).toEqual([
       ['/hook', 'suppression.added'],
     ]);

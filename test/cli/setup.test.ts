@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startDns, type DnsRig } from '../rig/dns.ts';
+import { freePort } from '../rig/free-port.ts';
 import { startUpdateServer } from '../rig/update-server.ts';
 import { Desk, type Ended } from './desk.ts';
 
@@ -90,10 +91,7 @@ describe('rasket setup by flags', () => {
 
   it('at another port the key is kept for that one: at the usual one another program may listen', async () => {
     desk.write(FILE, OPERATORS);
-    const free = net.createServer().listen(0, '127.0.0.1');
-    await new Promise((done) => free.once('listening', done));
-    const { port } = free.address() as net.AddressInfo;
-    await new Promise((done) => free.close(done));
+    const port = await freePort();
     const { stdout } = await setUp({ ...ANSWERS, '--api-port': String(port) });
     expect(stdout).toMatch(new RegExp(`: rasket login --api-key --url http://127\\.0\\.0\\.1:${port}$`, 'm'));
   });

@@ -51,7 +51,7 @@ describe('rasket serve', () => {
     await new Promise((resolve) => caller.once('data', resolve));
     caller.write('{');
     server.kill('SIGTERM');
-    await vi.waitFor(() => expect(server.stderr).toContain('"stopping"'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(server.stderr).toContain('"stopping"'));
     server.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 1 });
     // Not at the end of its grace, which it says in other words.
@@ -133,7 +133,7 @@ describe('rasket dev', () => {
     const server = await desk.serve(['dev', '--data', 'dev'], { env: { ...env, RASKET_HTTP_PORT: undefined } });
     expect(server.url).not.toMatch(/:3000$/);
     expect(server.stderr).toMatch(/port is in use; a free one is open instead/);
-    await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(server.stdout).toContain('Ctrl-C stops it'));
     expect(server.stdout).toContain(server.url);
     const curl = /curl [\s\S]*?\}'\n/.exec(server.stdout)?.[0] ?? '';
     expect(curl).toContain(`${server.url}/emails`);
@@ -199,4 +199,4 @@ describe.skipIf(npmMajor < 10)('npm start', () => {
 
 /** Held by us, or for longer than we wait by somebody else, which serves as well. */
 const takePort = (port: number): Promise<Blocker | undefined> =>
-  vi.waitFor(() => listen(port), { timeout: 15_000, interval: 200 }).catch(() => undefined);
+  vi.waitFor(() => listen(port), { interval: 200 }).catch(() => undefined);

@@ -118,37 +118,33 @@ describe.skipIf(driver === 'pg' || !mountable)('a disk in trouble', () => {
     expectOneLine(ended, /(read-only|cannot be opened for writing)/);
   });
 
-  it(
-    'one that fills up refuses new mail, loses none that it took, and goes on when there is room',
-    { timeout: 60_000 },
-    async () => {
-      const running = desk.start('unshare', inOwnMount('20m', 'exec rasket dev --data disk/dev'), {
-        env: { RASKET_HTTP_PORT: '0' },
-      });
-      const disk = `/proc/${running.pid}/root${desk.at('disk')}`;
-      const server = await desk.whenReady(running, `${disk}/dev/run/ready.json`);
-      const { api_key: key } = await access(`${disk}/dev/run/dev.json`);
-      const send = (subject: string, ...more: string[]): Promise<Ended> =>
-        desk.rasket([
-          ...['send', '--url', server.url, '--api-key', key, '--from', 'you@playground.test', '--to', 'a@example.com'],
-          ...['--subject', subject, '--text', 'x'.repeat(12_000), ...more],
-        ]);
-      const first = await send('before', '--wait');
-      expect(first, first.stderr).toMatchObject({ code: 0 });
+  it('one that fills up refuses new mail, loses none that it took, and goes on when there is room', async () => {
+    const running = desk.start('unshare', inOwnMount('20m', 'exec rasket dev --data disk/dev'), {
+      env: { RASKET_HTTP_PORT: '0' },
+    });
+    const disk = `/proc/${running.pid}/root${desk.at('disk')}`;
+    const server = await desk.whenReady(running, `${disk}/dev/run/ready.json`);
+    const { api_key: key } = await access(`${disk}/dev/run/dev.json`);
+    const send = (subject: string, ...more: string[]): Promise<Ended> =>
+      desk.rasket([
+        ...['send', '--url', server.url, '--api-key', key, '--from', 'you@playground.test', '--to', 'a@example.com'],
+        ...['--subject', subject, '--text', 'x'.repeat(12_000), ...more],
+      ]);
+    const first = await send('before', '--wait');
+    expect(first, first.stderr).toMatchObject({ code: 0 });
 
-      fill(`${disk}/filler`);
-      const taken = [(first.stdout.split('\t')[0] ?? '').trim()];
-      const refused = await untilRefused(() => send('meanwhile'), taken);
-      expectOneLine(refused, /\(service_unavailable\)\. See what is wrong with: rasket ready/);
+    fill(`${disk}/filler`);
+    const taken = [(first.stdout.split('\t')[0] ?? '').trim()];
+    const refused = await untilRefused(() => send('meanwhile'), taken);
+    expectOneLine(refused, /\(service_unavailable\)\. See what is wrong with: rasket ready/);
 
-      fs.rmSync(`${disk}/filler`);
-      const after = await send('after', '--wait');
-      expect(after, after.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/\tdelivered\n$/) });
-      await expectAllDelivered(server, key, taken);
-      expect(await server.stop()).toMatchObject({ code: 0 });
-      expect(server.stderr).not.toMatch(/^\s+at /m);
-    },
-  );
+    fs.rmSync(`${disk}/filler`);
+    const after = await send('after', '--wait');
+    expect(after, after.stderr).toMatchObject({ code: 0, stdout: expect.stringMatching(/\tdelivered\n$/) });
+    await expectAllDelivered(server, key, taken);
+    expect(await server.stop()).toMatchObject({ code: 0 });
+    expect(server.stderr).not.toMatch(/^\s+at /m);
+  });
 });
 
 function sql(text: string): void {
@@ -161,7 +157,7 @@ const contentOf = (file: string): Buffer | string[] =>
   fs.statSync(file).isDirectory() ? fs.readdirSync(file) : fs.readFileSync(file);
 
 const access = (file: string): Promise<{ api_key: string }> =>
-  vi.waitFor(() => JSON.parse(fs.readFileSync(file, 'utf8')) as { api_key: string }, { timeout: 10_000 });
+  vi.waitFor(() => JSON.parse(fs.readFileSync(file, 'utf8')) as { api_key: string });
 
 /** Leaves no free block. */
 function fill(file: string): void {
@@ -198,6 +194,6 @@ async function expectAllDelivered(server: Server, key: string, ids: string[]): P
       const states = ids.map((id) => data.find((email) => email.id === id)?.last_event);
       expect(states).toEqual(ids.map(() => 'delivered'));
     },
-    { timeout: 30_000, interval: 500 },
+    { interval: 500 },
   );
 }

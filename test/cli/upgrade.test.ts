@@ -1,16 +1,19 @@
 // A newer program on the database of an older one: what it asks for before it changes anything
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
-import { schemaState, type Db } from '../../src/platform/db/index.ts';
+import { openDb, schemaState, type Db } from '../../src/platform/db/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { forgetNode } from '../../src/resources/findings/index.ts';
 import { noteBackup } from '../../src/resources/instance/index.ts';
+import { createDatabase } from '../rig/database-server.ts';
 import { driver } from '../rig/database.ts';
 import { takeBack } from '../rig/older-schema.ts';
+import { startPostgres, type Postgres } from '../rig/pg.ts';
 import { Desk, expectOneLine, type Ended } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -70,7 +73,7 @@ async function reportOfBefore(db: Db, seenAt: number): Promise<string> {
 
 const backups = (): string[] => (fs.existsSync(desk.at('data/backups')) ? fs.readdirSync(desk.at('data/backups')) : []);
 
-// skipped because a PostgreSQL database is backed up there
+// skipped because a PostgreSQL database is dumped: below
 describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () => {
   it('makes a backup first, which the program of before starts on', async () => {
     const done = await run(['migrate']);
@@ -132,9 +135,12 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
 // runs only on PostgreSQL
 describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s', () => {
   it('asks for a backup of the last day, which the operator notes', async () => {
+    const none = { RASKET_BACKUP_PG_PROGRAMS: desk.at('nowhere') };
     await expectRefused(
-      /only with a backup of the last 24 hours .* no backup is known; make one: rasket backup FOLDER/,
+      /only with a backup of the last 24 hours .* no backup is known; none is made here: pg_dump is not in \S+ \(backup\.pg_programs\); install .*; or say that another program has: rasket backups note/,
+      none,
     );
+    env = { ...env, ...none };
     expect((await run(['backups', 'note', '--at', '2020-01-01T00:00:00Z'])).code).toBe(0);
     await expectRefused(/the last backup is of 2020-01-01T00:00:00\.000Z/);
     // Made while a clock was ahead.
@@ -160,6 +166,94 @@ describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s',
     await inDatabase((db) => takeBack(db, 1));
     await inStore(({ db, clock }) => reportOfBefore(db, clock.now()));
     expect((await run(['migrate'], { RASKET_UPGRADE_BESIDE_OLD_NODES: 'true' })).code).toBe(0);
+  });
+});
+
+const hasSystem = fs.existsSync('/usr/lib/postgresql') && spawnSync('pg_dump', ['--version']).status === 0;
+
+// runs only on PostgreSQL, where the system has one with its own programs
+describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_dump can read', () => {
+  let server: Postgres;
+  beforeAll(async () => void (server = await startPostgres({ isOfSystem: true })));
+  afterAll(() => server.stop());
+  beforeEach(async () => {
+    fs.rmSync(desk.at('data'), { recursive: true });
+    env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: (await createDatabase(server.url)).url };
+    expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
+    from = await inDatabase(async (db) => {
+      await takeBack(db, 3);
+      return lastOf(db);
+    });
+  });
+
+  /** The system's own programs, with a pg_dump that does something first. */
+  function pgDumpThat(script: string): string {
+    const file = desk.write(
+      'programs/pg_dump',
+      `#!/bin/sh\n[ "$1" = --version ] || { ${script}; }\nexec pg_dump "$@"\n`,
+    );
+    fs.chmodSync(file, 0o755);
+    if (!fs.existsSync(desk.at('programs/pg_restore')))
+      fs.writeFileSync(desk.at('programs/pg_restore'), '#!/bin/sh\nexec pg_restore "$@"\n', { mode: 0o755 });
+    return desk.at('programs');
+  }
+
+  it('makes a backup first, which is restored into an empty database of the schema of before', async () => {
+    const done = await run(['migrate']);
+    expect(done, done.stderr).toMatchObject({ code: 0, stderr: '' });
+    const [name = '', ...more] = backups();
+    expect(more).toEqual([]);
+    const folder = desk.at('data/backups', name);
+    expect(done.stdout.split('\n')[0]).toBe(`backup   ${folder}`);
+    expect(JSON.parse(fs.readFileSync(path.join(folder, 'backup.json'), 'utf8'))).toMatchObject({
+      ...{ reason: 'upgrade', schema: from, database: 'rasket.dump' },
+    });
+    expect((await run(['migrate'])).stdout).toBe('The database is up to date.\n');
+    expect(backups()).toEqual([name]);
+
+    const { url } = await createDatabase(server.url);
+    const elsewhere = { ...env, RASKET_DATABASE_URL: url };
+    const restored = await desk.rasket(['restore', folder, '--data', 'elsewhere'], { env: elsewhere });
+    expect(restored, restored.stderr).toMatchObject({ code: 0 });
+    const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
+    expect(await lastOf(db).finally(() => db.close())).toBe(from);
+    const again = await desk.rasket(['migrate', '--data', 'elsewhere', '--no-backup'], { env: elsewhere });
+    expect(again, again.stderr).toMatchObject({ code: 0 });
+  });
+
+  it('is refused without room for it, and where it fails; and goes without one when told to', async () => {
+    const large = desk.write('data/blobs/large', '');
+    fs.truncateSync(large, 8 * 2 ** 40);
+    await expectRefused(/room: [89][\d,]+ MB are needed on the disk of \S+data for a backup, and/);
+    fs.rmSync(large);
+    const failing = { RASKET_BACKUP_PG_PROGRAMS: pgDumpThat(`echo 'pg_dump: error: the disk is gone' >&2; exit 1`) };
+    await expectRefused(
+      /before a change of the database failed: pg_dump: error: the disk is gone\. Mend that/,
+      failing,
+    );
+    expect(backups()).toEqual([]);
+    expect((await run(['migrate', '--no-backup'])).code).toBe(0);
+    expect(backups()).toEqual([]);
+  });
+
+  it('is made by one of two nodes that begin it together: the other waits, and finds it done', async () => {
+    const waits = `touch ${desk.at('begun')}; while [ ! -e ${desk.at('go')} ]; do sleep 0.1; done`;
+    const slow = { env: { ...env, RASKET_BACKUP_PG_PROGRAMS: pgDumpThat(waits) } };
+    const node = () => desk.start(desk.at('path/rasket'), ['migrate', '--data', 'data'], slow);
+    const first = node();
+    await vi.waitFor(() => fs.statSync(desk.at('begun')), { timeout: 60_000 });
+    const second = node();
+    const url = env.RASKET_DATABASE_URL ?? '';
+    const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
+    const waiting = `select 1 as one from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    await vi.waitFor(async () => expect(await db.all(waiting)).toHaveLength(1), { timeout: 60_000 });
+    await db.close();
+    fs.writeFileSync(desk.at('go'), '');
+    const [one, other] = [await first.ended, await second.ended];
+    expect(one.stdout, one.stderr).toMatch(/^backup .*\napplied/);
+    expect(other, other.stderr).toMatchObject({ code: 0, stdout: 'The database is up to date.\n' });
+    expect(backups()).toHaveLength(1);
   });
 });
 

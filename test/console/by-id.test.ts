@@ -34,7 +34,7 @@ describe('an item that is opened by its id', () => {
   /** A key right behind Esc would be another key. */
   const leave = async (at: Screen, section: string): Promise<void> => {
     await at.press('Escape');
-    await at.sees(new RegExp(`^ ${section}(?: +\\d+( …)?)?$`, 'm'));
+    await at.sees(new RegExp(`^ ${section}(?: +(?:0|\\d+/\\d+\\+?))?$`, 'm'));
   };
   const firstOf = async (path: string): Promise<string> =>
     (await scene.api('GET', path, { key: team.key })).body.data[0].id as string;

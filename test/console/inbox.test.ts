@@ -162,13 +162,30 @@ describe('an inbox in the console', () => {
     await seat.press('/');
     await seat.type('invoice');
     await seat.press('Enter');
-    await seat.sees('/invoice · 1', 'An invoice for November');
+    await seat.sees('/invoice · 1/1', 'An invoice for November');
     await seat.press('Escape');
-    await seat.sees('inbox · 3');
+    await seat.sees('inbox · 1/3');
     await seat.press('Tab', 'Tab');
-    await seat.sees('archive · 1', 'Where is order 1041?');
+    await seat.sees('archive · 1/1', 'Where is order 1041?');
     await seat.press('BTab', 'BTab');
-    await seat.sees('inbox · 3');
+    await seat.sees('inbox · 1/3');
+  });
+
+  it('lists the drafts of everybody, and shows one', async () => {
+    for (const subject of ['Your refund', 'Opening hours']) {
+      const body = { to: ['ada@example.org'], subject, text: `${subject}, as promised.` };
+      expect((await inbox.call('POST', '/drafts', { body })).status).toBe(201);
+      scene.clock.advance(1);
+    }
+    await seat.press('D');
+    await seat.sees(/^› .*Opening hours/m, /drafts +1\/2$/m);
+    await keepFrame(seat, 'inbox-drafts', 'Opening hours', SIZES);
+    await seat.press('Enter');
+    await seat.sees('drafts › Opening hours');
+    await seat.press('Escape');
+    await seat.sees(/drafts +1\/2$/m);
+    await seat.press('Escape');
+    await seat.sees('inbox · 1/3');
   });
 
   it('a text that the server refuses stays where it was written', async () => {

@@ -28,7 +28,7 @@ export async function keepFrame(
         expect(now.split('\n').filter((line) => [...line].length > columns)).toEqual([]);
         return now;
       },
-      { timeout: 8000, interval: 50 },
+      { interval: 50 },
     );
     const named = normalise(frame)
       .replaceAll(/127\.0\.0\.1:\d{5}/g, '127.0.0.1:30000')

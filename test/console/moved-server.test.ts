@@ -2,13 +2,15 @@
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { Desk } from '../cli/desk.ts';
+import { freePort } from '../rig/free-port.ts';
 import { Screen } from './screen.ts';
 
 describe('a development server that comes back on another port', () => {
-  it('is found by the console, which goes on where it was', { timeout: 120_000 }, async () => {
+  it('is found by the console, which goes on where it was', async () => {
     await using desk = new Desk();
     const database = await desk.database();
-    const start = () => desk.serve(['dev', '--data', 'dev'], { env: database });
+    const start = async () =>
+      desk.serve(['dev', '--data', 'dev'], { env: { ...database, RASKET_HTTP_PORT: String(await freePort()) } });
     const before = await start();
     const mail = ['--from', 'hello@playground.test', '--to', 'ada@example.org', '--subject', 'Kept', '--text', 'Hi'];
     const sent = await desk.rasket(['send', ...mail], { env: { RASKET_DATA: desk.at('dev') } });

@@ -74,6 +74,14 @@ describe('the console of a person', () => {
     ada = await people.session(ada, team.id);
   });
 
+  it('shows the own account: who one is, its teams, and that no second factor is set up', async () => {
+    await go('account', 'ada@people.example');
+    await keepFrame(seat, 'person/account', 'rasket account mfa enable');
+    await seat.press('l');
+    await seat.sees('[teams]', /^› Engines/m);
+    await seat.press('Escape');
+  });
+
   it('sets single sign-on up, and adds a domain to it', async () => {
     await go('sso', 'Single sign-on not found');
     await seat.press('u');

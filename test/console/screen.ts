@@ -111,7 +111,7 @@ export class Screen implements AsyncDisposable {
         for (const one of wanted) expect(frame).toMatch(typeof one === 'string' ? literally(one) : one);
         return frame;
       },
-      { timeout: 8000, interval: 10 },
+      { interval: 10 },
     );
   }
 
@@ -137,6 +137,6 @@ export class Screen implements AsyncDisposable {
     this.#leave();
     await this.#drawn?.waitUntilExit();
     this.#stdin.destroy();
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { clockOfThisRun } from '../cli/desk.ts';
 import { findProgram } from '../peers/peers.ts';
+import { freePort } from '../rig/free-port.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -112,7 +113,7 @@ export class Seat implements AsyncDisposable {
         for (const one of wanted) expect(frame).toMatch(typeof one === 'string' ? literally(one) : one);
         return frame;
       },
-      { timeout: 8000, interval: 30 },
+      { interval: 30 },
     );
   }
 
@@ -148,7 +149,7 @@ export class Seat implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.tmux('kill-server').catch(() => undefined);
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 
@@ -175,8 +176,8 @@ export async function startLine(url: string) {
   });
   const listen = (port: number): Promise<void> =>
     new Promise((resolve) => void server.listen(port, '127.0.0.1', () => resolve()));
-  await listen(0);
-  const { port } = server.address() as net.AddressInfo;
+  const port = await freePort();
+  await listen(port);
   return {
     url: `http://127.0.0.1:${port}`,
     async cut(): Promise<void> {

@@ -131,7 +131,7 @@ describe('what the console writes', () => {
     await seat.press('C-u');
     await seat.type(file);
     await seat.press('C-s');
-    await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1), { timeout: 8000 });
+    await vi.waitFor(async () => expect((await ask('/contacts/imports')).data).toHaveLength(1));
     await scene.settled();
     await seat.sees('completed  2 rows: 1 created, 0 updated, 0 skipped, 1 failed', 'row 3: ');
     expect((await ask('/contacts')).data).toContainEqual(expect.objectContaining({ email: 'bob@example.org' }));

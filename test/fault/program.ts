@@ -125,7 +125,9 @@ function processOf(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Proc
       const ready = new Promise<string>((done, fail) => {
         createInterface({ input: starting.stderr }).on('line', (text) => {
           if (!text.startsWith('{')) return void complaints.push(text);
-          const line = JSON.parse(text) as LogLine;
+          const line = readLine(text);
+          // What a kill cut off is no line.
+          if (!line) return void complaints.push(text);
           if (line.level === 'error') complaints.push(text);
           onLog(line);
           if (line.msg === 'ready') done((line as unknown as Ready).listeners.http.url);
@@ -146,6 +148,14 @@ function processOf(env: NodeJS.ProcessEnv, onLog: (line: LogLine) => void): Proc
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
   };
+}
+
+function readLine(text: string): LogLine | undefined {
+  try {
+    return JSON.parse(text) as LogLine;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The environment of the program, as an operator would set it. */

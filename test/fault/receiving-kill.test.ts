@@ -1,6 +1,6 @@
 // mail servers --> rasket serve (killed again and again): every 250 is there once, and none twice
 import { expect, it, onTestFinished } from 'vitest';
-import { freePort } from '../peers/free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { createApi, type Api } from '../rig/api.ts';
 import { dotted } from '../rig/mx.ts';
 import { scaled } from '../rig/scale.ts';

@@ -200,6 +200,25 @@ describe('what a life leaves behind', () => {
     expect(await told(mail, id)).toEqual(DELIVERED);
   });
 
+  it.for([
+    ['composed', 1, DELIVERED],
+    ['dot written', 3, FAILED],
+  ] as const)('a delivery at "%s" that a node with its clock %i h ahead takes over is sent once', async (given) => {
+    const [step, hours, next] = given;
+    await using scene = await startScene({ roles: ['http'] });
+    const mail = await mailIn(scene);
+    const wire: string[] = [];
+    const id = await mail.send('x@one.example');
+    const { reached, goesOn, queue } = openSlowLife(scene, wire, step);
+    await reached;
+    await liveAhead(scene, wire, hours * HOUR);
+    goesOn();
+    await queue.idle();
+    await queue.stop(0);
+    expect(wire).toEqual(['x@one.example']);
+    expect(await told(mail, id)).toEqual(next);
+  });
+
   it('settling twice changes nothing', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const mail = await mailIn(scene);
@@ -231,6 +250,27 @@ async function live(scene: Scene, wire: string[]): Promise<void> {
   await queue.idle();
   await queue.stop(0);
   await recovery.stop();
+}
+
+/** A life that waits after a step until it may go on. */
+function openSlowLife(scene: Scene, wire: string[], waitsAfter: Step) {
+  const [reached, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const step = (name: Step): Promise<void> | undefined => {
+    if (name !== waitsAfter) return undefined;
+    reached.resolve();
+    return goesOn.promise;
+  };
+  const { queue } = openLife(scene, dotThen(wire, step));
+  queue.start();
+  return { reached: reached.promise, goesOn: () => goesOn.resolve(), queue };
+}
+
+/** Another node, beside the first one, that does what is due by its own clock. */
+async function liveAhead(scene: Scene, wire: string[], aheadMs: number): Promise<void> {
+  const { queue } = openLife(scene, dotThen(wire), { aheadMs });
+  queue.start();
+  await queue.idle();
+  await queue.stop(0);
 }
 
 /** A life that ends in the middle of its work, right after a step. */
@@ -270,12 +310,14 @@ function dotThen(wire: string[], step: (name: Step) => Promise<void> | undefined
 interface LifeOptions {
   step?: (name: Step) => Promise<void> | undefined;
   settleTimes?: number;
+  /** By how much its clock is ahead. */
+  aheadMs?: number;
 }
 
 function openLife(
   scene: Scene,
   deliver: Deliver,
-  { step, settleTimes = 1 }: LifeOptions = {},
+  { step, settleTimes = 1, aheadMs = 0 }: LifeOptions = {},
 ): { queue: Queue; kill(): Promise<void> } {
   let isAlive = true;
   const { clock } = scene;
@@ -285,7 +327,7 @@ function openLife(
     ...scene.app.world,
     db: whileAlive(db, () => isAlive),
     commits: whileAlive(commits, () => isAlive),
-    clock: { now: clock.now, timer },
+    clock: { now: () => clock.now() + aheadMs, timer },
   };
   const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid());
   const settle = createSettle(world, handOffLog.owner);

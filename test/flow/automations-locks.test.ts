@@ -46,7 +46,7 @@ describe.runIf(driver === 'pg')('whoever waits for a row holds none that is want
     await scene.app.world.db.tx(async (tx) => {
       await hold(tx);
       await loop.start();
-      await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+      await expect.poll(waiting).toBe(1);
       await goOn(tx);
     });
     await loop.idle();

@@ -201,7 +201,8 @@ describe('a broadcast', () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts(many(3));
     const { db } = scene.app.world;
-    const month = new Date(scene.clock.now()).toISOString().slice(0, 7);
+    // Of when it is sent.
+    const month = new Date(scene.clock.now() + HOUR).toISOString().slice(0, 7);
     const id = await campaign.broadcast({
       subject: 'Quota',
       scheduled_at: new Date(scene.clock.now() + HOUR).toISOString(),

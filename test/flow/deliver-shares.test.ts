@@ -36,7 +36,7 @@ async function given(options: SceneOptions): Promise<void> {
 }
 
 async function untilPool(stats: Partial<ReturnType<Scene['delivery']['stats']>>): Promise<void> {
-  await vi.waitFor(() => expect(scene.delivery.stats()).toMatchObject(stats), { interval: 1, timeout: 15_000 });
+  await vi.waitFor(() => expect(scene.delivery.stats()).toMatchObject(stats), { interval: 1 });
 }
 
 test('a silent mail server is asked by few, however many names stand before it, and the rest are told', async () => {
@@ -155,9 +155,8 @@ test('however many teams have a backlog before one address, one that comes later
   await scene.sink.waitFor(1);
   const other = scene.send('o@other.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
-  const before = arrivedBefore('o@other.example');
-  // One of each team, and one more of those whose connections are lent on while they wait.
-  const turns = countsOf(before.map(([address]) => Number(address.slice(1)) % 50));
+  const turns = countsOf(arrivedBefore('o@other.example').map(([address]) => Number(address.slice(1)) % 50));
+  // The backlog of each team is twelve: whoever comes later waits for a turn of each, not for their backlogs.
   expect(Math.max(...turns.values())).toBeLessThanOrEqual(2);
   expect(scene.sink.counts.accepted).toBe(601);
 });
@@ -169,11 +168,9 @@ test('mail for another host at the address has its turn among the names that sha
   await scene.sink.waitFor(1);
   const other = scene.send('o@own.example', { teamId: 'other' });
   await Promise.all([other, ...crowd]);
-  // No name has had a second turn by then.
-  const names = arrivedBefore('o@own.example').map(([, domain]) => domain);
-  const turns = names.filter((name, at) => name !== names[at - 1]);
-  expect(turns).toEqual([...new Set(turns)]);
-  expect(turns.length).toBeLessThan(10);
+  // It waits for no name's backlog, and nobody connects anew for each message.
+  const backlogs = countsOf(arrivedBefore('o@own.example').map(([, domain]) => domain));
+  expect(Math.max(...backlogs.values())).toBeLessThan(20);
   expect(scene.sink.counts.connections).toBeLessThan(10);
 });
 
@@ -194,8 +191,9 @@ test('teams that wait for one destination are served in turn', async () => {
   const other = scene.send('o@y.example', { teamId: 'other' });
   scene.sink.openGate();
   await Promise.all([first, ...crowd, other]);
-  const order = scene.sink.messages.map((message) => message.rcptTo[0]);
-  expect(order.indexOf('o@y.example')).toBeLessThanOrEqual(2);
+  // Not behind the backlog of the first: that has one turn at most before it.
+  const before = arrivedBefore('o@y.example').filter(([name]) => name !== 'slow');
+  expect(before.length).toBeLessThanOrEqual(1);
 });
 
 test('marketing mail that waits for a destination leaves the next connection to its team’s transactional mail', async () => {
@@ -207,7 +205,7 @@ test('marketing mail that waits for a destination leaves the next connection to 
   scene.sink.openGate();
   await Promise.all([first, ...news, ...resets]);
   const order = scene.sink.messages.map((message) => message.rcptTo[0]?.[0]);
-  expect(order.join('')).toBe('srrrrrrnnnnnn');
+  expect(order.lastIndexOf('r')).toBeLessThan(order.indexOf('n'));
 });
 
 test('marketing mail that waits for an address leaves the next opening to its team’s transactional mail', async () => {
@@ -215,14 +213,16 @@ test('marketing mail that waits for an address leaves the next opening to its te
   const first = scene.send('slow@y.example', { teamId: 'crowd', isMarketing: true });
   await scene.sink.waitFor((sink) => sink.counts.data === 1);
   const others = await Promise.all(many(4).map((n) => scene.anotherSink(`127.0.1.${n + 1}`, {})));
-  const order: string[] = [];
+  const order: ('marketing' | 'transactional')[] = [];
   const send = (to: string, isMarketing: boolean): Promise<void> =>
-    scene.send(to, { teamId: 'crowd', isMarketing }).then(() => void order.push(to));
+    scene
+      .send(to, { teamId: 'crowd', isMarketing })
+      .then(() => void order.push(isMarketing ? 'marketing' : 'transactional'));
   const news = [0, 1].map((n) => send(`n@alone${n}.example`, true));
   const resets = [2, 3].map((n) => send(`r@alone${n}.example`, false));
   scene.sink.openGate();
   await Promise.all([first, ...news, ...resets]);
-  expect(order.slice(0, 2).sort()).toEqual(['r@alone2.example', 'r@alone3.example']);
+  expect(order.lastIndexOf('transactional')).toBeLessThan(order.indexOf('marketing'));
   expect(others.map((sink) => sink.counts.accepted)).toEqual([1, 1, 1, 1]);
 });
 
@@ -231,7 +231,7 @@ test('openings that are not greeted leave connections to mail that is', async ()
   await given({ zones: apart(12), deliver: { clock, limits: { connectionsTotalMax: 8 } } });
   const silent = await Promise.all(many(12).map((n) => scene.anotherSink(`127.0.1.${n + 1}`, { greeting: 'silent' })));
   const stuck = many(12).map((n) => scene.send(`x@alone${n}.example`, { teamId: 'crowd' }));
-  await vi.waitUntil(() => silent.filter((sink) => sink.open > 0).length === 2, { interval: 1, timeout: 15_000 });
+  await vi.waitUntil(() => silent.filter((sink) => sink.open > 0).length === 2, { interval: 1 });
   // Half of the places are for openings, and a team has half of those.
   expect(scene.delivery.stats()).toMatchObject({ connections: 2, waiting: 12 });
   expect(await scene.send('a@y.example', { teamId: 'other' })).toEqual([delivered('a@y.example')]);

@@ -57,7 +57,7 @@ it('of large mail that is under way no more than some blocks stand in memory', a
   let size = 0;
   for await (const block of messages[0]?.content ?? []) size += block.length;
   expect(size).toBe(messages[0]?.size);
-}, 60_000);
+});
 
 it('texts that stand in memory while a receiver takes them are shared fairly among teams', async () => {
   await using scene = await startScene({ roles: ['http'] });
@@ -81,7 +81,7 @@ it('texts that stand in memory while a receiver takes them are shared fairly amo
   }
   expect(begun).toBe(10);
   for (const reading of ours) await reading.return?.();
-}, 60_000);
+});
 
 it('a team whose share of kept messages is used up has the next ones read from disk, and other teams do not', async () => {
   await using scene = await startScene({ roles: ['http'] });
@@ -96,4 +96,4 @@ it('a team whose share of kept messages is used up has the next ones read from d
   expect(kept).toBeLessThan(110);
   const [ours] = await composed(scene, composer, few);
   expect(Array.isArray(ours?.content)).toBe(true);
-}, 60_000);
+});

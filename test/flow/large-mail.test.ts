@@ -51,7 +51,7 @@ it('large mail to a receiver that never answers MAIL holds up nobody else’s', 
   // The sink has a message before its outcome is written.
   await scene.settled();
   for (const id of [small[0] ?? '', large]) expect(await ours.account(id)).toMatchObject({ state: 'delivered' });
-}, 90_000);
+});
 
 it('a receiver that takes content slower than the lowest rate is cut off before the dot, and the mail is sent later', async () => {
   await using scene = await startScene({ networkWaits: 'by hand' });
@@ -75,7 +75,7 @@ it('a receiver that takes content slower than the lowest rate is cut off before 
   expect(await mail.account(id)).toMatchObject({ state: 'delivered', waiting: [] });
   expect(slow.counts).toMatchObject({ data: 2, accepted: 1 });
   await slow.close();
-}, 60_000);
+});
 
 it.each([true, false])('a dialogue of late answers is ended after ten minutes; pipelining: %s', async (pipelining) => {
   await using scene = await startScene({ sink: { pipelining }, networkWaits: 'by hand' });
@@ -128,7 +128,7 @@ it('a large message arrives as it was sent, signed, and with the same bytes at e
   }
   // A message may not be encoded: it stands there as it was given.
   expect(first?.includes(`\r\n\r\n${forwarded}\r\n--`)).toBe(true);
-}, 60_000);
+});
 
 it('an attachment that cannot be read to its end leaves the peer without a dot, and is sent when it can be read', async () => {
   await using scene = await startScene();
@@ -147,4 +147,4 @@ it('an attachment that cannot be read to its end leaves the peer without a dot, 
   copyFileSync(away, file);
   await advanceToNextAttempt(scene, id);
   expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['slow-rcpt@one.example'] });
-}, 60_000);
+});

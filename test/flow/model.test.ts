@@ -125,21 +125,17 @@ describe('any order of sends, suppressions, waits and restarts', () => {
   });
   afterAll(() => scene.close());
 
-  it(
-    'ends with one outcome for each recipient, nothing sent twice, and books that agree',
-    { timeout: 120_000 },
-    async () => {
-      const property = fc.asyncProperty(commands, async (order) => {
-        const real: Real = { scene, mail: await mailIn(scene), ids: [] };
-        const model: Model = { emails: [], suppressedOnce: new Set(), restarts: 0 };
-        await fc.asyncModelRun(() => ({ model, real }), order);
-        await runOut(real);
-        for (const [i, { to }] of model.emails.entries()) await mustBeAccountedFor(model, real, real.ids[i] ?? '', to);
-      });
-      // Shrinking would repeat days of retries; the seed and the commands are printed, and say enough.
-      await fc.assert(property, { numRuns: RUNS, endOnFailure: true, verbose: 1 });
-    },
-  );
+  it('ends with one outcome for each recipient, nothing sent twice, and books that agree', async () => {
+    const property = fc.asyncProperty(commands, async (order) => {
+      const real: Real = { scene, mail: await mailIn(scene), ids: [] };
+      const model: Model = { emails: [], suppressedOnce: new Set(), restarts: 0 };
+      await fc.asyncModelRun(() => ({ model, real }), order);
+      await runOut(real);
+      for (const [i, { to }] of model.emails.entries()) await mustBeAccountedFor(model, real, real.ids[i] ?? '', to);
+    });
+    // Shrinking would repeat days of retries; the seed and the commands are printed, and say enough.
+    await fc.assert(property, { numRuns: RUNS, endOnFailure: true, verbose: 1 });
+  });
 });
 
 /** Far more than the attempts of two days for all emails of a run, however they are spread. */

@@ -4,7 +4,7 @@ import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setSending } from '../../src/resources/instance/index.ts';
-import { freePort } from '../peers/free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { bringMail, callMx, receivingDomainOf } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn } from './mail.ts';

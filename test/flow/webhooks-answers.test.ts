@@ -2,6 +2,7 @@ import net from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { administerTeam } from '../../src/resources/teams/index.ts';
 import { ALLOWED, startDoorbell } from '../rig/file-server.ts';
+import { freePort } from '../rig/free-port.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type Reply, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
@@ -119,10 +120,7 @@ describe('faults of an endpoint', () => {
   it('are failed attempts that say what was wrong, and no more than its team may know', async () => {
     await withHook(async ({ scene, team, receiver }) => {
       await using inside = await startDoorbell();
-      const closed = net.createServer().listen(0, ALLOWED);
-      await new Promise((resolve) => closed.once('listening', resolve));
-      const { port } = closed.address() as net.AddressInfo;
-      await new Promise((resolve) => closed.close(resolve));
+      const port = await freePort();
       scene.dns.set('other.test', 'A', [ALLOWED]);
       scene.dns.set('inside.test', 'A', ['127.0.0.1']);
       const told: Record<string, unknown> = {};

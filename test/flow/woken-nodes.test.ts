@@ -52,7 +52,7 @@ it.runIf(driver === 'pg')(
         const body = { from: `a@${domain.name}`, to: 'x@example.org', subject: `Round ${round}`, text: 'x' };
         expect((await scene.api('POST', '/emails', { key: team.key, body })).status).toBe(200);
         const waiting = () => db.all('select id from deliveries where hold_id is not null');
-        await vi.waitFor(async () => expect(await waiting()).toHaveLength(1), { timeout: 30_000 });
+        await vi.waitFor(async () => expect(await waiting()).toHaveLength(1));
         expect(scene.sink.messages).toHaveLength(round - 1);
         await scene.api('DELETE', `/operator/queue/holds/${held.body.id as string}`, { key: operator });
         await scene.sink.waitFor(round);

@@ -167,4 +167,13 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(typed('sh /opt/rasket/install.sh').stdout).toMatch(/^The database is up to date\.$/m);
     expect(strangers()).toBe('');
   });
+
+  it('is held up by no other account: what it locks only root can open', () => {
+    const nobody = 'setpriv --reuid=65534 --regid=65534 --clear-groups';
+    const upgraded = machine.type(
+      `${nobody} flock -F /opt sleep 9999 & held=$!; until ! flock -n /opt true; do :; done; sh /opt/rasket/install.sh; ended=$?; kill $held; exit $ended`,
+    );
+    expect(upgraded, upgraded.stderr).toMatchObject({ status: 0 });
+    expect(machine.type(`${nobody} flock -n /run/rasket-install.lock true`).stderr).toContain('Permission denied');
+  });
 });

@@ -81,7 +81,7 @@ describe('bin/rasket', () => {
       "process.on('SIGTERM', () => process.exit(9)); console.log('up'); setInterval(() => {}, 1000);",
     );
     const run = tree.start('/bin/sh', ['bin/rasket']);
-    await expect.poll(() => run.stdout, { timeout: 10_000 }).toContain('up');
+    await expect.poll(() => run.stdout).toContain('up');
     run.child.kill('SIGTERM');
     expect(await run.ended).toBe(9);
   });
@@ -153,9 +153,9 @@ describe('bin/ensure-installed', () => {
   it('runs npm once when two starts need it at the same time', async () => {
     tree.standIn('npm', 'echo "$*" >>npm-calls; mkdir -p node_modules; mkfifo gate; : >reached; cat gate');
     const first = ensure('prod');
-    await expect.poll(() => fs.existsSync(path.join(tree.folder, 'reached')), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => fs.existsSync(path.join(tree.folder, 'reached'))).toBe(true);
     const second = ensure('prod');
-    await expect.poll(() => second.stderr, { timeout: 10_000 }).toContain('waiting');
+    await expect.poll(() => second.stderr).toContain('waiting');
     fs.writeFileSync(path.join(tree.folder, 'gate'), 'go on');
     expect(await Promise.all([first.ended, second.ended])).toEqual([0, 0]);
     expect(tree.npmCalls).toHaveLength(1);
@@ -166,7 +166,7 @@ describe('bin/ensure-installed', () => {
     const killed = ensure('prod');
     const pidFile = path.join(tree.folder, 'npm-pid');
     const npmPid = (): number => (fs.existsSync(pidFile) ? Number(fs.readFileSync(pidFile, 'utf8')) : 0);
-    await expect.poll(npmPid, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(npmPid).toBeGreaterThan(0);
     killed.child.kill('SIGKILL');
     process.kill(npmPid(), 'SIGKILL');
     await killed.ended;

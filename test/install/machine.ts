@@ -35,12 +35,11 @@ setsid setpriv --reuid="$user" --regid="$user" --init-groups --inh-caps="$caps" 
   sh -c 'echo $$ >/var/lib/rasket/pid; exec "$@"' sh "$@" </dev/null >>/var/lib/service.log 2>&1 &
 `;
 
-// Its own /etc, /opt, /var/lib and /usr/local/bin, and a network of its own, where port 3000 is free.
+// Its own /etc, /opt, /run, /var/lib and /usr/local/bin, and a network of its own, where port 3000 is free.
 const SETUP = `
 set -e
 cp -a /etc "$AT/etc" && mount --bind "$AT/etc" /etc
-for part in opt var/lib usr/local/bin; do mkdir -p "$AT/$part" && mount --bind "$AT/$part" "/$part"; done
-[ ! -d /run/systemd ] || mount -t tmpfs tmpfs /run/systemd
+for part in opt run var/lib usr/local/bin; do mkdir -p "$AT/$part" && mount --bind "$AT/$part" "/$part"; done
 mkdir -p /opt/rasket/node_modules
 cd "$CHECKOUT" && cp -R package.json package-lock.json bin src cli console migrations config systemd install.sh /opt/rasket/
 mount --bind "$CHECKOUT/node_modules" /opt/rasket/node_modules
@@ -108,6 +107,6 @@ export class Machine {
       life.kill('SIGKILL');
       await ended;
     }
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

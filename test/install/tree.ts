@@ -68,8 +68,8 @@ export class Tree {
     const child = spawn(command, args, { cwd, env: surroundings, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#children.push(child);
     const run: Run = { child, stdout: '', stderr: '', ended: Promise.resolve(0) };
-    child.stdout.on('data', (chunk: Buffer) => (run.stdout += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (run.stderr += chunk.toString()));
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
     run.ended = new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code) => resolve(code ?? -1));
@@ -79,7 +79,7 @@ export class Tree {
 
   remove(): void {
     for (const child of this.#children) child.kill('SIGKILL');
-    fs.rmSync(this.folder, { recursive: true, force: true });
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }
 

@@ -40,7 +40,7 @@ export class DebianMachine {
     const life = spawn('unshare', words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#life = life;
     for (const stream of [life.stdout, life.stderr])
-      stream.on('data', (chunk: Buffer) => (this.#said += chunk.toString()));
+      stream.setEncoding('utf8').on('data', (text: string) => (this.#said += text));
     await vi.waitFor(
       () => {
         if (life.exitCode !== null) return;
@@ -84,7 +84,7 @@ export class DebianMachine {
         if (spawnSync('unshare', words, { env: { ...process.env, GROUP: this.#group } }).status !== 0)
           throw new Error('processes of the machine are left');
       },
-      { timeout: 30_000, interval: 100 },
+      { interval: 100 },
     );
   }
 }

@@ -23,7 +23,7 @@ beforeAll(() => {
   buildFile();
   bare = new BareRoot(folder);
 });
-afterAll(() => fs.rmSync(folder, { recursive: true, force: true }));
+afterAll(() => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
 
 const addonIn = (place: string): string => {
   const [name = 'none'] = fs.readdirSync(place).filter((one) => one.endsWith('.node'));
@@ -175,7 +175,7 @@ describe.runIf(isPossible)('in a read-only root without Node.js', () => {
   beforeAll(async () => {
     server = bare.start(['dev', '--data', '/data/dev']);
     for (const stream of [server.stdout, server.stderr])
-      stream?.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      stream?.setEncoding('utf8').on('data', (text: string) => (said += text));
     const place = path.join(bare.data, 'dev/run/ready.json');
     await vi.waitFor(() => expect(fs.existsSync(place), said).toBe(true), { timeout: 60_000 });
     ready = JSON.parse(fs.readFileSync(place, 'utf8')) as Ready;
@@ -213,14 +213,12 @@ describe.runIf(isPossible)('in a read-only root without Node.js', () => {
     });
     await client.sendMail({ ...email, subject: 'By SMTP' });
     client.close();
-    await vi.waitFor(
-      () =>
-        expect(
-          listed()
-            .map(({ subject, last_event }) => `${subject}: ${last_event}`)
-            .sort(),
-        ).toEqual(['By HTTP: delivered', 'By SMTP: delivered', 'By command: delivered']),
-      { timeout: 60_000 },
+    await vi.waitFor(() =>
+      expect(
+        listed()
+          .map(({ subject, last_event }) => `${subject}: ${last_event}`)
+          .sort(),
+      ).toEqual(['By HTTP: delivered', 'By SMTP: delivered', 'By command: delivered']),
     );
     expect(rasket('playground', 'latest')).toContain('SPF pass, DKIM pass and pass, DMARC pass');
   });

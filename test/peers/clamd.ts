@@ -2,14 +2,14 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { freePort } from '../rig/bind.ts';
+import { freePort } from '../rig/free-port.ts';
 
 export interface Clamd {
   port: number;
   close(): Promise<void>;
 }
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 /** A clamd of this test's own, in the foreground, on loopback, that knows one signature and asks nobody for more. */
 export async function startClamd(program: string, signature: { name: string; text: string }): Promise<Clamd> {

@@ -13,7 +13,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import type { Certificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { findProgram } from './peers.ts';
 
 export interface EximOptions {
@@ -33,7 +33,7 @@ export interface Exim extends AsyncDisposable {
 }
 
 const OWNER = 'Debian-exim';
-const WAIT_MS = 20_000;
+const WAIT_MS = 45_000;
 
 /** An Exim of this test's own: its folders are temporary, it listens on loopback only, and it asks no name server. */
 export async function startExim({ certificate, onwardPort }: EximOptions): Promise<Exim> {

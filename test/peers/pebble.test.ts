@@ -1,26 +1,12 @@
 // rasket <-- certificates --> Pebble, the test authority of Let's Encrypt's makers, which refuses half of all nonces here
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
-import https from 'node:https';
-import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
 import { lookElsewhere, shownAt } from '../api/certificates/authority-scene.ts';
 import { startProofZone } from '../api/certificates/proof-zone.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
-import { scratchFolder } from '../rig/scratch.ts';
-import { makeCertificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
-import { describePeers, findProgram } from './peers.ts';
+import { CA, planPebble } from './pebble.ts';
+import { describePeers } from './peers.ts';
 
 const NAME = 'rasket.test';
-const CA = 'ca.test';
-
-const read = (url: string, ca: string): Promise<string> =>
-  new Promise((resolve, reject) => {
-    https.get(url, { ca, servername: CA, agent: false }, (answer) => resolve(text(answer))).on('error', reject);
-  });
 
 describePeers('Pebble', ['pebble'], () => {
   const ends: (() => Promise<void> | void)[] = [];
@@ -32,16 +18,14 @@ describePeers('Pebble', ['pebble'], () => {
   async function start(challenge: 'http-01' | 'tls-alpn-01' | 'dns-01') {
     const zone = challenge === 'dns-01' ? await startProofZone(NAME) : undefined;
     if (zone) ends.push(async () => zone[Symbol.asyncDispose]());
-    const folder = scratchFolder('rasket-pebble-');
-    ends.push(() => rmSync(folder, { recursive: true, force: true }));
-    const own = makeCertificate({ names: [CA] });
-    const [port, management] = [await freePort(), await freePort()];
+    const plan = await planPebble();
+    const { trustedCa } = plan;
     const scene = await startScene({
-      trustedCa: [own.cert],
+      trustedCa,
       config: {
         acme: {
           ...{
-            directory: `https://${CA}:${port}/dir`,
+            directory: plan.directory,
             agree_to_terms: true,
             allow_private: ['127.0.0.0/8'],
             challenge,
@@ -54,33 +38,13 @@ describePeers('Pebble', ['pebble'], () => {
     });
     ends.push(() => scene.close());
     for (const name of [NAME, 'api.rasket.test', CA]) scene.dns.set(name, 'A', ['127.0.0.1']);
-    for (const [name, content] of Object.entries({ 'cert.pem': own.cert, 'key.pem': own.key }))
-      writeFileSync(path.join(folder, name), content);
-    const pebble = {
-      ...{ listenAddress: `127.0.0.1:${port}`, managementListenAddress: `127.0.0.1:${management}` },
-      ...{ certificate: path.join(folder, 'cert.pem'), privateKey: path.join(folder, 'key.pem') },
-      ...{ httpPort: scene.app.http?.redirectPorts[0], tlsPort: scene.app.http?.securePorts[0], ocspResponderURL: '' },
-    };
-    writeFileSync(path.join(folder, 'config.json'), JSON.stringify({ pebble }));
-    const args = [
-      '-config',
-      path.join(folder, 'config.json'),
-      '-strict',
-      '-dnsserver',
-      (zone?.shown ?? scene.dns).server,
-    ];
-    const env = { ...process.env, PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '50', PEBBLE_AUTHZREUSE: '0' };
-    const child: ChildProcess = spawn(findProgram('pebble') ?? '', args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream?.on('data', (bytes: Buffer) => (said += bytes.toString()));
-    ends.push(async () => {
-      child.kill('SIGKILL');
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    const { http } = scene.app;
+    const { root, stop } = await plan.start({
+      ...{ httpPort: http?.redirectPorts[0], tlsPort: http?.securePorts[0] },
+      dnsServer: (zone?.shown ?? scene.dns).server,
     });
-    await expect.poll(() => said, { timeout: 10_000 }).toContain('ACME directory available');
-    const root = await read(`https://127.0.0.1:${management}/roots/0`, own.cert);
-    return { scene, root, zone, trustedCa: [own.cert] };
+    ends.push(stop);
+    return { scene, root, zone, trustedCa };
   }
 
   const shown = (scene: Scene, root: string) => shownAt(scene.app.http?.securePorts[0] ?? 0, 'api.rasket.test', [root]);
@@ -97,7 +61,7 @@ describePeers('Pebble', ['pebble'], () => {
       await scene.api('POST', '/operator/certificates/renew', { key, body: {} });
       // Pebble's time is the machine's, which the scene's clock has left behind by ten seconds.
       await expect
-        .poll(() => lookElsewhere(scene, { trustedCa }), { timeout: 20_000, interval: 500 })
+        .poll(() => lookElsewhere(scene, { trustedCa }), { interval: 500 })
         .toEqual({
           ...{ issued: 1, failed: 0 },
         });

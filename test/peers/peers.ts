@@ -1,9 +1,12 @@
-import { accessSync, constants, existsSync } from 'node:fs';
-import path from 'node:path';
+import { existsSync } from 'node:fs';
 import { describe, it } from 'vitest';
+import { findProgram } from './find-program.ts';
 import { findLemonldap } from './lemonldap.ts';
 import { hasSwift } from './swift.ts';
 import { findMailDkim } from './verifiers.ts';
+import { findApache } from './web-servers.ts';
+
+export { findProgram };
 
 export type Peer =
   | 'clamd'
@@ -26,6 +29,7 @@ export type Peer =
   | 'swaks'
   | 'swift'
   | 'promtool'
+  | 'apache2'
   | 'nginx'
   | 'caddy'
   | 'systemd-nspawn'
@@ -49,25 +53,12 @@ export function describePeers(title: string, peers: Peer[], chapter: () => void)
   });
 }
 
-/** Debian keeps these in sbin folders, which are not on everybody's PATH. */
-export function findProgram(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin'];
-  return folders.map((folder) => path.join(folder, name)).find(isExecutable);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
   if (peer === 'lemonldap-ng')
     return findLemonldap() === undefined ? 'lemonldap-ng is not installed (.ci/run says how)' : undefined;
+  if (peer === 'apache2')
+    return findApache() === undefined ? 'apache2 is not installed (apache2-bin; .ci/run says how)' : undefined;
   if (peer === 'debian-root')
     return existsSync(`${DEBIAN_ROOT}/usr/lib/systemd/systemd`)
       ? undefined

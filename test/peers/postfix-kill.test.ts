@@ -5,7 +5,7 @@ import { installProgram } from '../fault/program.ts';
 import { allReceived, receiveAt } from '../fault/received.ts';
 import { createApi } from '../rig/api.ts';
 import { startSink } from '../rig/sink.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { describePeers } from './peers.ts';
 import { passingOn } from './postfix-config.ts';
 import { startPostfix } from './postfix.ts';

@@ -15,7 +15,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import type { Certificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import { findProgram } from './peers.ts';
 import { masterTable, mainSettings } from './postfix-config.ts';
 import { readMaildirFile, type ReceivedMail } from './received-mail.ts';
@@ -46,7 +46,7 @@ export interface Postfix extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 45_000;
 const ENDED = 'Postfix ended by itself';
 const QUEUES = ['active', 'bounce', 'corrupt', 'defer', 'deferred', 'flush', 'hold', 'incoming', 'saved', 'trace'];
 

@@ -30,7 +30,7 @@ export async function startSwift(): Promise<Swift> {
   const close = async (): Promise<void> => {
     child.stdin.end();
     await ended;
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   const first = once(createInterface({ input: child.stdout }), 'line') as Promise<[string]>;
   const port = await Promise.race([first.then(([line]) => line), ended.then(() => undefined)]);

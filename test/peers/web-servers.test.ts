@@ -1,4 +1,4 @@
-// a client --> nginx and Caddy, with the lines that `rasket setup` prints for them --> rasket
+// a client --> nginx, Caddy and Apache, with the lines that `rasket setup` prints for them --> rasket
 import { rmSync } from 'node:fs';
 import http, { type IncomingHttpHeaders } from 'node:http';
 import https from 'node:https';
@@ -7,7 +7,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { startScene, type Scene, type SceneOptions, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { describePeers } from './peers.ts';
-import { startCaddy, startNginx, type WebServer } from './web-servers.ts';
+import { startApache, startCaddy, startNginx, type WebServer } from './web-servers.ts';
 
 const HOST = 'mail.rasket.test';
 /** Another address of this machine, so that the client is none of the trusted proxies. */
@@ -92,6 +92,7 @@ async function sceneBehind(
 for (const [name, program, start] of [
   ['nginx', 'nginx', startNginx],
   ['Caddy', 'caddy', startCaddy],
+  ['Apache', 'apache2', startApache],
 ] as const)
   describePeers(`${name}, with the lines that rasket setup prints`, [program], () => {
     it('passes on the first email, a large one, streams as they come, and who calls', async () => {
@@ -154,6 +155,13 @@ for (const [name, program, start] of [
       expect((await without('127.0.0.10')).status, 'another client has limits of its own').toBe(200);
     });
 
+    it('passes on a path as it was written', async () => {
+      const { team, web } = await sceneBehind(start);
+      const answer = await clientOf(web)('/contacts/a%2Fb%40one.example', { key: team.key });
+      expect(answer.status).toBe(404);
+      expect(JSON.parse(answer.text)).toMatchObject({ name: 'not_found', message: 'Contact not found.' });
+    });
+
     it('passes on what an authority asks, and leads everybody else to https', async () => {
       const { web } = await sceneBehind(start);
       const call = clientOf(web);
@@ -165,7 +173,7 @@ for (const [name, program, start] of [
       const led = await inClear(web.http, '/emails?limit=1');
       expect([301, 308]).toContain(led.status);
       expect(led.headers.location).toMatch(new RegExp(`^https://${HOST}(:\\d+)?/emails\\?limit=1$`));
-      if (program === 'nginx')
+      if (program !== 'caddy')
         expect((await inClear(web.http, '/.well-known/acme-challenge/its-own')).text).toBe('of the web server itself');
     });
   });

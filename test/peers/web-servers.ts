@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { expect, vi } from 'vitest';
 import { proxySnippets, type Behind } from '../../bin/setup/proxies.ts';
 import { makeCertificate } from '../rig/tls.ts';
-import { freePort } from './free-port.ts';
-import { findProgram } from './peers.ts';
+import { freePort } from '../rig/free-port.ts';
+import { findProgram } from './find-program.ts';
 
 export interface WebServer {
   http: number;
@@ -30,9 +30,7 @@ export async function startNginx(folder: string, behind: Behind): Promise<WebSer
   const [http, https] = [await freePort(), await freePort()];
   const { cert, key } = makeCertificate({ names: [behind.host] });
   const at = (name: string): string => path.join(folder, name);
-  mkdirSync(at('www/.well-known/acme-challenge'), { recursive: true });
-  writeFileSync(at('www/.well-known/acme-challenge/its-own'), 'of the web server itself');
-  for (const [name, content] of Object.entries({ 'cert.pem': cert, 'key.pem': key })) writeFileSync(at(name), content);
+  const { www } = layOutWeb(folder, { cert, key });
   const lines = replaced(proxySnippets('nginx', behind), [
     ['listen 80;', `listen 127.0.0.1:${http};`],
     ['listen [::]:80;', ''],
@@ -40,7 +38,7 @@ export async function startNginx(folder: string, behind: Behind): Promise<WebSer
     ['listen [::]:443 ssl;', ''],
     [`/etc/letsencrypt/live/${behind.host}/fullchain.pem`, at('cert.pem')],
     [`/etc/letsencrypt/live/${behind.host}/privkey.pem`, at('key.pem')],
-    ...(behind.asksAuthority ? [['/var/www/html', at('www')] as [string, string]] : []),
+    ...(behind.asksAuthority ? [['/var/www/html', www] as [string, string]] : []),
   ]);
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${at(kind)};`);
   const user = process.getuid?.() === 0 ? 'user root;' : '';
@@ -74,18 +72,72 @@ export async function startCaddy(folder: string, behind: Behind): Promise<WebSer
   return { http, https, ca, stop };
 }
 
+/** Where Debian's package has its parts, or where `.ci/run` has put them. */
+export const findApache = (): string | undefined =>
+  ['', '/usr/local/lib/apache2'].find((root) =>
+    ['/usr/sbin/apache2', '/usr/lib/apache2/modules/mod_proxy_http.so'].every((file) => existsSync(root + file)),
+  );
+
+/** Those that Debian has on after its installation, and those that the lines say to enable. */
+const APACHE_MODULES = ['mpm_event', 'authz_core', 'alias', 'dir', 'reqtimeout', 'socache_shmcb'];
+
+export async function startApache(folder: string, behind: Behind): Promise<WebServer> {
+  const root = findApache() ?? '';
+  const [http, https] = [await freePort(), await freePort()];
+  const { cert, key } = makeCertificate({ names: [behind.host] });
+  const at = (name: string): string => path.join(folder, name);
+  const { www } = layOutWeb(folder, { cert, key });
+  const printed = proxySnippets('Apache', behind);
+  const enabled = /a2enmod ([a-z_ ]+);/.exec(printed)?.[1]?.split(' ') ?? [];
+  const lines = replaced(printed, [
+    ['<VirtualHost *:80>', `<VirtualHost 127.0.0.1:${http}>`],
+    ['<VirtualHost *:443>', `<VirtualHost 127.0.0.1:${https}>`],
+    [`/etc/letsencrypt/live/${behind.host}/fullchain.pem`, at('cert.pem')],
+    [`/etc/letsencrypt/live/${behind.host}/privkey.pem`, at('key.pem')],
+    ['/var/www/html', www],
+  ]);
+  const modules = [...APACHE_MODULES, ...enabled].map(
+    (name) => `LoadModule ${name}_module ${root}/usr/lib/apache2/modules/mod_${name}.so`,
+  );
+  // Root's workers are of another account, which has to reach the folder.
+  if (process.getuid?.() === 0) chmodSync(folder, 0o755);
+  const user = process.getuid?.() === 0 ? 'User nobody\nGroup nogroup\n' : '';
+  const listen = `Listen 127.0.0.1:${http}\nListen 127.0.0.1:${https}\n`;
+  const log = at('error.log');
+  const files = `DefaultRuntimeDir ${folder}\nPidFile ${at('pid')}\nErrorLog ${log}\nMutex posixsem\n`;
+  const around = `ServerRoot ${folder}\nServerName ${behind.host}\n${files}Timeout 300\n<Directory />\nRequire all denied\n</Directory>\n<Directory ${www}>\nRequire all granted\n</Directory>\n`;
+  writeFileSync(at('apache.conf'), `${modules.join('\n')}\n${user}${listen}${around}${lines}\n`);
+  const libraries = `${root}/usr/lib`;
+  const env = root === '' ? {} : { LD_LIBRARY_PATH: libraries };
+  const args = ['-d', folder, '-f', at('apache.conf')];
+  const program = `${root}/usr/sbin/apache2`;
+  const tested = spawnSync(program, [...args, '-t'], { encoding: 'utf8', env: { ...process.env, ...env } });
+  expect(tested.stderr.trim()).toBe('Syntax OK');
+  return { http, https, ca: cert, stop: await launch(program, [...args, '-D', 'FOREGROUND'], env, https, log) };
+}
+
+/** What a web server has of its own: a certificate, and a file that proves its name. */
+function layOutWeb(folder: string, { cert, key }: { cert: string; key: string }): { www: string } {
+  const at = (name: string): string => path.join(folder, name);
+  mkdirSync(at('www/.well-known/acme-challenge'), { recursive: true });
+  writeFileSync(at('www/.well-known/acme-challenge/its-own'), 'of the web server itself');
+  for (const [name, content] of Object.entries({ 'cert.pem': cert, 'key.pem': key })) writeFileSync(at(name), content);
+  return { www: at('www') };
+}
+
 async function launch(
   program: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   port: number,
+  log = '',
 ): Promise<() => Promise<void>> {
   const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
   await vi.waitFor(
     async () => {
-      expect(child.exitCode, said).toBeNull();
+      expect(child.exitCode, said + (existsSync(log) ? readFileSync(log, 'utf8') : '')).toBeNull();
       const socket = net.connect(port, '127.0.0.1');
       await once(socket, 'connect');
       socket.destroy();

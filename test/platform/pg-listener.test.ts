@@ -10,7 +10,7 @@ describe.runIf(driver === 'pg')('processes on one PostgreSQL', () => {
   let [here, there]: Db[] = [];
   let faults: unknown[];
   let heard: string[];
-  const until = (check: () => unknown) => vi.waitFor(check, { timeout: 30_000, interval: 5 });
+  const until = (check: () => unknown) => vi.waitFor(check, { interval: 5 });
   const hear = (db: Db, url = ''): Hearing => db.hear({ url, random: () => 0, onFault: (error) => faults.push(error) });
 
   beforeEach(async () => {

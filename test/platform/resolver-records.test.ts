@@ -16,7 +16,7 @@ beforeAll(async () => {
     'www.zone.test': { A: ['192.0.2.1'] },
     'broken.test': { ANY: 'SERVFAIL' },
   });
-  resolver = createResolver({ servers: [dns.server], timeoutMs: 1000, tries: 1 });
+  resolver = createResolver({ servers: [dns.server], timeoutMs: 20_000, tries: 1 });
 });
 afterAll(async () => {
   resolver.close();

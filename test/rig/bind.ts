@@ -1,9 +1,9 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
 
 export interface Bind extends AsyncDisposable {
   port: number;
@@ -23,11 +23,15 @@ export interface BindOptions {
   /** Zone names and the lines that they hold beside SOA and NS. */
   zones: Record<string, string[]>;
   algorithm?: Bind['key']['algorithm'];
+  /** The name of a second key, of the same secret, by which zones may be asked and not changed. */
+  reader?: string;
+  /** Zones whose files are missing: what is asked of them is answered with SERVFAIL. */
+  broken?: readonly string[];
 }
 
 const run = promisify(execFile);
-const START_MS = 15_000;
-const STOP_MS = 10_000;
+const START_MS = 45_000;
+const STOP_MS = 45_000;
 
 /** A BIND of this test's own, in the foreground, on loopback, with its files in a temporary folder. */
 export async function startBind(options: BindOptions): Promise<Bind> {
@@ -41,7 +45,11 @@ export async function startBind(options: BindOptions): Promise<Bind> {
   mkdirSync(path.join(dir, 'zones'));
   for (const [zone, lines] of Object.entries(options.zones)) writeZone(dir, zone, lines);
   const file = path.join(dir, 'named.conf');
-  writeFileSync(file, settings({ dir, port, key, zones: Object.keys(options.zones) }), { mode: 0o600 });
+  writeFileSync(
+    file,
+    settings({ dir, port, key, ...options, zones: [...Object.keys(options.zones), ...(options.broken ?? [])] }),
+    { mode: 0o600 },
+  );
   const said: string[] = [];
   const child = spawn(options.named, ['-g', '-c', file, '-p', String(port)], { stdio: ['ignore', 'ignore', 'pipe'] });
   child.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text));
@@ -99,7 +107,21 @@ function writeZone(dir: string, zone: string, lines: readonly string[]): void {
   writeFileSync(path.join(dir, 'zones', zone), text.join('\n'));
 }
 
-function settings({ dir, port, key, zones }: { dir: string; port: number; key: Bind['key']; zones: string[] }): string {
+function settings({
+  dir,
+  port,
+  key,
+  zones,
+  reader,
+}: {
+  dir: string;
+  port: number;
+  key: Bind['key'];
+  zones: string[];
+  reader?: string;
+}): string {
+  const keys = [key.name, ...(reader === undefined ? [] : [reader])];
+  const named = keys.map((name) => `key "${name}" { algorithm ${key.algorithm}; secret "${key.secret}"; };`);
   const section = (zone: string): string => `zone "${zone}" {
   type primary; file "zones/${zone}"; allow-update { key "${key.name}"; }; allow-transfer { key "${key.name}"; };
 };`;
@@ -109,7 +131,7 @@ function settings({ dir, port, key, zones }: { dir: string; port: number; key: B
   recursion no; notify no; dnssec-validation no; allow-query { 127.0.0.0/8; };
 };
 controls { };
-key "${key.name}" { algorithm ${key.algorithm}; secret "${key.secret}"; };
+${named.join('\n')}
 ${zones.map(section).join('\n')}
 `;
 }
@@ -138,12 +160,4 @@ async function stop(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
   await ended;
   clearTimeout(timer);
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((done) => server.close(() => done()));
-  return port;
 }

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, expect, vi } from 'vitest';
 import './direct-imports.ts';
+import './patience.ts';
 import './seed.ts';
 
 /** Once a file was read as a stream, Node.js keeps one of these to be used again. */

@@ -21,8 +21,12 @@ export type Wrong =
   | 'cut'
   /** Another body of the same length. */
   | 'change'
-  /** 200 with an error in it, as a copy that fails midway. */
-  | 'error in 200';
+  /** 200 with an error in it, as a copy that fails midway; and a proxy, which says it for whatever it is asked. */
+  | 'error in 200'
+  /** A list that ends within an entry. */
+  | 'half a list'
+  /** A list that does not know the last of the objects yet. */
+  | 'late list';
 
 export interface ObjectServer extends AsyncDisposable {
   endpoint: string;
@@ -194,7 +198,7 @@ function serve(serving: Serving, served: Served): void {
   const { request, response, url, key } = served;
   const { objects, bucket } = serving.store;
   if (!url.pathname.startsWith(`/${bucket}`)) throw new Refusal(404, 'NoSuchBucket');
-  if (key === '') return list(serving, response, url.searchParams);
+  if (key === '') return list(serving, served);
   switch (request.method) {
     case 'PUT':
       return put(serving, served);
@@ -227,6 +231,9 @@ function put({ store, now }: Serving, { request, response, key, body, wrong }: S
 function get({ store }: Serving, { request, response, key, wrong }: Served): void {
   const found = store.objects.get(key);
   if (!found) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.');
+  if (wrong === 'error in 200') {
+    return void response.end('<?xml version="1.0"?><Error><Code>InternalError</Code></Error>');
+  }
   const { content, sha256 } = found;
   const etag = `"${md5Of(content).toString('hex')}"`;
   response.writeHead(200, { 'content-length': content.length, etag, ...(sha256 && { 'x-amz-meta-sha256': sha256 }) });
@@ -236,13 +243,14 @@ function get({ store }: Serving, { request, response, key, wrong }: Served): voi
   response.write(content.subarray(0, content.length / 2), () => response.destroy());
 }
 
-function list({ store }: Serving, response: ServerResponse, query: URLSearchParams): void {
+function list({ store }: Serving, { response, url: { searchParams: query }, wrong }: Served): void {
   if (query.get('list-type') !== '2') throw new Refusal(501, 'NotImplemented');
   const max = Math.min(Number(query.get('max-keys') ?? 1000), 1000);
   const after = query.get('continuation-token') ?? '';
   const keys = [...store.objects.keys()]
     .filter((key) => key.startsWith(query.get('prefix') ?? '') && key > after)
-    .sort();
+    .sort()
+    .slice(0, wrong === 'late list' ? -1 : undefined);
   const page = keys.slice(0, max);
   const entries = page.map((key) => {
     const { content, modifiedAt } = store.objects.get(key) ?? { content: '', modifiedAt: 0 };
@@ -251,9 +259,8 @@ function list({ store }: Serving, response: ServerResponse, query: URLSearchPara
   });
   const isMore = keys.length > max;
   const next = isMore ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
-  response.end(
-    `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isMore}</IsTruncated>${next}${entries.join('')}</ListBucketResult>`,
-  );
+  const text = `<?xml version="1.0"?><ListBucketResult><IsTruncated>${isMore}</IsTruncated>${next}${entries.join('')}</ListBucketResult>`;
+  response.end(wrong === 'half a list' ? text.slice(0, text.length / 2) : text);
 }
 
 /** The settings that lead to it. */

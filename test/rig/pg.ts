@@ -5,11 +5,11 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
 import { scratchFolder } from './scratch.ts';
 
 export interface Postgres {
@@ -50,7 +50,7 @@ export async function startPostgres({
     }
     throw failure;
   } catch (error) {
-    fs.rmSync(folder, { recursive: true, force: true });
+    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     throw error;
   }
 }
@@ -224,7 +224,7 @@ async function launch(
     async stop() {
       child.stdin.end();
       await exited;
-      fs.rmSync(folder, { recursive: true, force: true });
+      fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }
@@ -240,16 +240,4 @@ function readinessOf(stderr: Readable): { next(): Promise<void>; log(): string }
     said();
   });
   return { next: () => new Promise((done) => (said = done)), log: () => log };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

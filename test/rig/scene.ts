@@ -148,7 +148,7 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
       await waitFor('stopped', app.close(0));
       await Promise.all([sink.close(), dns.close()]);
       await database.drop();
-      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 });
     },
     [Symbol.asyncDispose]: () => scene.close(),
   };

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { freePort } from './free-port.ts';
 import { NO_COUNTS } from './sink-options.ts';
 import type { Sink, SinkMessage, SinkOptions } from './sink-options.ts';
 import { SinkSession } from './sink-session.ts';
@@ -76,7 +77,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     sessions.add(new SinkSession(socket, shared, sink.counts.connections));
     shared.stir();
   };
-  const first = await listenAt(sink.host, options.port ?? 0, take);
+  const first = await listenAt(sink.host, options.port ?? (await freePort()), take);
   sink.port = (first.address() as AddressInfo).port;
   const servers = [first];
   for (const host of options.alsoAt ?? []) servers.push(await listenAt(host, sink.port, take));

@@ -1,7 +1,7 @@
 // Mail of this installation to addresses that it receives for itself: through its own MX port, like everybody's.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import net from 'node:net';
-import { freePort } from '../peers/free-port.ts';
+import { freePort } from '../rig/free-port.ts';
 import type { AnyBody } from '../rig/api.ts';
 import { bringMail } from '../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';

@@ -57,27 +57,23 @@ it('takes mail while deliveries end, and what it took is there and sent after th
   ]);
 });
 
-it(
-  'a client in the middle of its message ends it, though deliveries have taken all that they may',
-  { timeout: 60_000 },
-  async () => {
-    await using scene = await startScene({ roles: ['http', 'delivery', 'submission'] });
-    const team = await scene.team();
-    const from = `a@${(await team.domain()).name}`;
-    const body = { from, to: 'slow@dest.example.org', subject: 'Under way', text: 'x' };
-    await scene.api('POST', '/emails', { key: team.key, body });
-    await scene.sink.waitFor(({ counts }) => counts.data === 1);
-    const client = await connect(scene, 'tls');
-    await logIn(client, team.key);
-    await client.say(`MAIL FROM:<${from}>`);
-    await client.say('RCPT TO:<b@dest.example.org>');
-    expect(await client.say('DATA')).toMatch(/^354 /);
-    const stopped = scene.app.close(8000);
-    await expect.poll(() => scene.sink.open, { timeout: 10_000 }).toBe(0);
-    client.send(`From: ${from}\r\nSubject: Late\r\n\r\nHello\r\n.\r\n`);
-    expect((await client.reply()).join()).toMatch(/^250 /);
-    expect((await client.reply()).join()).toMatch(/^421 4\.3\.2 /);
-    client.end();
-    await stopped;
-  },
-);
+it('a client in the middle of its message ends it, though deliveries have taken all that they may', async () => {
+  await using scene = await startScene({ roles: ['http', 'delivery', 'submission'] });
+  const team = await scene.team();
+  const from = `a@${(await team.domain()).name}`;
+  const body = { from, to: 'slow@dest.example.org', subject: 'Under way', text: 'x' };
+  await scene.api('POST', '/emails', { key: team.key, body });
+  await scene.sink.waitFor(({ counts }) => counts.data === 1);
+  const client = await connect(scene, 'tls');
+  await logIn(client, team.key);
+  await client.say(`MAIL FROM:<${from}>`);
+  await client.say('RCPT TO:<b@dest.example.org>');
+  expect(await client.say('DATA')).toMatch(/^354 /);
+  const stopped = scene.app.close(16_000);
+  await expect.poll(() => scene.sink.open).toBe(0);
+  client.send(`From: ${from}\r\nSubject: Late\r\n\r\nHello\r\n.\r\n`);
+  expect((await client.reply()).join()).toMatch(/^250 /);
+  expect((await client.reply()).join()).toMatch(/^421 4\.3\.2 /);
+  client.end();
+  await stopped;
+});

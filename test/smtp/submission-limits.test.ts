@@ -80,7 +80,7 @@ describe('a login', () => {
     ]) {
       const seen = refusals();
       client.send(`AUTH PLAIN ${plainToken('rk_nobody')}\r\n`);
-      await vi.waitFor(() => expect(refusals()).toBe(seen + 1), { timeout: 10_000 });
+      await vi.waitFor(() => expect(refusals()).toBe(seen + 1));
       scene.clock.advance(2000);
       expect((await client.reply()).join()).toBe(wanted);
     }
@@ -178,12 +178,12 @@ describe('limits', () => {
       return socket;
     };
     const silent = await Promise.all(Array.from({ length: 20 }, () => call('127.0.0.1')));
-    await vi.waitFor(() => expect(silent.filter((socket) => socket.closed)).toHaveLength(17), { timeout: 10_000 });
+    await vi.waitFor(() => expect(silent.filter((socket) => socket.closed)).toHaveLength(17));
     const other = tls.connect({ socket: await call('127.0.0.9'), rejectUnauthorized: false });
     await once(other, 'secureConnect');
     other.destroy();
     own.clock.advance(30_000);
-    await vi.waitFor(() => expect(silent.every((socket) => socket.closed)).toBe(true), { timeout: 10_000 });
+    await vi.waitFor(() => expect(silent.every((socket) => socket.closed)).toBe(true));
   });
 
   it('of time: to log in, and for content', async () => {
@@ -195,13 +195,10 @@ describe('limits', () => {
     await busy.say('RCPT TO:<someone@example.net>');
     await busy.say('DATA');
     busy.send('From: ');
-    await vi.waitFor(
-      () => {
-        scene.clock.advance(70_000);
-        expect(busy.isOver).toBe(true);
-      },
-      { timeout: 10_000 },
-    );
+    await vi.waitFor(() => {
+      scene.clock.advance(70_000);
+      expect(busy.isOver).toBe(true);
+    });
     expect((await busy.reply()).join()).toMatch(/^421 4\.4\.2 Content comes too slowly/);
   });
 

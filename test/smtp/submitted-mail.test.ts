@@ -304,7 +304,7 @@ describe('a message', () => {
     expect(unsigned(got[0]) === content).toBe(true);
     expect(await isSigned(got[0])).toEqual([`pass ${domain.name}`]);
     expect((await read(id)).text).toBe('the text');
-  }, 60_000);
+  });
 });
 
 describe('a domain that tracks', () => {

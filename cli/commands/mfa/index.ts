@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
+import { account } from '../../families/index.ts';
 import { act, declareCommand } from '../declare.ts';
+import { declareFamily } from '../declare-family.ts';
 
 /** The account of a person: what concerns no team. */
 export function addAccountCommands(program: Command): void {
-  const account = program
-    .command('account')
-    .summary('your own account: its second factor')
-    .description('Your own account.');
-  const mfa = account
+  declareFamily(program, account, { add: addMfa });
+}
+
+function addMfa(parent: Command): void {
+  const mfa = parent
     .command('mfa')
     .summary('the second factor of your sign-in')
     .description('The second factor of your sign-in: an authenticator app, and recovery codes for when it is lost.');

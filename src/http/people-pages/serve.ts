@@ -3,6 +3,7 @@ import { refuse, Refusal } from '../../platform/refusal/index.ts';
 import { rateLimited, refusalFor } from '../answers.ts';
 import { browserOf, mustBeSameOrigin } from '../browser.ts';
 import { bdi, formStyle, renderDocument, sourceOf } from '../layout/index.ts';
+import { EVERY_PATH, notePage } from '../find-operation.ts';
 import { privatePageHeaders } from '../private-page-headers.ts';
 import { bucketOfAddress } from '../rate-limit.ts';
 import { renderLink, renderLinks } from './elements.ts';
@@ -26,10 +27,11 @@ export function isPeoplePage(target: string): boolean {
   return peoplePages.some((page) => path === page.path || path.startsWith(`${page.path}/`));
 }
 
-const pagesByPath = new Map(peoplePages.map((page) => [page.path, page]));
+/** By its path, decoded. */
+const pageOf = ({ params }: FastifyRequest): PeoplePage | undefined =>
+  pagesByPath.get(`/${(params as { '*': string })['*']}`);
 
-/** Pages that are below no other page: everything below one of these is answered with a page. */
-const roots = peoplePages.filter(({ path }) => !peoplePages.some((other) => path.startsWith(`${other.path}/`)));
+const pagesByPath = new Map(peoplePages.map((page) => [page.path, page]));
 
 const methodsOf = (page: PeoplePage): string[] => (page.post ? ['GET', 'HEAD', 'POST'] : ['GET', 'HEAD']);
 
@@ -39,8 +41,11 @@ export function methodsOfPage(target: string): string[] {
   return page ? methodsOf(page) : [];
 }
 
+/** What the route of pages is told apart by from the others on every path (`serve-operations.ts`). */
+export const PAGE = 'page of people';
+
 /**
- * Adds the pages as routes of their own. What is asked below a page and is none, or by another method, is answered with a page
+ * Adds one route for all pages: the router takes longer to add routes than to look a page up. What is asked below a page and is none, or by another method, is answered with a page
  * too: a person reads it.
  */
 export async function servePeoplePages(server: FastifyInstance, parts: PeoplePageParts): Promise<void> {
@@ -53,21 +58,14 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
       if (!request.raw.complete) reply.header('connection', 'close');
       sendPage(reply, refusalPage(refusal, world.origin()));
     });
-    // Two routes for all the pages of a root: the router takes longer to add routes than to look a page up.
-    for (const { path } of roots) {
-      addRoute(scope, path, () => pagesByPath.get(path));
-      addRoute(scope, `${path}/*`, ({ params }) => pagesByPath.get(`${path}/${(params as { '*': string })['*']}`));
-    }
+    addRoute(scope);
   });
 
-  function addRoute(
-    scope: FastifyInstance,
-    url: string,
-    pageOf: (request: FastifyRequest) => PeoplePage | undefined,
-  ): void {
+  function addRoute(scope: FastifyInstance): void {
     scope.route({
       method: scope.supportedMethods.filter((method) => method !== 'HEAD'),
-      url,
+      url: EVERY_PATH,
+      constraints: { kind: PAGE },
       bodyLimit: FORM_BYTES_MAX,
       config: { isForPeople: true },
       // Before any byte of a body is read.
@@ -76,6 +74,7 @@ export async function servePeoplePages(server: FastifyInstance, parts: PeoplePag
         if (!state.allowed) throw rateLimited(state);
         const page = pageOf(request);
         if (!page) throw notHere();
+        notePage(request, page.path);
         const methods = methodsOf(page);
         if (!methods.includes(request.method)) {
           reply.header('allow', methods.join(', '));

@@ -1,5 +1,9 @@
 /** Begins nothing more once one has failed, and ends when the last that had begun has. */
-export async function eachAtOnce<T>(items: Iterable<T>, max: number, work: (item: T) => Promise<void>): Promise<void> {
+export async function eachAtOnce<T>(
+  items: Iterable<T>,
+  max: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
   const left = items[Symbol.iterator]();
   let failure: { error: unknown } | undefined;
   const worker = async (): Promise<void> => {

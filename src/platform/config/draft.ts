@@ -36,6 +36,15 @@ export function emptyDraft(): Draft {
   };
 }
 
+export const copyOf = (draft: Draft): Draft => ({
+  values: new Map(draft.values),
+  sources: new Map(draft.sources),
+  entries: new Set(draft.entries),
+  faults: new Set(draft.faults),
+  warnings: new Set(draft.warnings),
+  unsound: new Set(draft.unsound),
+});
+
 export function applyLeaf(draft: Draft, leaf: Leaf, origin: Origin): void {
   const key = spellKey(leaf.path);
   const kind = findKind(key);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readProgramFile } from '../../program-files/index.ts';
 import { ConfigFault } from './config-fault.ts';
 import { findConflicts } from './cross-checks.ts';
-import { applyLeaf, emptyDraft, fillEntries } from './draft.ts';
+import { applyLeaf, copyOf, emptyDraft, fillEntries } from './draft.ts';
 import type { Draft } from './draft.ts';
 import { applyEnvironment } from './environment.ts';
 import { listKeys } from './keys.ts';
@@ -23,8 +23,7 @@ export interface ConfigInput {
 
 /** Lays the layers over each other, later over earlier; throws a ConfigFault with every fault of every layer. */
 export function loadConfig(input: ConfigInput): { config: Config; sources: Sources; warnings: string[] } {
-  const draft = emptyDraft();
-  applyFile(draft, shipped('default.toml'), 'default');
+  const draft = copyOf((shippedDefaults ??= readDefaults()));
   const defaults = new Map(draft.values);
   if (input.profile === 'development') applyFile(draft, shipped('development.toml'), 'profile');
   const { file } = input;
@@ -40,6 +39,15 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   if (input.isServing) addNameFault(draft, config, input.file);
   if (draft.faults.size > 0) throw new ConfigFault([...draft.faults]);
   return { config, sources: draft.sources, warnings: [...draft.warnings] };
+}
+
+/** The largest layer is the same for every call of a process. */
+let shippedDefaults: Draft | undefined;
+
+function readDefaults(): Draft {
+  const draft = emptyDraft();
+  applyFile(draft, shipped('default.toml'), 'default');
+  return draft;
 }
 
 interface Layer {

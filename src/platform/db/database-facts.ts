@@ -42,6 +42,12 @@ export async function databaseBytes(db: Pick<Executor, 'dialect' | 'get'>): Prom
   return Number((await db.get<{ bytes: number }>(sql))?.bytes ?? 0);
 }
 
+/** What all tables of this PostgreSQL database take without their indexes, in bytes. */
+export async function tableBytes(db: Pick<Executor, 'get'>): Promise<number> {
+  const sql = `select coalesce(sum(pg_table_size(oid)), 0)::text as bytes from pg_class where relkind in ('r', 'm')`;
+  return Number((await db.get<{ bytes: string }>(sql))?.bytes ?? 0);
+}
+
 /** So that PostgreSQL plans by what the tables hold, which it has not seen yet. */
 export async function gatherStatistics(db: Executor, tables: readonly string[]): Promise<void> {
   if (db.dialect === 'pg') for (const table of tables) await db.run(`analyze "${table}"`);

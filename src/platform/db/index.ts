@@ -11,13 +11,14 @@ export { lockDataFolder, holdFile, DataFolderInUse } from './data-folder-lock.ts
 export { overlaid } from './overlaid.ts';
 export { ping } from './ping.ts';
 export { openSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
+export { openPgTurn } from './pg-turn.ts';
 export { openPgSnapshot, partsOfPgUrl, SnapshotInUse, type PgSnapshot } from './pg-snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
 export { isFenced, lowerFence, raiseFence } from './write-fence.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
-export { mustBeAlone, rowsEnding } from './rows-ending.ts';
+export { endOfUuid, mustBeAlone, rowsEnding } from './rows-ending.ts';
 export { pageInBatches } from './page-in-batches.ts';
 export { prefixPage } from './prefix-page.ts';
 export { openReadOnly, type ReadOnlyDb } from './read-only.ts';
@@ -31,5 +32,12 @@ export {
   type CopyWatch,
   type TableCheck,
 } from './copy-tables.ts';
-export { databaseBytes, gatherStatistics, otherConnections, serverFacts, type ServerFacts } from './database-facts.ts';
+export {
+  databaseBytes,
+  gatherStatistics,
+  otherConnections,
+  serverFacts,
+  tableBytes,
+  type ServerFacts,
+} from './database-facts.ts';
 export type { Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';

@@ -13,12 +13,18 @@ export interface SchemaState {
   pending: string[];
 }
 
+let known: readonly string[] | undefined;
+
+/** Those of this program, in their order. */
+const knownMigrations = (): readonly string[] =>
+  (known ??= namesIn('migrations')
+    .filter((name) => /^\d{4}_.*\.ts$/.test(name))
+    .map((name) => name.replace(/\.ts$/, ''))
+    .sort());
+
 class MigrationFolder implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
-    return namesIn('migrations')
-      .filter((name) => /^\d{4}_.*\.ts$/.test(name))
-      .map((name) => name.replace(/\.ts$/, ''))
-      .sort();
+    return [...knownMigrations()];
   }
   getMigrationName(name: string): string {
     return name;
@@ -41,24 +47,25 @@ export async function schemaState(db: Pick<Db, 'dialect' | 'get' | 'all'>): Prom
   const rows = (await hasTable(db, TABLE))
     ? await db.all<{ name: string }>(`select name from ${TABLE} order by id`)
     : [];
-  return compare(rows);
+  return compareWithKnown(rows);
 }
 
 async function stateWithin(trx: Knex.Transaction): Promise<SchemaState> {
   const exists = await trx.schema.hasTable(TABLE);
-  return compare(exists ? await trx<{ name: string }>(TABLE).select('name').orderBy('id') : []);
+  return compareWithKnown(exists ? await trx<{ name: string }>(TABLE).select('name').orderBy('id') : []);
 }
 
-async function compare(rows: readonly { name: string }[]): Promise<SchemaState> {
-  const known = await new MigrationFolder().getMigrations();
+function compareWithKnown(rows: readonly { name: string }[]): SchemaState {
+  const all = knownMigrations();
   const done = rows.map((row) => row.name);
-  const unknown = done.find((name) => !known.includes(name));
+  const unknown = done.find((name) => !all.includes(name));
   if (unknown !== undefined) {
     throw new SchemaTooNew(
       `the database was written by a newer rasket (it holds the migration ${unknown}); start that version or a later one`,
     );
   }
-  return { done, pending: known.filter((name) => !done.includes(name)) };
+  const applied = new Set(done);
+  return { done, pending: all.filter((name) => !applied.has(name)) };
 }
 
 /** Any number that no other program takes: the name of our lock among the advisory locks of a PostgreSQL server. */

@@ -12,6 +12,9 @@ import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
 const INT8 = 20;
 pg.types.setTypeParser(INT8, Number);
 
+/** A connection that is not one of the pool's, or not yet one. */
+export const pgClient = (config: pg.ClientConfig): pg.Client => new pg.Client(config);
+
 /** A server that vanished without a word must not hold every commit of this node for ever. */
 const QUERY_MS_MAX = 60_000;
 const CONNECT_MS_MAX = 10_000;

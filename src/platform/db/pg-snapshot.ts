@@ -1,5 +1,3 @@
-import pg from 'pg';
-import { executorOn } from './pg-db.ts';
 import { createPgInsert } from './pg-insert.ts';
 import { createPgStatements } from './pg-statements.ts';
 import type { Executor } from './types.ts';
@@ -22,6 +20,9 @@ export class SnapshotInUse extends Error {
 
 /** Any number that no other program takes: the name of our lock among the advisory locks of a database. */
 const LOCK = 7_264_015_551;
+/** Only here, so that a start on SQLite does not load it. */
+const library = () => import('./pg-db.ts');
+
 const CONNECT_MS_MAX = 10_000;
 
 /**
@@ -29,7 +30,8 @@ const CONNECT_MS_MAX = 10_000;
  * has it at a time; a process that dies lets go of it.
  */
 export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolean }): Promise<PgSnapshot> {
-  const client = new pg.Client({
+  const { executorOn, pgClient } = await library();
+  const client = pgClient({
     ...{ connectionString: url, application_name: 'rasket backup', keepAlive: true },
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
@@ -65,9 +67,12 @@ async function mustBeAlone(executor: Executor): Promise<void> {
   if (row?.taken !== 1) throw new SnapshotInUse('another node makes one at this moment');
 }
 
+type PartOfUrl = 'host' | 'port' | 'user' | 'database' | 'password';
+
 /** How PostgreSQL's own programs reach what a database URL leads to, but for TLS. */
-export function partsOfPgUrl(url: string): Record<'host' | 'port' | 'user' | 'database' | 'password', string> {
-  const { host, port, user = '', database = '', password } = new pg.Client({ connectionString: url });
+export async function partsOfPgUrl(url: string): Promise<Record<PartOfUrl, string>> {
+  const { pgClient } = await library();
+  const { host, port, user = '', database = '', password } = pgClient({ connectionString: url });
   return { host, port: String(port), user, database, password: password ?? '' };
 }
 

@@ -79,7 +79,7 @@ async function idsEndingIn(
   const sql = `select count(*) as n, ${isBack ? 'max' : 'min'}(${text}) as edge,
       ${joined}(case when ${text} like ? then ${text} end, ',') as found
     from (select ${id} as id from ${table} where ${where.sql} ${beyond} order by ${id} ${isBack ? 'asc' : 'desc'} limit ?) as newest`;
-  const pattern = `%${form === 'uuid' ? hyphenated(end) : end}`;
+  const pattern = `%${form === 'uuid' ? endOfUuid(end) : end}`;
   const values = [pattern, ...where.values, ...(edge === undefined ? [] : [edge]), limit];
   const row = await db.get<{ n: number; edge: string | null; found: string | null }>(sql, values);
   const ids = (row?.found ?? '').split(',').filter((one) => one !== '');
@@ -89,8 +89,8 @@ async function idsEndingIn(
 }
 
 /** Hexadecimal digits as they stand at the end of a UUID: 8-4-4-4-12. */
-function hyphenated(end: string): string {
-  const whole = end.padStart(32, '_');
+export function endOfUuid(end: string): string {
+  const whole = end.toLowerCase().padStart(32, '_');
   const parts = [whole.slice(0, 8), whole.slice(8, 12), whole.slice(12, 16), whole.slice(16, 20), whole.slice(20)];
   return parts.join('-').replace(/^[_-]+/, '');
 }

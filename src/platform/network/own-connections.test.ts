@@ -3,6 +3,13 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createOwnConnections, type AcceptedConnection, type OwnConnections } from './own-connections.ts';
 
+async function gone(socket: Socket): Promise<void> {
+  if (socket.closed) return;
+  const closed = once(socket, 'close');
+  socket.destroy();
+  await closed;
+}
+
 /** A connection that we opened, as its other side sees it. */
 async function openOwn(own: OwnConnections): Promise<{ socket: Socket; seen: AcceptedConnection }> {
   const server = createServer();
@@ -14,8 +21,8 @@ async function openOwn(own: OwnConnections): Promise<{ socket: Socket; seen: Acc
   own.add(socket);
   const [[accepted]] = await Promise.all([accepting, once(socket, 'connect')]);
   onTestFinished(async () => {
-    if (!socket.destroyed) await Promise.all([once(socket, 'close'), socket.destroy()]);
-    if (!accepted.destroyed) await Promise.all([once(accepted, 'close'), accepted.destroy()]);
+    await gone(socket);
+    await gone(accepted);
   });
   const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = accepted;
   return { socket, seen: { remoteAddress, remotePort, localAddress, localPort } };
@@ -27,7 +34,7 @@ test('a connection of ours is known by the side that accepted it, until it is go
   expect(own.has(seen)).toBe(true);
   expect(own.has({ ...seen, remoteAddress: `::ffff:${seen.remoteAddress}` })).toBe(true);
   expect(own.has({ ...seen, remotePort: seen.remotePort - 1 })).toBe(false);
-  await Promise.all([once(socket, 'close'), socket.destroy()]);
+  await gone(socket);
   expect(own.has(seen)).toBe(false);
 });
 

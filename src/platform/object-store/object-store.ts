@@ -58,9 +58,10 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
       carry(() =>
         ask({ operation: 'get', method: 'GET', key }, async (answer) => {
           if (answer.status === 404) return mustBeOfKey(requests, answer, 'GET').then(() => false);
-          const head = headOf(answer.headers);
+          const head = headOf(requests, answer.headers);
+          const md5 = head.sha256 === undefined ? plainEtag(answer.headers) : undefined;
           await take(
-            checked(answer.body, head, (says) => wrong(requests, says)),
+            checked(answer.body, { ...head, md5 }, (says) => wrong(requests, says)),
             head,
           );
           return true;
@@ -80,10 +81,10 @@ export function openObjectStore(options: ObjectStoreOptions): ObjectStore {
 const wrong = ({ name }: Requests, says: string): ObjectStoreFault =>
   new ObjectStoreFault(`${name} ${says}`, { isTransient: true });
 
-const headOnce = ({ ask }: Requests, key: string): Promise<ObjectHead | undefined> =>
-  ask({ operation: 'head', method: 'HEAD', key }, async ({ status, headers, body }) => {
+const headOnce = (requests: Requests, key: string): Promise<ObjectHead | undefined> =>
+  requests.ask({ operation: 'head', method: 'HEAD', key }, async ({ status, headers, body }) => {
     body.resume();
-    return status === 404 ? undefined : headOf(headers);
+    return status === 404 ? undefined : headOf(requests, headers);
   });
 
 /** Throws for a 404 about anything but the key, such as the bucket. */
@@ -137,7 +138,8 @@ async function* listAll(requests: Requests, prefix: string, pageMax: number): As
     const more = token !== undefined && { 'continuation-token': token };
     const query = { 'list-type': '2', 'max-keys': String(pageMax), prefix, ...more };
     const text = await requests.carry(() => requests.ask({ operation: 'list', method: 'GET', query }, read));
-    if (!text.includes('<ListBucketResult')) throw wrong(requests, 'answers a list with something else');
+    if (!text.includes('<ListBucketResult') || !/<\/ListBucketResult>\s*$/.test(text))
+      throw wrong(requests, 'answers a list with something else, or with a part of one');
     yield* storedIn(text);
     const next = elementOf(text, 'IsTruncated') === 'true' ? elementOf(text, 'NextContinuationToken') : undefined;
     if (next !== undefined && next === token) throw wrong(requests, 'answers each page of a list with the same');
@@ -147,7 +149,10 @@ async function* listAll(requests: Requests, prefix: string, pageMax: number): As
 
 const NOTHING = { size: 0, sha256: createHash('sha256').digest('hex'), open: () => Buffer.alloc(0) };
 
-function headOf(headers: Answer['headers']): ObjectHead {
+/** Every object has an ETag or the hash of ours: without both it is a page of a proxy, or an error under a 200. */
+function headOf(requests: Requests, headers: Answer['headers']): ObjectHead {
+  if (headers[HASH_HEADER] === undefined && headers['etag'] === undefined)
+    throw wrong(requests, 'answers with something else than an object');
   return { size: Number(headers['content-length'] ?? Number.NaN), sha256: headers[HASH_HEADER] };
 }
 
@@ -160,10 +165,11 @@ function plainEtag(headers: Answer['headers']): string | undefined {
 /** Throws at its end where it was cut short or is another. */
 async function* checked(
   body: AsyncIterable<Buffer>,
-  head: ObjectHead,
+  head: ObjectHead & { md5: string | undefined },
   wrong: (says: string) => ObjectStoreFault,
 ): AsyncGenerator<Buffer> {
-  const hash = createHash('sha256');
+  const hash = createHash(head.md5 === undefined ? 'sha256' : 'md5');
+  const wanted = head.md5 ?? head.sha256;
   let size = 0;
   try {
     for await (const piece of body) {
@@ -175,8 +181,7 @@ async function* checked(
     throw wrong(`ended a content after ${size} of ${head.size} bytes: ${(error as Error).message}`);
   }
   if (size !== head.size) throw wrong(`ended a content after ${size} of ${head.size} bytes`);
-  if (head.sha256 !== undefined && hash.digest('hex') !== head.sha256)
-    throw wrong('answers another content than was stored');
+  if (wanted !== undefined && hash.digest('hex') !== wanted) throw wrong('answers another content than was stored');
 }
 
 function* storedIn(page: string): Generator<Stored> {

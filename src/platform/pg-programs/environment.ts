@@ -12,8 +12,8 @@ const PATHS = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 export const bareEnvironment = (): NodeJS.ProcessEnv => ({ PATH: PATHS, HOME: os.homedir(), LC_ALL: 'C' });
 
 /** The same database that `pg` reaches by this URL, for PostgreSQL's own programs. */
-export function pgEnvironment(url: string): NodeJS.ProcessEnv {
-  const { host, port, user, database, password } = partsOfPgUrl(url);
+export async function pgEnvironment(url: string): Promise<NodeJS.ProcessEnv> {
+  const { host, port, user, database, password } = await partsOfPgUrl(url);
   const named = { PGHOST: host, PGPORT: port, PGUSER: user, PGDATABASE: database, PGPASSWORD: password };
   return {
     ...bareEnvironment(),

@@ -38,16 +38,17 @@ export async function dumpVersion(programs: string): Promise<{ major: number; ve
 }
 
 /** Writes what the snapshot sees, synced. */
-export const dumpDatabase = ({ programs, url, snapshot, file, signal }: DumpOrder): Promise<void> =>
+export const dumpDatabase = async ({ programs, url, snapshot, file, signal }: DumpOrder): Promise<void> =>
   runProgram('pg_dump', ['--format=custom', '--no-password', `--snapshot=${snapshot}`, `--file=${file}`], {
     programs,
-    env: pgEnvironment(url),
+    env: await pgEnvironment(url),
     signal,
   });
 
 /** Into an empty database, all of it or nothing. */
-export function restoreDump({ programs, url, file }: { programs: string; url: string; file: string }): Promise<void> {
-  const env = pgEnvironment(url);
+export async function restoreDump(order: { programs: string; url: string; file: string }): Promise<void> {
+  const { programs, url, file } = order;
+  const env = await pgEnvironment(url);
   const how = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction', '--no-password'];
   return runProgram('pg_restore', [...how, `--dbname=${env.PGDATABASE ?? ''}`, file], { programs, env });
 }

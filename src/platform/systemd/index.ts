@@ -21,6 +21,7 @@ export function openServiceManager(env: Surroundings, { clock, log }: { clock: C
   if (socket === undefined || socket === '') return { ready: nothing, stopping: nothing, close: nothing };
   let isWarned = false;
   let endSigns = nothing;
+  let isClosed = false;
 
   function say(...states: string[]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -37,13 +38,17 @@ export function openServiceManager(env: Surroundings, { clock, log }: { clock: C
 
   return {
     ready() {
-      void say('READY=1');
       const everyMs = watchdogMs(env) / 2;
-      // By a timer of the main loop: one that hangs says nothing.
-      if (everyMs > 0) endSigns = repeat(clock, everyMs, () => say('WATCHDOG=1'));
+      // By a timer of the main loop: one that hangs says nothing. Each is told by a process of its own, and the first may take its time.
+      void say('READY=1').then(() => {
+        if (everyMs > 0 && !isClosed) endSigns = repeat(clock, everyMs, () => say('WATCHDOG=1'));
+      });
     },
     stopping: (graceMs) => void say('STOPPING=1', `EXTEND_TIMEOUT_USEC=${Math.ceil(graceMs * 1000)}`),
-    close: () => endSigns(),
+    close() {
+      isClosed = true;
+      endSigns();
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readFileSync, readdirSync } from 'node:fs';
-import { open, rename, writeFile } from 'node:fs/promises';
+import { constants, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { COPY_FILES } from '../../platform/installation-mark/index.ts';
@@ -56,9 +56,10 @@ function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** Replaced as a whole and synced. */
+/** Replaced as a whole and synced; never through a link that stands at the name of its part. */
 export async function writeWhole(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.part`, text, { mode: 0o600 });
+  await rm(`${file}.part`, { force: true });
+  await writeFile(`${file}.part`, text, { mode: 0o600, flag: 'wx' });
   await syncFile(`${file}.part`);
   await rename(`${file}.part`, file);
 }
@@ -82,10 +83,18 @@ export function checkedFiles(folder: string): string[] {
     .sort();
 }
 
+/** What no backup has: a link, or something that is neither file nor folder. */
+export const strangeEntries = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory() && !entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
+    .sort();
+
 export async function sha256Of(file: string): Promise<{ hash: string; bytes: number }> {
   const hash = createHash('sha256');
   let bytes = 0;
-  await pipeline(createReadStream(file), async (content: AsyncIterable<Buffer>) => {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  await pipeline(handle.createReadStream(), async (content: AsyncIterable<Buffer>) => {
     for await (const piece of content) {
       hash.update(piece);
       bytes += piece.length;

@@ -3,13 +3,15 @@ import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { blobsFolder } from '../../platform/blobs/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
-import { hasTable } from '../../platform/db/index.ts';
+import { hasTable, openPgTurn, tableBytes } from '../../platform/db/index.ts';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { runningNodes } from '../findings/index.ts';
 import { isDatedAhead, readBackupNotes } from '../instance/index.ts';
 import { readFacts } from './backup-folder.ts';
+import { directUrl, whyNoDump } from './dump-copy.ts';
 import { backupsFolder } from './kept-backups.ts';
+import { contentInOf } from './make-backup.ts';
 import { takeBackup } from './take-backup.ts';
 
 /** The database is as it was, and the program of before starts on it. */
@@ -34,13 +36,20 @@ const SHARED_MS = 10 * 60_000;
 
 /** Asked before a newer program changes a database that is in use: refuses while nothing is changed, and makes a backup. */
 export async function beforeUpgrade(store: Store, options: UpgradeOptions): Promise<void> {
-  const { config, db } = store;
-  const isMaking = config.upgrade.backup && !options.noBackup && db.dialect === 'sqlite';
+  const isWanted = store.config.upgrade.backup && !options.noBackup;
+  const whyNot = isWanted ? await whyNoDump(store) : undefined;
+  const isMaking = isWanted && whyNot === undefined;
   const hasMade = isMaking && (await hasJustMade(store, options.from));
   await mustBeAlone(store);
-  if (db.dialect === 'sqlite') await mustHaveRoom(store, isMaking && !hasMade);
-  if (!isMaking && !options.noBackup) await mustBeBackedUp(store);
+  await mustHaveRoom(store, isMaking && !hasMade);
+  if (!isMaking && !options.noBackup) await mustBeBackedUp(store, whyNot);
   if (isMaking && !hasMade) await backUp(store, options);
+}
+
+/** Nodes that start together on PostgreSQL upgrade one after the other: the second finds it done, and makes no backup of its own. Answers the end of the turn. */
+export async function takeTurn({ config, db, log }: Store): Promise<() => Promise<void>> {
+  if (db.dialect !== 'pg') return () => Promise.resolve();
+  return openPgTurn(directUrl(config), () => log.info('another node upgrades the database; waiting for it'));
 }
 
 async function hasJustMade(store: Store, from: string): Promise<boolean> {
@@ -63,13 +72,18 @@ async function mustBeAlone(store: Store): Promise<void> {
   );
 }
 
-async function mustHaveRoom({ config, dataDir }: Store, isMaking: boolean): Promise<void> {
+async function mustHaveRoom(store: Store, isMaking: boolean): Promise<void> {
+  const { config, dataDir, db } = store;
+  if (db.dialect === 'pg') {
+    if (isMaking) await mustHaveRoomForDump(store);
+    return;
+  }
   const file = path.resolve(dataDir, config.database.path);
   const database = sizeOf(file) + sizeOf(`${file}-wal`);
   const change = Math.ceil((database * config.upgrade.room_percent) / 100);
   if (change === 0 && !isMaking) return;
   const directory = nearest(backupsFolder({ config, dataDir }));
-  const backup = isMaking ? database + bytesBelow(blobsFolder(dataDir)) : 0;
+  const backup = isMaking ? database + contentBytes(store) : 0;
   const isOneDisk = statSync(directory).dev === statSync(file).dev;
   const onData = isOneDisk ? change + backup : change;
   await mustBeFree(
@@ -80,6 +94,15 @@ async function mustHaveRoom({ config, dataDir }: Store, isMaking: boolean): Prom
   if (!isOneDisk) await mustBeFree(directory, backup, ' for a backup');
 }
 
+/** The server's own disk cannot be seen from here. A dump is compressed and has no indexes: it takes no more than the tables. */
+async function mustHaveRoomForDump(store: Store): Promise<void> {
+  const bytes = (await tableBytes(store.db)) + contentBytes(store);
+  await mustBeFree(nearest(backupsFolder(store)), bytes, ' for a backup');
+}
+
+const contentBytes = (store: Store): number =>
+  contentInOf(store) === null ? bytesBelow(blobsFolder(store.dataDir)) : 0;
+
 async function mustBeFree(folder: string, bytes: number, what: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
@@ -89,7 +112,7 @@ async function mustBeFree(folder: string, bytes: number, what: string): Promise<
   );
 }
 
-async function mustBeBackedUp({ clock, config, db }: Store): Promise<void> {
+async function mustBeBackedUp({ clock, config, db }: Store, whyNot: string | undefined): Promise<void> {
   const { backup_age_hours: hours } = config.upgrade;
   if (hours === null) return;
   const { madeAt } = await readBackupNotes(db);
@@ -97,10 +120,8 @@ async function mustBeBackedUp({ clock, config, db }: Store): Promise<void> {
   if (madeAt !== null && !isAhead && clock.now() - madeAt <= hours * HOUR_MS) return;
   const dated = isAhead ? ', which is not yet: a clock was ahead, or is behind now' : '';
   const last = madeAt === null ? 'no backup is known' : `the last backup is of ${isoTime(madeAt)}${dated}`;
-  const make =
-    db.dialect === 'pg'
-      ? 'make one: rasket backup FOLDER; or say that another program has: rasket backups note'
-      : 'set upgrade.backup, so that one is made';
+  const isMade = whyNot === undefined ? 'set upgrade.backup, so that one is made' : `none is made here: ${whyNot}`;
+  const make = db.dialect === 'pg' ? `${isMade}; or say that another program has: rasket backups note` : isMade;
   throw new UpgradeRefused(
     `the database is brought up to this version only with a backup of the last ${hours} hours (upgrade.backup_age_hours), and ${last}; ${make}. Or go without: rasket migrate --no-backup. ${UNCHANGED}`,
   );

@@ -26,11 +26,15 @@ export interface DumpSource {
 }
 
 /** PostgreSQL itself, where `url` leads to a pooler that keeps no connection for us. */
-const directUrl = ({ database }: Pick<Config, 'database'>): string => database.listen_url || database.url;
+export const directUrl = ({ database }: Pick<Config, 'database'>): string => database.listen_url || database.url;
 
 /** Why the backup that is planned would fail, seen before its time; undefined where nothing stands in its way. */
-export async function whyNotDumped({ config, db }: Pick<Store, 'config' | 'db'>): Promise<string | undefined> {
-  if (db.dialect !== 'pg' || config.backup.schedule === '') return undefined;
+export const whyNotDumped = async (store: Pick<Store, 'config' | 'db'>): Promise<string | undefined> =>
+  store.config.backup.schedule === '' ? undefined : whyNoDump(store);
+
+/** Why none can be made here at all: pg_dump is not there, or older than the server. */
+export async function whyNoDump({ config, db }: Pick<Store, 'config' | 'db'>): Promise<string | undefined> {
+  if (db.dialect !== 'pg') return undefined;
   const { version } = await serverFacts(db);
   try {
     await mustReadServer(config.backup.pg_programs, { major: Number.parseInt(version, 10), version });

@@ -4,7 +4,7 @@
  * the database in it is a dump, which `restoreBackup` writes into an empty one.
  */
 export { type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
-export { beforeUpgrade, UpgradeRefused, type UpgradeWishes } from './before-upgrade.ts';
+export { beforeUpgrade, takeTurn, UpgradeRefused, type UpgradeWishes } from './before-upgrade.ts';
 export { backupsFolder, listBackups, type KeptBackup } from './kept-backups.ts';
 export { readFacts } from './backup-folder.ts';
 export { contentInOf, isVacant, makeBackup } from './make-backup.ts';

@@ -1,13 +1,12 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
-import { chmod, copyFile, mkdir } from 'node:fs/promises';
+import { existsSync, lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmod, copyFile, mkdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { blobsFolder, copyBlobs } from '../../platform/blobs/index.ts';
 import type { Config } from '../../platform/config/index.ts';
-import { openDb, tableShapes } from '../../platform/db/index.ts';
+import { countRows, openDb, tableShapes } from '../../platform/db/index.ts';
 import { COPY_FILES } from '../../platform/installation-mark/index.ts';
 import { restoreDump } from '../../platform/pg-programs/index.ts';
 import { checkedFiles, readFacts, syncFile, type BackupFacts } from './backup-folder.ts';
-import { isVacant } from './make-backup.ts';
 
 /** Nothing was written. */
 export class RestoreRefused extends Error {
@@ -22,45 +21,86 @@ export interface RestoreOrder {
 }
 
 const KEY_FILE = 'instance.key';
+/** The key until everything else is in its place: what it stands in is a restore that was broken off, and no installation. */
+const KEY_TO_BE = 'instance.key.restoring';
 
 /**
- * Makes a data folder of a backup; of a dump it fills the empty database of the settings as well. The instance key comes last: without it
- * no program starts on the folder, and a restore that was broken off is seen as what it is.
+ * Makes a data folder of a backup; of a dump it fills the empty database of the settings as well. The instance key gets its name last, in
+ * one step: without it no program starts on the folder. Broken off at any point, the same call does it anew.
  */
 export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   const { folder, dataDir, config } = order;
   const facts = readFacts(folder);
   if (!facts) throw new RestoreRefused(`${folder} is no backup of rasket: ${COPY_FILES.facts} is missing or damaged`);
   mustFit(facts, config);
-  if (!isVacant(dataDir))
-    throw new RestoreRefused(
-      `${dataDir} has files in it; move it aside first, a backup is restored into an empty folder`,
-    );
-  if (facts.dump) await mustBeEmpty(config.database.url);
+  const isBegun = wasBrokenOff(folder, dataDir);
+  if (!isBegun) mustBeVacant(dataDir);
+  const isFilled = facts.dump ? await mustBeFit(config.database.url, facts, isBegun) : false;
+  if (isBegun) emptyOut(dataDir, [KEY_TO_BE]);
   try {
-    await fill(order, facts);
+    await fill(order, facts, isFilled);
   } catch (error) {
-    // It was empty: the next try finds it so.
-    if (existsSync(dataDir))
-      for (const name of readdirSync(dataDir)) rmSync(path.join(dataDir, name), { recursive: true, force: true });
+    // The next try finds it empty, or what it has to go on with.
+    const isEmpty = !facts.dump || (await tablesIn(config.database.url).catch(() => undefined))?.length === 0;
+    if (existsSync(dataDir)) emptyOut(dataDir, isEmpty ? [] : [KEY_TO_BE]);
     throw error;
   }
   return facts;
 }
 
-async function fill({ folder, dataDir, config }: RestoreOrder, facts: BackupFacts): Promise<void> {
+/** Made by mkfs on every file system of the ext family; only root can look into it. */
+const LOST_AND_FOUND = 'lost+found';
+
+/** Not there, or with nothing in it but what a new file system has. */
+function mustBeVacant(dataDir: string): void {
+  if (!existsSync(dataDir)) return;
+  if (readdirSync(dataDir).every((name) => name === LOST_AND_FOUND && isOfFileSystem(path.join(dataDir, name)))) return;
+  throw new RestoreRefused(
+    `${dataDir} has files in it; move it aside first, a backup is restored into an empty folder`,
+  );
+}
+
+function isOfFileSystem(folder: string): boolean {
+  const stat = lstatSync(folder);
+  if (!stat.isDirectory() || stat.uid !== 0) return false;
+  try {
+    return readdirSync(folder).length === 0;
+  } catch (error) {
+    // The account of the service may not look, and changes nothing in it.
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
+}
+
+/** By this backup, or one with the same key: it is written before anything else. */
+function wasBrokenOff(folder: string, dataDir: string): boolean {
+  const mark = path.join(dataDir, KEY_TO_BE);
+  if (!existsSync(mark) || existsSync(path.join(dataDir, KEY_FILE))) return false;
+  const [begun, whole] = [readFileSync(mark), readFileSync(path.join(folder, KEY_FILE))];
+  const isAlone = readdirSync(dataDir).every((name) => name === KEY_TO_BE || name === LOST_AND_FOUND);
+  return begun.equals(whole) || (isAlone && begun.equals(whole.subarray(0, begun.length)));
+}
+
+function emptyOut(dataDir: string, kept: readonly string[]): void {
+  for (const name of readdirSync(dataDir))
+    if (name !== LOST_AND_FOUND && !kept.includes(name))
+      rmSync(path.join(dataDir, name), { recursive: true, force: true });
+}
+
+async function fill({ folder, dataDir, config }: RestoreOrder, facts: BackupFacts, isFilled: boolean): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await copySynced(folder, dataDir, KEY_FILE, KEY_TO_BE);
+  await syncFile(dataDir);
   if (existsSync(blobsFolder(folder))) await copyBlobs(blobsFolder(folder), blobsFolder(dataDir));
   const apart = [KEY_FILE, ...(facts.dump ? [facts.database] : [])];
   const names = checkedFiles(folder).filter((name) => !name.startsWith(`blobs${path.sep}`));
   for (const name of names) if (!apart.includes(name)) await copySynced(folder, dataDir, name);
-  if (facts.dump)
+  if (facts.dump && !isFilled)
     await restoreDump({
       programs: config.backup.pg_programs,
       url: config.database.url,
       file: path.join(folder, facts.database),
     });
-  await copySynced(folder, dataDir, KEY_FILE);
+  await rename(path.join(dataDir, KEY_TO_BE), path.join(dataDir, KEY_FILE));
   await syncFile(dataDir);
 }
 
@@ -80,21 +120,31 @@ function mustFit({ dump, database }: BackupFacts, config: RestoreOrder['config']
     );
 }
 
-async function mustBeEmpty(url: string): Promise<void> {
+/** Answers whether it holds the rows of the backup already: only after a restore that was broken off behind it, and untouched since. */
+async function mustBeFit(url: string, { rows }: BackupFacts, isBegun: boolean): Promise<boolean> {
+  const tables = await tablesIn(url, isBegun);
+  if (tables.length === 0) return false;
+  const isSame = isBegun && tables.length === Object.keys(rows).length;
+  if (isSame && tables.every(({ name, count }) => rows[name] === count)) return true;
+  throw new RestoreRefused(
+    `the database of database.url has ${tables.length} tables already${isBegun ? ', with other rows than the backup' : ''}; a backup is restored into an empty one (createdb)`,
+  );
+}
+
+async function tablesIn(url: string, isCounting = false): Promise<{ name: string; count: number | undefined }[]> {
   const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
   try {
-    const tables = await tableShapes(db);
-    if (tables.length === 0) return;
-    throw new RestoreRefused(
-      `the database of database.url has ${tables.length} tables already; a backup is restored into an empty one (createdb)`,
-    );
+    const found: { name: string; count: number | undefined }[] = [];
+    for (const { name } of await tableShapes(db))
+      found.push({ name, count: isCounting ? await countRows(db, name) : undefined });
+    return found;
   } finally {
     await db.close();
   }
 }
 
-async function copySynced(from: string, to: string, name: string): Promise<void> {
-  const target = path.join(to, name);
+async function copySynced(from: string, to: string, name: string, as = name): Promise<void> {
+  const target = path.join(to, as);
   await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
   await copyFile(path.join(from, name), target);
   await chmod(target, 0o600);

@@ -92,6 +92,7 @@ export {
   listThreadRows,
   sentLast,
   removeThreadLabels,
+  threadRowsEnding,
   withDrafts,
   type ThreadEmail,
   type ThreadFilter,

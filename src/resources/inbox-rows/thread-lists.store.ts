@@ -1,4 +1,4 @@
-import { pageOf, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import { pageOf, rowsEnding, uuidsIn, type Executor, type Page, type Value } from '../../platform/db/index.ts';
 import type { InboxEmailRow, StoredFolder, ThreadRow } from './rows.ts';
 
 export interface ThreadFilter {
@@ -51,6 +51,12 @@ export async function listThreadRows(
   );
   return pageOf(rows, page);
 }
+
+/** Of every folder, the one that began last first. */
+export const threadRowsEnding = (db: Executor, inboxId: string, end: string, page: Page) =>
+  rowsEnding<ThreadRow>(db, { ...BY_END, where: { sql: 'inbox_id = ?', values: [inboxId] } }, end, page);
+
+const BY_END = { table: 'inbox_threads', columns: '*', id: 'id', form: 'uuid', noun: 'threads' } as const;
 
 /** A thread that is gone stands where it began. */
 async function sortIdOf(db: Executor, inboxId: string, id: string | undefined): Promise<string | undefined> {

@@ -1,5 +1,5 @@
 import type { QueryOf } from '../../contract/index.ts';
-import type { Executor, Page } from '../../platform/db/index.ts';
+import { mustBeAlone, type Executor, type Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import {
@@ -10,6 +10,7 @@ import {
   presentThread,
   presentThreadItem,
   sentLast,
+  threadRowsEnding,
   withDrafts,
   type StoredFolder,
   type ThreadRow,
@@ -29,8 +30,14 @@ export async function listInboxThreads(ctx: Ctx, named: string, query: QueryOf<'
     });
   }
   const folders = query.snoozed === true ? (['snoozed'] as const) : (foldersIn(query.folders) ?? WITHOUT_FOLDERS);
+  const { id_end: end } = query;
+  // What is not snoozed is what one gets without that filter.
+  if (end !== undefined) mustBeAlone({ ...query, snoozed: query.snoozed === true ? true : undefined });
   const filter = { inboxId: inbox.id, folders, read: query.read, labels: idsIn(query.labels) };
-  const { rows, hasMore } = await listThreadRows(ctx.store.db, filter, page);
+  const { rows, hasMore } =
+    end === undefined
+      ? await listThreadRows(ctx.store.db, filter, page)
+      : await threadRowsEnding(ctx.store.db, inbox.id, end, page);
   return { object: 'list' as const, has_more: hasMore, data: await presentThreads(ctx, rows) };
 }
 

@@ -1,3 +1,4 @@
+import { isoTime } from '../../platform/clock/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { UserCtx } from '../access/index.ts';
 import { presentTeam, presentTeams } from '../teams/index.ts';
@@ -19,6 +20,7 @@ export async function getMe(ctx: UserCtx) {
   const teams = await teamsInSight(ctx.store.db, ctx.actor);
   return {
     ...shown,
+    mfa_enabled_at: user.mfa_enabled_at === null ? null : isoTime(user.mfa_enabled_at),
     current_team_id: current?.id ?? null,
     teams: await presentTeams(ctx.store, teams),
   };

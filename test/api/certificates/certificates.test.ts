@@ -229,7 +229,7 @@ it('kill -9 between finalize and download: what was issued is fetched, and not o
   await at.look();
   expect((await at.shown()).isTrusted).toBe(true);
   expect([ca.ordered, ca.finalized, ca.accounts, ca.violations]).toEqual([[NAME], [NAME], 1, []]);
-}, 60_000);
+});
 
 it('two nodes order once', async () => {
   await using at = await startWithAuthority();

@@ -36,9 +36,7 @@ const looks = (): number => zone.shown.queries.filter(({ name, recursion }) => n
 async function passing<T>(work: Promise<T>): Promise<T> {
   let isOver = false;
   const ended = work.finally(() => (isOver = true));
-  await expect
-    .poll(() => (at.scene.clock.advance(isOver ? 0 : 1000), isOver), { interval: 5, timeout: 20_000 })
-    .toBe(true);
+  await expect.poll(() => (at.scene.clock.advance(isOver ? 0 : 1000), isOver), { interval: 5 }).toBe(true);
   return ended;
 }
 
@@ -156,7 +154,7 @@ it('what a process leaves that is killed after the authority has looked is remov
   expect(await at.listed()).toMatchObject([{ status: 'issued' }]);
   expect(zone.written(PROOF)).toEqual([]);
   expect(ca.ordered).toEqual([NAME]);
-}, 60_000);
+});
 
 it('what a process leaves that is killed while it writes is removed, although its order is followed no more', async () => {
   await start();
@@ -173,7 +171,7 @@ it('what a process leaves that is killed while it writes is removed, although it
   await at.look();
   expect(await at.listed()).toMatchObject([{ status: 'issued', names: [NAME] }]);
   expect([zone.written(PROOF), ca.ordered]).toEqual([[], [NAME, NAME]]);
-}, 60_000);
+});
 
 it('what cannot be removed is tried again, and given up after a day in a line of the log', async () => {
   await start();

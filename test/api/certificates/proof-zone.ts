@@ -39,7 +39,7 @@ export async function startProofZone(name: string): Promise<ProofZone> {
     ...{ primary, shown, written, isLate: false },
     settings: {
       dns_providers: { office },
-      dns: { servers: [shown.server], timeout_ms: 2000, tries: 1, authority_port: shown.port },
+      dns: { servers: [shown.server], timeout_ms: 20_000, tries: 1, authority_port: shown.port },
       network: { dns_allow_private: ['127.0.0.0/8'] },
     } as unknown as DeepPartial<Config>,
     publish() {

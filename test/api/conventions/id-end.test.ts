@@ -5,16 +5,21 @@ import { plansOf, rowsRead } from '../../rig/plans.ts';
 import { receiveMail } from '../../rig/received-mail.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
+import { inboxOf, type Inbox } from '../../rig/inboxes.ts';
 import { line, start, wait } from '../automations/graph.ts';
 
 let scene: Scene;
 let team: Team;
 let other: Team;
+let inbox: Inbox;
+let operator: string;
 const kept = { domain: '', webhook: '', automation: '' };
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
   team = await scene.team();
   other = await scene.team();
+  inbox = await inboxOf(scene, team);
+  operator = await scene.operator();
   kept.domain = (await team.domain()).name;
   kept.webhook = await plantWebhook(scene, team, {});
   await post('/events', { name: 'order' });
@@ -28,8 +33,9 @@ const post = async (path: string, body: object): Promise<{ id: string }> => {
   expect(answer.status, answer.text).toBeLessThan(300);
   return answer.body;
 };
-const ask = (path: string, query: Record<string, string>, key = team.key) =>
+const asked = (path: string, query: Record<string, string>, key: string) =>
   scene.api('GET', `${path}?${new URLSearchParams(query)}`, { key });
+const WAITING = '/operator/queue/deliveries';
 const idsOf = ({ body }: { body: { data?: { id: string }[] } }): string[] => (body.data ?? []).map(({ id }) => id);
 /** Its digits, without prefix and hyphens. */
 const digits = (id: string): string => id.replace(/^[a-z]+_/, '').replaceAll('-', '');
@@ -39,16 +45,19 @@ interface Listed {
   path: () => string;
   make: (n: number) => Promise<string>;
   filter?: Record<string, string>;
+  /** Who asks, where that is not the team. */
+  key?: () => string;
 }
 
+const email = async (subject: string): Promise<string> =>
+  (await post('/emails', { from: `a@${kept.domain}`, to: 'x@example.org', subject, text: 'x' })).id;
 const contact = async (n: number): Promise<string> => (await post('/contacts', { email: `c${n}@example.org` })).id;
 const listed: Listed[] = [
   {
     family: 'emails',
     path: () => '/emails',
     filter: { status: 'queued' },
-    make: async (n) =>
-      (await post('/emails', { from: `a@${kept.domain}`, to: 'x@example.org', subject: `${n}`, text: 'x' })).id,
+    make: (n) => email(`${n}`),
   },
   {
     family: 'received emails',
@@ -78,13 +87,33 @@ const listed: Listed[] = [
     filter: { status: 'running' },
     make: async (n) => {
       await post('/events/send', { event: 'order', contact_id: await contact(100 + n) });
-      const [newest = ''] = idsOf(await ask(`/automations/${kept.automation}/runs`, { limit: '1' }));
+      const [newest = ''] = idsOf(await asked(`/automations/${kept.automation}/runs`, { limit: '1' }, team.key));
       return newest;
+    },
+  },
+  {
+    family: 'threads',
+    path: () => `/inboxes/${inbox.id}/threads`,
+    filter: { read: 'false' },
+    make: async (n) => {
+      await inbox.receive({ subject: `Thread ${n}` });
+      return (await inbox.threads('?limit=1'))[0]?.id ?? '';
+    },
+  },
+  {
+    family: 'what waits',
+    path: () => WAITING,
+    filter: { state: 'waiting' },
+    key: () => operator,
+    make: async (n) => {
+      await email(`waits ${n}`);
+      return idsOf(await asked(WAITING, { limit: '1' }, operator))[0] ?? '';
     },
   },
 ];
 
-describe.each(listed)('id_end of $family', ({ path, make, filter }) => {
+describe.each(listed)('id_end of $family', ({ path, make, filter, key = () => team.key }) => {
+  const ask = (at: string, query: Record<string, string>) => asked(at, query, key());
   let ids: string[];
   beforeAll(async () => {
     ids = [];
@@ -127,10 +156,40 @@ describe.each(listed)('id_end of $family', ({ path, make, filter }) => {
   });
 
   it('finds nothing of another team', async () => {
-    const { status, body } = await ask(path(), { id_end: digits(ids[0] ?? '').slice(-12) }, other.key);
-    if (status !== 404) expect([status, body.data]).toEqual([200, []]);
+    const { status, body } = await asked(path(), { id_end: digits(ids[0] ?? '').slice(-12) }, other.key);
+    // An operator sees all teams, and a team nothing of an operator's.
+    if (path() === WAITING) expect(status).toBe(403);
+    else if (status !== 404) expect([status, body.data]).toEqual([200, []]);
   });
 });
+
+it('what waits is found by the id of its email too, at each of its destinations', async () => {
+  const { id } = await post('/emails', {
+    ...{ from: `a@${kept.domain}`, to: ['x@example.org', 'y@example.net'], subject: 'Two', text: 'x' },
+  });
+  const found = (await asked(WAITING, { id_end: digits(id).slice(-8) }, operator)).body;
+  expect(found.data.map((row: { destination: string }) => row.destination).sort()).toEqual([
+    'example.net',
+    'example.org',
+  ]);
+  expect(found.data.map((row: { email_id: string }) => row.email_id)).toEqual([id, id]);
+});
+
+it('a thread is found in whichever folder it is', async () => {
+  await inbox.receive({ subject: 'Away' });
+  const [{ id } = { id: '' }] = await inbox.threads('?limit=1');
+  const end = digits(id).slice(-8);
+  for (const body of [{ folder: 'trash' }, { folder: 'spam' }, { folder: 'inbox', snoozed_until: LATER() }]) {
+    expect((await inbox.call('PATCH', `/threads/${id}`, body)).status).toBe(200);
+    expect(await inbox.threads(`?id_end=${end}`)).toMatchObject([{ id }]);
+  }
+  expect(await asked(`/inboxes/${inbox.id}/threads`, { id_end: end, snoozed: 'true' }, team.key)).toMatchObject({
+    status: 422,
+    body: { message: 'id_end stands alone; leave out snoozed.' },
+  });
+});
+
+const LATER = (): string => new Date(scene.clock.now() + 3_600_000).toISOString();
 
 const FILLED = 20_000;
 
@@ -153,23 +212,23 @@ describe('id_end among many requests', () => {
   it('looks at the newest, and says so where none of them fits', async () => {
     const [oldest = '', second = ''] = ids;
     // The request log may have written a request of this test behind them.
-    const found = await ask('/logs', { id_end: digits(ids[100] ?? '').slice(-12) }, other.key);
+    const found = await asked('/logs', { id_end: digits(ids[100] ?? '').slice(-12) }, other.key);
     expect(idsOf(found)).toEqual([ids[100]]);
     const end = digits(oldest).slice(-12);
-    expect(await ask('/logs', { id_end: end }, other.key)).toMatchObject({
+    expect(await asked('/logs', { id_end: end }, other.key)).toMatchObject({
       status: 422,
       body: {
         name: 'invalid_parameter',
         message: `None of the newest ${FILLED} requests has an id that ends in ${end}; name an older one by its whole id.`,
       },
     });
-    expect(idsOf(await ask('/logs', { id_end: end, after: second }, other.key))).toEqual([oldest]);
+    expect(idsOf(await asked('/logs', { id_end: end, after: second }, other.key))).toEqual([oldest]);
   });
 
   it('reads ids in the order of an index', async () => {
     const { db } = scene.app.world;
     const end = digits(ids[FILLED - 50] ?? '').slice(-12);
-    const plans = await plansOf(db, () => ask('/logs', { id_end: end }, other.key), 'request_logs', 'like');
+    const plans = await plansOf(db, () => asked('/logs', { id_end: end }, other.key), 'request_logs', 'like');
     expect(plans.length).toBeGreaterThan(0);
     for (const plan of plans) {
       expect(plan).not.toMatch(/Seq Scan|SCAN request_logs|Sort|TEMP B-TREE/);

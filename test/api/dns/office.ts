@@ -15,7 +15,7 @@ const officeAt = (port: number) => ({
 });
 
 /** A name server with the zone example.com, and an installation whose provider `office` writes there for everybody. */
-async function startOffice({ timeoutMs = 300 } = {}): Promise<{ scene: Scene; server: UpdateServer }> {
+async function startOffice({ timeoutMs = 20_000 } = {}): Promise<{ scene: Scene; server: UpdateServer }> {
   const server = await startUpdateServer('example.com');
   const config = {
     dns: { timeout_ms: timeoutMs, tries: 2 },
@@ -44,7 +44,7 @@ export interface Office {
   runJob(): Promise<unknown> | undefined;
 }
 
-/** The office of a file's tests; before each of them its zone is empty and everything works. */
+/** The office of a file's tests, which is not taken for silent because the machine is busy; before each of them its zone is empty and everything works. */
 export function useOffice(options?: { timeoutMs: number }): Office {
   const office = {
     create: async (name, key = office.team.key) =>

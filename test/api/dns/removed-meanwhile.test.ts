@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { publishConfigured } from '../../../src/flow/dns/index.ts';
 import { useOffice } from './office.ts';
 
-// What happens while an update is under way must not count as a server that is silent.
-const office = useOffice({ timeoutMs: 20_000 });
+const office = useOffice();
 const { configure, runJob } = office;
 const create = () => office.create(office.host);
 const remove = (id: string) => office.scene.api('DELETE', `/domains/${id}`, { key: office.team.key });

@@ -3,8 +3,7 @@ import { configureDomainDns, publishConfigured } from '../../../src/flow/dns/ind
 import { createGroupCommit } from '../../../src/platform/db/index.ts';
 import { useOffice } from './office.ts';
 
-// What happens while an update is under way must not count as a server that is silent.
-const office = useOffice({ timeoutMs: 20_000 });
+const office = useOffice();
 const { configure, runJob } = office;
 const create = () => office.create(office.host);
 const call = (method: string, id: string, body?: object) =>

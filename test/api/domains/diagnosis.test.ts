@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDns, type DnsRig } from '../../rig/dns.ts';
+import { freePort } from '../../rig/free-port.ts';
 import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { BROKEN_DKIM } from './broken-dkim.ts';
 import { BROKEN_DMARC, BROKEN_HOSTS } from './broken-hosts.ts';
@@ -14,7 +15,7 @@ let dns: DnsRig;
 let second: DnsRig;
 let team: Team;
 beforeAll(async () => {
-  dns = await startDns();
+  dns = await startDns({}, { port: await freePort() });
   second = await startDns({}, { address: '127.0.0.2', port: dns.port });
   scene = await startScene({
     config: {

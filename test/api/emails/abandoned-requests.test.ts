@@ -29,7 +29,7 @@ describe('a send that waits for files from elsewhere', () => {
   });
   afterEach(async () => {
     for (const { socket } of connections.splice(0)) socket.destroy();
-    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 10_000 });
+    await vi.waitFor(() => expect(server.open()).toBe(0));
     held = [];
     server.visits.length = 0;
   });
@@ -60,7 +60,7 @@ describe('a send that waits for files from elsewhere', () => {
     connection.write(`${lines.join('\r\n')}\r\n\r\n${text}`);
     return connection;
   }
-  const fetching = (count: number) => vi.waitFor(() => expect(held).toHaveLength(count), { timeout: 10_000 });
+  const fetching = (count: number) => vi.waitFor(() => expect(held).toHaveLength(count));
   const count = async (): Promise<unknown> =>
     (await scene.app.world.db.get<{ n: number }>('select count(*) as n from emails'))?.n;
 
@@ -74,7 +74,7 @@ describe('a send that waits for files from elsewhere', () => {
     const connection = await begin(target, body(), [...headers, key]);
     await fetching(1);
     connection.socket.destroy();
-    await vi.waitFor(() => expect(server.open()).toBe(0), { timeout: 10_000 });
+    await vi.waitFor(() => expect(server.open()).toBe(0));
     const again = await begin('/emails', draft({ attachments: [] }), [key]);
     expect((await again.answer()).status).toBe(200);
     expect(Number(await count()) - Number(before)).toBe(1);
@@ -90,7 +90,7 @@ describe('a send that waits for files from elsewhere', () => {
       expect((await (await begin('/emails', draft({ attachments: [] }))).answer()).status).toBe(200);
     const before = await broken();
     abandoned.socket.destroy();
-    await vi.waitFor(async () => expect(await broken()).toBe(before + 1), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await broken()).toBe(before + 1));
     for (const response of held.splice(0)) response.end('file');
     await fetching(1);
     held[0]?.end('file');

@@ -11,7 +11,7 @@ const A_BLOCK = 256;
 let scene: Scene;
 beforeAll(async () => {
   scene = await startScene({ roles: ['http'] });
-}, 60_000);
+});
 afterAll(() => scene.close());
 
 /** Emails `from` to `to` of a team, made by the database; each has a number of its own, and all have some words. */
@@ -99,7 +99,7 @@ it('finds what a look at every email would find, in either direction and with ot
       expect([search, back.found]).toEqual([search, expected.slice(0, 100)]);
     }
   }
-}, 120_000);
+});
 
 it('looks at no more of many emails than of a few, and asks nothing of a large part of them', async () => {
   const [small, large] = [await scene.team(), await scene.team()];
@@ -127,7 +127,7 @@ it('looks at no more of many emails than of a few, and asks nothing of a large p
     expect([search, many]).toEqual([search, expect.toSatisfy((n: number) => n <= 3 * few)]);
     expect(many).toBeLessThanOrEqual(4);
   }
-}, 240_000);
+});
 
 // Before there are emails of other tests that would be put into blocks first.
 it('blocks go with their emails', async () => {
@@ -149,7 +149,7 @@ it('blocks go with their emails', async () => {
   await db.run('delete from emails where team_id = ?', [team.id]);
   await indexAll();
   expect(await countOf()).toBe(0);
-}, 120_000);
+});
 
 it('a search that looks at very many emails in vain is refused with what helps', async () => {
   const team = await scene.team();
@@ -160,7 +160,7 @@ it('a search that looks at very many emails in vain is refused with what helps',
   // What it found in that many emails is a page, and it says that there is more.
   const { found, hasMore } = await find(team, { search: 'order 100999 ' });
   expect([found, hasMore]).toEqual([[100_999], true]);
-}, 120_000);
+});
 
 it('everybody else is answered while ten searches look at what is in no block yet', async () => {
   const team = await scene.team();
@@ -174,4 +174,4 @@ it('everybody else is answered while ten searches look at what is in no block ye
   done.push('health');
   await Promise.all(searches);
   expect(done.indexOf('health')).toBeLessThan(2);
-}, 120_000);
+});

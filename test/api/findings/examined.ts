@@ -81,7 +81,7 @@ export async function startMachine(
       doctor: {
         checks: ALL,
         ...{ mail_servers: ['large.example'], dnsbl_zones: [LIST], clock_source: time.url },
-        ...{ disk_free_mb: 1, resolver_ms: 60_000, seconds: 5 },
+        ...{ disk_free_mb: 1, resolver_ms: 60_000, seconds: 20 },
         ...config.doctor,
       },
     },

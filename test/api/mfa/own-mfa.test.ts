@@ -57,6 +57,7 @@ describe('setting an app up', () => {
     const browser = await signedIn();
     const off = { object: 'mfa', enabled: false, enabled_at: null, recovery_codes_remaining: 0, has_password: true };
     expect(await status(browser)).toEqual({ ...off, enrolling: false });
+    expect((await browser.call('GET', '/auth/me')).body.mfa_enabled_at).toBeNull();
     const answer = await browser.call('POST', '/auth/mfa/enrol');
     expect(answer.body).toEqual({
       object: 'mfa_enrolment',

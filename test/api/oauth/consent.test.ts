@@ -156,7 +156,7 @@ describe('consent', () => {
       await lockUser(tx, person.userId);
       await tx.run('delete from sessions where user_id = ?', [person.userId]);
       answer = browser.send(page, 'Allow');
-      if (db.dialect === 'pg') await expect.poll(waiting, { timeout: 20_000 }).toBe(1);
+      if (db.dialect === 'pg') await expect.poll(waiting).toBe(1);
     });
     expect((await answer)?.leadsTo ?? '').not.toContain('code=');
     const codes = await db.all('select * from oauth_codes where user_id = ?', [person.userId]);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EVENT_TYPES } from '../../../src/events/index.ts';
 import { loadContract } from '../../../src/contract/index.ts';
 import { ALLOWED, startDoorbell, startFileServer, type Doorbell, type FileServer } from '../../rig/file-server.ts';
+import { freePort } from '../../rig/free-port.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { makeBadCertificate } from '../../rig/tls.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';
@@ -198,7 +199,7 @@ describe('POST /webhooks', () => {
     );
 
     it('a server that takes no connection, or whose name cannot be looked up', async () => {
-      const nobody = await closedPort();
+      const nobody = await freePort();
       const text = expect.stringContaining('cannot be reached') as string;
       expect(await add(`https://hooks.test:${nobody}/`)).toMatchObject(refused(text));
       expect(await add('https://lame.test/')).toMatchObject(refused(text));
@@ -287,14 +288,6 @@ describe('POST /webhooks', () => {
 /** The longest there can be in front of a path. */
 function at0(): string {
   return 'https://hooks.test:65535';
-}
-
-async function closedPort(): Promise<number> {
-  const server = net.createServer();
-  await new Promise<void>((resolve) => server.listen(0, ALLOWED, resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => void server.close(() => resolve()));
-  return port;
 }
 
 async function startMute() {

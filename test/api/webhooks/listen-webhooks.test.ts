@@ -307,7 +307,7 @@ describe('GET /webhooks/listen', () => {
           before = now;
           expect(unchanged).toBe(4);
         },
-        { interval: 400, timeout: 15_000 },
+        { interval: 400 },
       );
       expect(before).toBeGreaterThan(100);
       for (let beats = 0; beats < 5; beats++) scene.clock.advance(15_000);

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../peers/free-port.ts';
+import { freePort } from '../../rig/free-port.ts';
 import { SENDER_DOMAIN } from '../messages.ts';
 import { missingPrograms, runSource, startDaemon, untilAccepting, type PeerKind } from './peer.ts';
 import { writeKey } from './postfix-peers.ts';

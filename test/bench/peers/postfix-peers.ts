@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { freePort } from '../../peers/free-port.ts';
+import { freePort } from '../../rig/free-port.ts';
 import type { Bench } from '../bench.ts';
 import { SENDER_DOMAIN } from '../messages.ts';
 import { startPostfix } from '../postfix.ts';

@@ -1,4 +1,4 @@
-import { freePort } from '../../peers/free-port.ts';
+import { freePort } from '../../rig/free-port.ts';
 import { verifiedDomain, type Appliance } from '../appliance.ts';
 import { pause, type Bench } from '../bench.ts';
 import { median, shown } from '../figures.ts';

@@ -1,5 +1,5 @@
 import { startSink } from '../../rig/sink.ts';
-import { freePort } from '../../peers/free-port.ts';
+import { freePort } from '../../rig/free-port.ts';
 import { pause, post, type Bench } from '../bench.ts';
 import type { Helper } from '../children.ts';
 import { median, shown } from '../figures.ts';

@@ -65,7 +65,7 @@ async function longestAnswer(scene: Scene, bringing: Promise<unknown>): Promise<
 /** What is costly works for minutes, or as long as it is let; a part of it that is as long as so many answers keeps nobody. */
 const ANSWERS_MAX = 300;
 
-it('reports that are costly to read keep nobody else waiting', { timeout: 120_000 }, async () => {
+it('reports that are costly to read keep nobody else waiting', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
   for (const [what, raw] of Object.entries(REPORTS)) {
     const bringing = bringMail(scene, { from: '', to: ['fbl@rasket.test'], raw });
@@ -75,7 +75,7 @@ it('reports that are costly to read keep nobody else waiting', { timeout: 120_00
   }
 });
 
-it('texts and files of 5 MB in short lines are read', { timeout: 120_000 }, async () => {
+it('texts and files of 5 MB in short lines are read', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
   const team = await scene.team();
   const to = [`a@${(await receivingDomainOf(scene, team)).name}`];
@@ -92,7 +92,7 @@ it('texts and files of 5 MB in short lines are read', { timeout: 120_000 }, asyn
   }
 });
 
-it('messages of very many lines keep no other message waiting', { timeout: 120_000 }, async () => {
+it('messages of very many lines keep no other message waiting', { timeout: 480_000 }, async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'], config: { receiving: { read_seconds: 4 } } });
   const { name } = await receivingDomainOf(scene, await scene.team());
   const to = [`a@${name}`];
@@ -110,7 +110,7 @@ it('messages of very many lines keep no other message waiting', { timeout: 120_0
 });
 
 describe('messages that are costly to check', () => {
-  it('keep nobody else waiting, and are taken', { timeout: 120_000 }, async () => {
+  it('keep nobody else waiting, and are taken', { timeout: 480_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { judge_seconds: 2 } },
@@ -128,7 +128,7 @@ describe('messages that are costly to check', () => {
     expect(data).toHaveLength(4);
   });
 
-  it('are put off where DMARC refuses, since nobody can say what it asks for', { timeout: 120_000 }, async () => {
+  it('are put off where DMARC refuses, since nobody can say what it asks for', { timeout: 480_000 }, async () => {
     await using scene = await startScene({
       roles: ['http', 'receiving'],
       config: { receiving: { judge_seconds: 2, dmarc: 'refuse' } },

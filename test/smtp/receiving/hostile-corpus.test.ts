@@ -21,7 +21,7 @@ describe('hostile messages through the port', () => {
 
   it('are at least two hundred', () => expect(MESSAGES.length).toBeGreaterThanOrEqual(200));
 
-  it('each is stored byte for byte or refused, and the next client is answered', { timeout: 240_000 }, async () => {
+  it('each is stored byte for byte or refused, and the next client is answered', { timeout: 480_000 }, async () => {
     const failed: string[] = [];
     const reasons = new Map<string, number>();
     const left = MESSAGES.entries();
@@ -85,7 +85,7 @@ describe('hostile messages through the port', () => {
     'HELP',
   ];
 
-  it('dialogues without sense end in replies, and what was taken is there', { timeout: 120_000 }, async () => {
+  it('dialogues without sense end in replies, and what was taken is there', { timeout: 480_000 }, async () => {
     const before = await stored();
     let [taken, unheard] = [0, 0];
     for (let seed = 0; seed < 100; seed++) {

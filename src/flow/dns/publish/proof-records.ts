@@ -15,16 +15,20 @@ const TRIES = 3;
 
 /** Writes it beside what stands there, through a provider of the operator; once where it is there already. Throws a ProviderFault. */
 export const putProof = (world: World, provider: string, proof: ProofRecord): Promise<void> =>
-  change(world, provider, proof, (own) => ({
+  change(world, provider, proof, (own, [other]) => ({
     deletes: [],
-    creates: own.length > 0 ? [] : [{ ...proof, type: 'TXT', priority: null, ttl: TTL_SECONDS }],
+    // All records of a name and type have one TTL (RFC 2181 §5.2): another one would change that of those that stand there.
+    creates: own.length > 0 ? [] : [{ ...proof, type: 'TXT', priority: null, ttl: other?.ttl ?? TTL_SECONDS }],
   }));
 
 /** Takes this one away and leaves all others. Throws a ProviderFault. */
 export const removeProof = (world: World, provider: string, proof: ProofRecord): Promise<void> =>
   change(world, provider, proof, (own) => ({ deletes: own, creates: [] }));
 
-type Wanted = (own: readonly ZoneRecord[]) => Pick<Parameters<DnsProvider['apply']>[1], 'deletes' | 'creates'>;
+type Wanted = (
+  own: readonly ZoneRecord[],
+  there: readonly ZoneRecord[],
+) => Pick<Parameters<DnsProvider['apply']>[1], 'deletes' | 'creates'>;
 
 async function change(world: World, providerName: string, { name, value }: ProofRecord, wanted: Wanted): Promise<void> {
   const provider = providerFor(world, undefined, providerName);
@@ -32,7 +36,9 @@ async function change(world: World, providerName: string, { name, value }: Proof
   const queries = [{ name, types: ['TXT', 'CNAME'] }];
   for (let tries = 1; ; tries++) {
     const seen = await provider.recordsAt(zone, queries);
-    const { deletes, creates } = wanted(seen.filter((record) => record.type === 'TXT' && record.value === value));
+    const there = seen.filter(({ type }) => type === 'TXT');
+    const own = there.filter((record) => record.value === value);
+    const { deletes, creates } = wanted(own, there);
     if (deletes.length + creates.length === 0) return;
     if (seen.some(({ type }) => type === 'CNAME')) {
       const say = `${name} is a CNAME in the zone ${zone}, so no TXT record can stand there; remove it.`;

@@ -1,9 +1,8 @@
 import { createFairShare, type FairShare } from '../../../platform/fair-share/index.ts';
-import type { IdleSessions, Peer } from './idle-sessions.ts';
+import type { IdleSessions, Peer, PooledSession } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import { OpeningRequests, type OpeningRequest, type PartyRequests } from './opening-requests.ts';
 import type { Deferral } from './delivery-job.ts';
-import type { SmtpSession } from './smtp-session.ts';
 
 type Opening = Pick<OpeningRequest, 'party'> & { address: MxAddress };
 
@@ -40,14 +39,14 @@ export class ConnectionSlots {
     this.#openings = createFairShare(Math.ceil(countMax / 2));
   }
 
-  /** Whether requests wait because all slots are in use, or all of this address. */
-  isScarce(address: MxAddress): boolean {
-    return (this.#requests.count > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
-  }
-
-  /** Whether the party waits for another connection and has used up its share. */
-  isHeldUp(party: string, address: MxAddress): boolean {
-    return this.#requests.hasParty(party) && !this.mayHold(party, address);
+  /**
+   * Whether somebody waits for what this connection takes up: requests that find all slots in use, or all of this address; or
+   * the party itself, which has used up its share.
+   */
+  isWanted(party: string, address: MxAddress): boolean {
+    const isScarce =
+      (this.#requests.count > 0 && this.#sockets >= this.#countMax) || (address.wanted > 0 && address.isFull);
+    return isScarce || (this.#requests.hasParty(party) && !this.mayHold(party, address));
   }
 
   /** Whether requests wait that this connection cannot serve but its slot can: then it is closed instead of parked. */
@@ -94,25 +93,26 @@ export class ConnectionSlots {
    * Passes a connection that its destination can do without to the next request that it would serve. False where there
    * is none, or where a request that needs its slot instead comes first.
    */
-  pass(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
+  pass(session: PooledSession): boolean {
+    const { peer } = session;
     if (peer.address.wantedOf(peer.key) === 0) return false;
     for (const [party, requests] of this.#requests.parties()) {
       if (!this.#held.fits(party)) continue;
-      const next = this.#nextFor(party, requests, peer, wasIdle);
+      const next = this.#nextFor(party, requests, peer);
       if (!next) continue;
       if (next.peer.key !== peer.key) return false;
-      this.#lend(session, next, wasIdle);
+      this.#lend(session, next);
       return true;
     }
     return false;
   }
 
   /** The party's first request that could use this connection, or its slot once it is closed. */
-  #nextFor(party: string, requests: PartyRequests, lent: Peer, wasIdle: boolean): OpeningRequest | undefined {
+  #nextFor(party: string, requests: PartyRequests, lent: Peer): OpeningRequest | undefined {
     for (const { peer, requests: alike } of requests.byPeer) {
       const isAlike = peer.key === lent.key;
       if (!peer.address.mayHold(party) || !(isAlike || this.#makesRoomFor(lent.address, peer.address, party))) continue;
-      for (const request of alike) if (isAlike ? request.mayAdopt(wasIdle) : request.isReady()) return request;
+      for (const request of alike) if (isAlike ? request.mayAdopt() : request.isReady()) return request;
     }
     return undefined;
   }
@@ -124,10 +124,10 @@ export class ConnectionSlots {
     return this.#sockets >= this.#countMax && !wanted.isFull && this.#leaving === 0;
   }
 
-  #lend(session: SmtpSession, request: OpeningRequest, wasIdle: boolean): void {
+  #lend(session: PooledSession, request: OpeningRequest): void {
     this.#requests.hadTurn(request);
     this.#requests.remove(request);
-    request.adopt(session, wasIdle);
+    request.adopt(session);
   }
 
   /** A connection is being closed. */
@@ -230,10 +230,10 @@ export class ConnectionSlots {
     for (const [party, requests] of this.#requests.parties()) {
       if (!this.#held.fits(party) || !address.mayHold(party)) continue;
       for (const request of requests.of(key)) {
-        if (!request.mayAdopt(true)) continue;
+        if (!request.mayAdopt()) continue;
         const idle = this.#idle.take(key);
         if (!idle) return false;
-        this.#lend(idle.session, request, true);
+        this.#lend(idle, request);
         return true;
       }
     }

@@ -157,8 +157,8 @@ function createNetwork(options: DeliverOptions): Delivery {
     count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
     try {
       const sent = await transmit(session, job, ctx);
+      ending = endingOf(session, sent);
       if (sent.kind === 'stale') return 'stale';
-      if (sent.kind === 'done') ending = endingOf(session, sent.outcomes);
       ctx.onConversation?.(conversationOf(session));
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });

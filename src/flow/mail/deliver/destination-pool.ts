@@ -3,12 +3,12 @@ import { ConnectionSlots } from './connection-slots.ts';
 import { Destination } from './destination.ts';
 import type { DestinationLimits } from './destination-options.ts';
 import type { Ending } from './ending.ts';
-import { IdleSessions, type Peer } from './idle-sessions.ts';
+import { IdleSessions, type Peer, type PooledSession } from './idle-sessions.ts';
 import type { Lease } from './lease.ts';
 import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
 import type { DeliveryJob } from './delivery-job.ts';
-import type { Opened, SmtpSession } from './smtp-session.ts';
+import type { Opened } from './smtp-session.ts';
 import { partyOf } from './party.ts';
 
 export interface DestinationPoolOptions {
@@ -34,7 +34,7 @@ export interface PoolStats {
 export interface DestinationPool {
   acquire(job: DeliveryJob, signal: AbortSignal, fresh: boolean): Promise<Lease>;
   /** Returns a leased session and says how its transaction ended. */
-  release(job: DeliveryJob, session: SmtpSession, ending: Ending | undefined): void;
+  release(job: DeliveryJob, session: PooledSession, ending: Ending | undefined): void;
   /** Whether the destination's mail would be deferred without being tried. */
   isDown(job: Place & Pick<DeliveryJob, 'teamId' | 'isMarketing'>): boolean;
   stats(): PoolStats;

@@ -3,45 +3,46 @@ import type { ShareWaiter } from './connection-slots.ts';
 import type { DestinationOptions } from './destination-options.ts';
 import type { Ending } from './ending.ts';
 import { FailureMemory } from './failure-memory.ts';
-import type { Peer } from './idle-sessions.ts';
+import type { PooledSession } from './idle-sessions.ts';
 import { refuse, STOPPING, type Lease, type Waiter } from './lease.ts';
 import type { MxAddress } from './mx-address.ts';
-import { allFailed, asDown, notTried, tookTooLong, addressOutcome, type FailedTarget } from './opening-outcome.ts';
+import { asDown } from './opening-outcome.ts';
+import { Openings, type OpeningEnd } from './openings.ts';
 import type { Deferral, JobOutcome } from './delivery-job.ts';
-import type { SmtpSession } from './smtp-session.ts';
 import { WaitersByParty } from './waiters-by-party.ts';
 
-/** A connection that others wait for is passed on after this many messages for one destination. */
+/** A connection whose slot others need is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
 
 /**
  * The connections to one destination, the deliveries that wait for them, and the memory of its failures. The life of a
- * connection: `acquire` leases an idle one or adds a waiter. For waiters, `#openForWaiters` opens connections (`#open`),
- * each with the permission of the slots. `#adopt` takes in what was opened here, or lent by another destination, and
- * `#lease` gives it to the next waiter. `release` leases it again, passes it to another destination (`#passOn`) or parks
- * it idle. `#retire` closes it; `#closed` hears that the peer did.
+ * connection: `acquire` leases an idle one or adds a waiter, for whom `#openForWaiters` begins openings. `#adopt` takes in
+ * what was opened, or lent by another destination, and `#lease` gives it to the next waiter. `release` leases it again, hands
+ * it over to who is next in turn or parks it idle. `#retire` closes it; `#closed` hears that the peer did.
  */
 export class Destination implements ShareWaiter {
   #options: DestinationOptions;
-  #idle: SmtpSession[] = [];
-  #sessions = new Set<SmtpSession>();
-  /** The peer of each session, also of a leased one whose connection is gone, until it is released. */
-  #peerOf = new WeakMap<SmtpSession, Peer>();
-  /** Openings requested or under way, by the party they are for. */
-  #wanted = new Map<string, number>();
-  #wantedCount = 0;
-  /** Openings under way: they hold a slot. */
-  #opening = 0;
+  #openings: Openings;
+  #failures: FailureMemory;
+  #sessions = new Set<PooledSession>();
+  #idle: PooledSession[] = [];
   #closing = 0;
   /** Leased sessions, also those whose connection is gone: each is still to be released. */
   #leases = 0;
   #waiting = new WaitersByParty<Waiter>();
-  #failures: FailureMemory;
   #stopping = new AbortController();
 
   constructor(options: DestinationOptions) {
     this.#options = options;
     this.#failures = new FailureMemory(options);
+    this.#openings = new Openings(options, this.#failures, this.#stopping.signal, {
+      hasWaiters: () => this.#waiting.size > 0,
+      hasConnections: () => this.#sessions.size > 0,
+      isFull: () => this.connections >= options.limits.connectionsMax,
+      mayAdopt: ({ address }) => this.#hasWaiterFor(address),
+      adopt: (session) => this.#adopt(session),
+      ended: (end) => this.#openingEnded(end),
+    });
   }
 
   /** Leases a connection for one transaction, or says why there is none. `fresh` passes over idle connections. */
@@ -55,7 +56,6 @@ export class Destination implements ShareWaiter {
       this.#beginLease(party, idle);
       return Promise.resolve({ kind: 'lease', session: idle });
     }
-    // Where one idle connection was dead, the others are taken for dead too.
     if (fresh) for (const session of [...this.#idle]) this.yieldIdle(session);
     const why = this.whyDown(party);
     if (why) return Promise.resolve(asDown(why));
@@ -65,11 +65,14 @@ export class Destination implements ShareWaiter {
         this.#waiting.remove(party, waiter);
         resolve(lease);
       };
-      const waiter: Waiter = { party, needsFresh: fresh, settle };
+      const waiter: Waiter = { party, settle };
       const unwatch = onAbort(signal, () => waiter.settle(STOPPING));
+      const isFirst = !this.#waiting.has(party);
       this.#waiting.add(party, waiter, fresh ? 'first' : 'last');
       if (this.#idle.length > 0) slots.awaitShare(party, this);
       this.#openForWaiters();
+      // A request of an earlier waiter may still stand, and a connection be idle that it had no use for until now.
+      if (isFirst && this.#openings.wanted > 0) slots.serve();
     });
   }
 
@@ -86,197 +89,114 @@ export class Destination implements ShareWaiter {
       const { why } = this.#failures.all;
       if (why) {
         // A peer that limits connections still serves the established ones: the waiters may wait for those.
-        if (this.#sessions.size + this.#wantedCount === 0) refuse(this.#waiting.takeAllOf(party), asDown(why));
-        else if (this.#sessions.size === this.#idle.length) this.#refuseFresh(party, asDown(why));
+        if (this.#sessions.size + this.#openings.wanted === 0) refuse(this.#waiting.takeAllOf(party), asDown(why));
         continue;
       }
-      // The limit counts each party's own openings alone: `isReady` of `#permission` holds it for all of them together.
-      for (let wanted = this.#wanted.get(party) ?? 0; wanted < count; wanted++) {
+      // The limit counts each party's own openings alone: `isFull` holds it for all of them together.
+      for (let wanted = this.#openings.wantedFor(party); wanted < count; wanted++) {
         if (this.#sessions.size + wanted + this.#closing >= connectionsMax) break;
         if (this.#sessions.size === 0 && wanted > 0) break;
-        void this.#open(party);
+        this.#openings.begin(party);
       }
     }
   }
 
-  /** Refuses the waiters that need a fresh connection: all established ones are idle, and none is being opened. */
-  #refuseFresh(party: string, outcome: JobOutcome): void {
-    if (this.#wantedCount > 0) return;
-    for (let first = this.#waiting.first(party); first?.needsFresh; first = this.#waiting.first(party))
-      first.settle(outcome);
-  }
-
-  async #open(party: string): Promise<void> {
-    this.#countWanted(party, 1);
-    const opened = await this.#openFirst(party);
-    this.#countWanted(party, -1);
-    if (opened.kind !== 'open') {
-      if (opened.kind === 'unneeded') this.#openForWaiters();
-      else this.#openingFailed(opened);
-      return this.#options.onFewer();
+  #openingEnded(end: OpeningEnd): void {
+    const { slots, onFewer } = this.#options;
+    if (end.kind === 'open') {
+      this.#failures.all.answered();
+      this.#adopt(end.session);
+      this.#openForWaiters();
+      return slots.serve();
     }
-    const { session, peer } = opened;
-    this.#opening -= 1;
-    this.#options.slots.opened({ party, address: peer.address });
-    this.#failures.all.answered();
-    this.#adopt(session, peer, false);
-    this.#openForWaiters();
-    this.#options.slots.serve();
-  }
-
-  /** Opens the first of the route's targets that greets us; what the others said becomes the detail. */
-  async #openFirst(party: string): Promise<OpenedFirst> {
-    const { clock, limits, slots } = this.#options;
-    const route = await this.#options.route();
-    if (route.kind !== 'route') return route;
-    const failures: FailedTarget[] = [];
-    let leftMs = limits.openMs;
-    for (const target of route.targets) {
-      if (leftMs <= 0) {
-        failures.push(tookTooLong(target, limits.openMs));
-        break;
-      }
-      const peer = this.#options.peerOf(target);
-      const permission = await this.#permission(party, peer);
-      if (permission === 'stopping' || permission === 'unneeded')
-        return permission === 'stopping' ? STOPPING : UNNEEDED;
-      if (permission !== 'open') {
-        failures.push(notTried(target, permission));
-        continue;
-      }
-      const from = clock.now();
-      const skipTls = this.#failures.skipsTls(target.address);
-      const opened = await this.#options.open(target, skipTls, leftMs, this.#stopping.signal);
-      leftMs -= Math.max(0, clock.now() - from);
-      if (opened.kind === 'open') {
-        if (opened.handshakeFailed) this.#failures.handshakeFailed(target.address);
-        return { kind: 'open', session: opened.session, peer };
-      }
-      this.#opening -= 1;
-      const failure: FailedTarget = { ...opened, mx: target.host };
-      failures.push(failure);
-      slots.failed({ party, address: peer.address }, addressOutcome(failure));
-    }
-    return this.#stopping.signal.aborted ? STOPPING : allFailed(failures);
-  }
-
-  /** Resolves when the slots permit an opening, or when the opening is refused or no longer needed. */
-  #permission(party: string, peer: Peer): Promise<'open' | 'stopping' | 'unneeded' | Refusal> {
-    const { slots } = this.#options;
-    return new Promise((resolve) => {
-      let withdraw = (): void => undefined;
-      const unwatch = onAbort(this.#stopping.signal, () => {
-        withdraw();
-        resolve('stopping');
-      });
-      if (this.#stopping.signal.aborted) return;
-      withdraw = slots.request({
-        party,
-        peer,
-        isReady: () => !this.#isFull && (this.#sessions.size > 0 || this.#opening === 0),
-        answer: (answer) => {
-          unwatch();
-          if (answer !== 'open') return resolve(answer);
-          if (this.#waiting.size > 0) {
-            this.#opening += 1;
-            return resolve('open');
-          }
-          slots.failed({ party, address: peer.address }, undefined);
-          resolve('unneeded');
-        },
-        mayAdopt: (wasIdle) => !this.#isFull && this.#hasWaiterFor(peer, wasIdle),
-        adopt: (session, wasIdle) => {
-          unwatch();
-          this.#adopt(session, peer, wasIdle);
-          resolve('unneeded');
-        },
-      });
-    });
-  }
-
-  #countWanted(party: string, change: 1 | -1): void {
-    this.#wantedCount += change;
-    const wanted = (this.#wanted.get(party) ?? 0) + change;
-    if (wanted === 0) this.#wanted.delete(party);
-    else this.#wanted.set(party, wanted);
+    if (end.kind === 'unneeded') this.#openForWaiters();
+    else this.#openingFailed(end);
+    onFewer();
   }
 
   #openingFailed(outcome: JobOutcome): void {
     if (this.#stopping.signal.aborted) return this.#refuseAll(STOPPING);
     if (outcome.kind === 'bounced') return this.#refuseAll(outcome);
     this.#failures.all.failed(outcome, outcome.reason === 'destination_down');
-    if (this.#sessions.size === 0 && this.#wantedCount === 0) this.#refuseAll(outcome);
+    if (this.#sessions.size + this.#openings.wanted === 0) this.#refuseAll(outcome);
   }
 
-  #adopt(session: SmtpSession, peer: Peer, wasIdle: boolean): void {
-    session.usedElsewhere = session.used;
+  #adopt(session: PooledSession): void {
     this.#sessions.add(session);
-    this.#peerOf.set(session, peer);
     session.connection.onClosed = () => this.#closed(session);
-    this.#lease(session, wasIdle);
+    this.#lease(session);
   }
 
   /** Leases the connection to the next waiter that may have it; without such a waiter, passes it on or parks it. */
-  #lease(session: SmtpSession, wasIdle: boolean): void {
+  #lease(session: PooledSession): void {
     const { slots } = this.#options;
-    const waiter = this.#waiting.take((party) => this.#mayHold(party, session) && this.#accepts(party, wasIdle));
+    const waiter = this.#waiting.take((party) => this.#mayHold(party, session));
     if (waiter) {
       this.#beginLease(waiter.party, session);
       return waiter.settle({ kind: 'lease', session });
     }
     for (const [party] of this.#waiting.parties()) slots.awaitShare(party, this);
-    const peer = this.#peerOf.get(session);
     const isOver = session.connection.failure !== undefined || this.#stopping.signal.aborted;
-    if (isOver || !peer) this.#retire(session);
-    else if (!this.#passOn(session, peer, wasIdle)) this.#park(session, peer);
+    if (isOver) this.#retire(session);
+    else if (!this.#passOn(session) && !this.#makeWay(session)) this.#park(session);
   }
 
-  #beginLease(party: string, session: SmtpSession): void {
-    const peer = this.#peerOf.get(session);
+  #beginLease(party: string, session: PooledSession): void {
     this.#leases += 1;
-    if (peer) this.#options.slots.carry(party, peer.address);
+    this.#options.slots.carry(party, session.peer.address);
   }
 
-  release(party: string, session: SmtpSession, ending: Ending | undefined): void {
+  release(party: string, session: PooledSession, ending: Ending | undefined): void {
     const { limits, slots } = this.#options;
-    const peer = this.#peerOf.get(session);
-    const isWanted = peer !== undefined && (slots.isScarce(peer.address) || slots.isHeldUp(party, peer.address));
+    const { address } = session.peer;
+    const isWanted = slots.isWanted(party, address);
     this.#leases -= 1;
-    if (peer) slots.carried(party, peer.address);
+    slots.carried(party, address);
     if (ending) this.#noteEnding(party, session, ending);
     const { failure, isOutOfStep, isLeaving } = session.connection;
     const isUsable = !failure && !isOutOfStep && !isLeaving && !this.#stopping.signal.aborted;
-    const hadItsTurn = session.used - session.usedElsewhere >= MESSAGES_WHILE_SCARCE;
     if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
-    else if (!hadItsTurn || !isWanted || !this.#passOn(session, peer, false)) this.#lease(session, false);
+    else if (!isWanted || !this.#handOver(session)) this.#lease(session);
     this.#openForWaiters();
     slots.serve();
   }
 
-  #noteEnding(party: string, session: SmtpSession, ending: Ending): void {
+  #noteEnding(party: string, session: PooledSession, ending: Ending): void {
     this.#failures.note(party, ending);
-    const address = this.#peerOf.get(session)?.address;
-    if (ending.kind === 'worked') address?.backOff.worked();
-    else if (ending.kind === 'broken' && address) this.#options.slots.brokeOff(address, ending.why);
+    const { peer } = session;
+    // Where one idle connection was dead, the others are taken for dead too: a second dead one would end the try.
+    if (ending.kind === 'stale') this.#options.idleSessions.closeAll(peer);
+    else if (ending.kind === 'worked') peer.address.backOff.worked();
+    else if (ending.kind === 'broken') this.#options.slots.brokeOff(peer.address, ending.why);
   }
 
-  /** Passes the connection to another destination, or closes it where another needs its slot; false where none does. */
-  #passOn(session: SmtpSession, peer: Peer, wasIdle: boolean): boolean {
-    const { slots } = this.#options;
+  /** What others wait for goes to them: the connection, or its slot once it has carried enough. */
+  #handOver(session: PooledSession): boolean {
+    if (this.#passOn(session)) return true;
+    return session.used >= MESSAGES_WHILE_SCARCE && this.#makeWay(session);
+  }
+
+  /** Passes the connection to the next request that it serves; false where none does. */
+  #passOn(session: PooledSession): boolean {
     this.#sessions.delete(session);
-    if (slots.pass(session, peer, wasIdle)) return true;
+    if (this.#options.slots.pass(session)) return true;
     this.#sessions.add(session);
-    if (!slots.isInTheWay(peer)) return false;
+    return false;
+  }
+
+  /** Closes the connection where its slot is needed; false where it is not. */
+  #makeWay(session: PooledSession): boolean {
+    if (!this.#options.slots.isInTheWay(session.peer)) return false;
     this.#retire(session);
     return true;
   }
 
-  #park(session: SmtpSession, peer: Peer): void {
+  #park(session: PooledSession): void {
     this.#idle.push(session);
-    this.#options.idleSessions.park(session, peer, this);
+    this.#options.idleSessions.park(session, this);
   }
 
-  #unpark(session: SmtpSession): void {
+  #unpark(session: PooledSession): void {
     this.#idle.splice(this.#idle.indexOf(session), 1);
     this.#options.idleSessions.unpark(session);
   }
@@ -285,10 +205,9 @@ export class Destination implements ShareWaiter {
   handOut(): void {
     for (const session of this.#idle.toReversed()) {
       if (this.#waiting.size === 0) break;
-      const peer = this.#peerOf.get(session);
-      if (!peer || !this.#idle.includes(session) || !this.#hasWaiterFor(peer, true)) continue;
+      if (!this.#idle.includes(session) || !this.#hasWaiterFor(session.peer.address)) continue;
       this.#unpark(session);
-      this.#lease(session, true);
+      this.#lease(session);
     }
     if (this.#idle.length > 0)
       for (const [party] of this.#waiting.parties()) this.#options.slots.awaitShare(party, this);
@@ -296,21 +215,21 @@ export class Destination implements ShareWaiter {
   }
 
   /** Closes an idle connection so that another destination can have its slot. */
-  yieldIdle(session: SmtpSession): void {
+  yieldIdle(session: PooledSession): void {
     this.#unpark(session);
     this.#retire(session);
   }
 
   /** Forgets an idle connection, which another destination has from now on. */
-  giveAway(session: SmtpSession): void {
+  giveAway(session: PooledSession): void {
     this.#unpark(session);
     this.#sessions.delete(session);
   }
 
   /** Closes the connection. Its slot is held until the socket is gone: until then the peer counts it too. */
-  #retire(session: SmtpSession): void {
-    const address = this.#peerOf.get(session)?.address;
-    if (!this.#sessions.delete(session) || !address) return;
+  #retire(session: PooledSession): void {
+    const { address } = session.peer;
+    if (!this.#sessions.delete(session)) return;
     this.#closing += 1;
     this.#options.slots.leaves(address);
     session.connection.onClosed = () => this.#retired(address);
@@ -326,9 +245,9 @@ export class Destination implements ShareWaiter {
   }
 
   /** The peer closed a leased connection. `release` decides whether to open a replacement. */
-  #closed(session: SmtpSession): void {
-    const address = this.#peerOf.get(session)?.address;
-    if (!this.#sessions.delete(session) || !address) return;
+  #closed(session: PooledSession): void {
+    const { address } = session.peer;
+    if (!this.#sessions.delete(session)) return;
     this.#options.slots.leaves(address);
     this.#options.slots.left(address);
     this.#options.onFewer();
@@ -352,27 +271,16 @@ export class Destination implements ShareWaiter {
   }
 
   /** Whether a waiter may have a connection to this peer now. */
-  #hasWaiterFor({ address }: Peer, wasIdle: boolean): boolean {
-    const parties = [...this.#waiting.parties()].map(([party]) => party);
-    return parties.some((party) => this.#options.slots.mayHold(party, address) && this.#accepts(party, wasIdle));
+  #hasWaiterFor(address: MxAddress): boolean {
+    return [...this.#waiting.parties()].some(([party]) => this.#options.slots.mayHold(party, address));
   }
 
-  /** Idle connections may be dead, and a second dead one ends the try: waiters that met one need a fresh one. */
-  #accepts(party: string, wasIdle: boolean): boolean {
-    const first = this.#waiting.first(party);
-    return first !== undefined && !(wasIdle && first.needsFresh);
-  }
-
-  #mayHold(party: string, session: SmtpSession): boolean {
-    return this.#options.slots.mayHold(party, this.#peerOf.get(session)?.address);
-  }
-
-  get #isFull(): boolean {
-    return this.connections >= this.#options.limits.connectionsMax;
+  #mayHold(party: string, session: PooledSession): boolean {
+    return this.#options.slots.mayHold(party, session.peer.address);
   }
 
   get connections(): number {
-    return this.#sessions.size + this.#opening + this.#closing;
+    return this.#sessions.size + this.#openings.underWay + this.#closing;
   }
 
   get counts(): { idle: number; waiting: number; isDown: boolean } {
@@ -386,12 +294,7 @@ export class Destination implements ShareWaiter {
 
   /** Whether the pool may drop this object: it has no connection, lease or waiter, and remembers no failure. */
   get isForgettable(): boolean {
-    const isQuiet = this.connections + this.#leases + this.#wantedCount + this.#waiting.size === 0;
+    const isQuiet = this.connections + this.#leases + this.#openings.wanted + this.#waiting.size === 0;
     return isQuiet && this.#failures.isForgettable;
   }
 }
-
-const UNNEEDED = { kind: 'unneeded' } as const;
-
-type OpenedFirst = { kind: 'open'; session: SmtpSession; peer: Peer } | typeof UNNEEDED | JobOutcome;
-type Refusal = NonNullable<MxAddress['refusal']>;

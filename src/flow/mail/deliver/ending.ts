@@ -1,5 +1,6 @@
-import type { Deferral, RecipientOutcome } from './delivery-job.ts';
+import type { Deferral } from './delivery-job.ts';
 import { REASONS, type SmtpSession } from './smtp-session.ts';
+import type { Transmission } from './transmit.ts';
 
 /** What the end of a transaction says about mail that comes later. */
 export type Ending =
@@ -7,17 +8,21 @@ export type Ending =
   /** The peer broke the protocol: its own fault, whichever team's mail it was. Every team is told why. */
   | { kind: 'broken'; why: Deferral }
   /** The peer ended the session: it may want no more from this team, and still serve the others. */
-  | { kind: 'turned away'; why: Deferral };
+  | { kind: 'turned away'; why: Deferral }
+  /** The connection had been closed while it was idle. */
+  | { kind: 'stale' };
 
-/** What the outcomes of a transaction say of later mail; undefined where that is nothing, as of one that was aborted. */
-export function endingOf({ connection, mx }: SmtpSession, outcomes: RecipientOutcome[]): Ending | undefined {
+/** What a transaction says of later mail; undefined where that is nothing, as of one that was aborted or that we refused. */
+export function endingOf({ connection, mx }: SmtpSession, sent: Transmission): Ending | undefined {
+  if (sent.kind === 'stale') return sent;
+  if (sent.kind === 'refused') return undefined;
   const { failure } = connection;
   if (failure?.kind === 'aborted') return undefined;
   if (failure) {
     const why: Deferral = { kind: 'deferred', reason: REASONS[failure.kind], detail: `${mx}: ${failure.detail}`, mx };
     return { kind: failure.kind === 'malformed' ? 'broken' : 'turned away', why };
   }
-  for (const outcome of outcomes) {
+  for (const outcome of sent.outcomes) {
     if (outcome.kind !== 'deferred') continue;
     const { address: _, ...why } = outcome;
     if (why.reason === 'protocol_error') return { kind: 'broken', why: withoutWords(why, mx) };

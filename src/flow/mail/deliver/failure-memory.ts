@@ -22,6 +22,7 @@ export class FailureMemory {
   }
 
   note(party: string, ending: Ending): void {
+    if (ending.kind === 'stale') return;
     if (ending.kind === 'worked') {
       this.all.worked();
       this.#ofParties.delete(party);

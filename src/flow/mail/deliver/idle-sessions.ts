@@ -9,16 +9,18 @@ export interface Peer {
   key: string;
 }
 
+/** A session in the pool, with the peer that it is open to. */
+export type PooledSession = SmtpSession & { readonly peer: Peer };
+
 interface Owner {
   /** Closes the session. */
-  yieldIdle(session: SmtpSession): void;
+  yieldIdle(session: PooledSession): void;
   /** Forgets the session, which another destination gets. */
-  giveAway(session: SmtpSession): void;
+  giveAway(session: PooledSession): void;
 }
 
 interface Parked {
   owner: Owner;
-  peer: Peer;
   cancelTimer: () => void;
 }
 
@@ -26,8 +28,8 @@ interface Parked {
 export class IdleSessions {
   #clock: Clock;
   #idleMs: number;
-  #parked = new Map<SmtpSession, Parked>();
-  #byKey = new Map<string, Set<SmtpSession>>();
+  #parked = new Map<PooledSession, Parked>();
+  #byKey = new Map<string, Set<PooledSession>>();
 
   constructor(clock: Clock, idleMs: number) {
     this.#clock = clock;
@@ -38,42 +40,46 @@ export class IdleSessions {
     return this.#parked.size;
   }
 
-  park(session: SmtpSession, peer: Peer, owner: Owner): void {
+  park(session: PooledSession, owner: Owner): void {
+    const { key } = session.peer;
     const close = (): void => owner.yieldIdle(session);
     session.connection.onStir = close;
-    this.#parked.set(session, { owner, peer, cancelTimer: this.#clock.timer(this.#idleMs, close) });
-    this.#byKey.set(peer.key, (this.#byKey.get(peer.key) ?? new Set()).add(session));
+    this.#parked.set(session, { owner, cancelTimer: this.#clock.timer(this.#idleMs, close) });
+    this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(session));
   }
 
-  unpark(session: SmtpSession): void {
+  unpark(session: PooledSession): void {
     const parked = this.#parked.get(session);
     if (!parked) return;
     parked.cancelTimer();
     session.connection.onStir = () => {};
     this.#parked.delete(session);
-    const { key } = parked.peer;
+    const { key } = session.peer;
     const alike = this.#byKey.get(key);
     if (alike?.delete(session) && alike.size === 0) this.#byKey.delete(key);
   }
 
   /** A snapshot of the peers with an idle connection. */
   peers(): Peer[] {
-    return [...this.#byKey.values()].flatMap(([session]) => (session && this.#parked.get(session)?.peer) ?? []);
+    return [...this.#byKey.values()].flatMap(([session]) => session?.peer ?? []);
   }
 
   /** Closes the longest idle connection, of this address if one is given, to make room for another. */
   closeOne(address?: MxAddress): void {
-    for (const [session, { owner, peer }] of this.#parked) {
-      if (!address || peer.address === address) return owner.yieldIdle(session);
+    for (const [session, { owner }] of this.#parked) {
+      if (!address || session.peer.address === address) return owner.yieldIdle(session);
     }
   }
 
+  /** Closes all idle connections to this peer. */
+  closeAll({ key }: Peer): void {
+    for (const session of this.#byKey.get(key) ?? []) this.#parked.get(session)?.owner.yieldIdle(session);
+  }
+
   /** Takes an idle connection with this key from its destination. */
-  take(key: string): { session: SmtpSession; peer: Peer } | undefined {
+  take(key: string): PooledSession | undefined {
     const [session] = this.#byKey.get(key) ?? [];
-    const parked = session && this.#parked.get(session);
-    if (!parked) return undefined;
-    parked.owner.giveAway(session);
-    return { session, peer: parked.peer };
+    if (session) this.#parked.get(session)?.owner.giveAway(session);
+    return session;
   }
 }

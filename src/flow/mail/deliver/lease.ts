@@ -1,13 +1,11 @@
 import type { JobOutcome } from './delivery-job.ts';
-import type { SmtpSession } from './smtp-session.ts';
+import type { PooledSession } from './idle-sessions.ts';
 
 /** A connection for one transaction, or why there is none. */
-export type Lease = { kind: 'lease'; session: SmtpSession } | JobOutcome;
+export type Lease = { kind: 'lease'; session: PooledSession } | JobOutcome;
 
 export interface Waiter {
   party: string;
-  /** Its last try met a dead connection: it needs a newly opened one. */
-  needsFresh: boolean;
   settle: (lease: Lease) => void;
 }
 

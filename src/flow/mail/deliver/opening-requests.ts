@@ -1,7 +1,6 @@
-import type { Peer } from './idle-sessions.ts';
+import type { Peer, PooledSession } from './idle-sessions.ts';
 import type { MxAddress } from './mx-address.ts';
 import { partyBefore } from './party.ts';
-import type { SmtpSession } from './smtp-session.ts';
 
 /** A destination's request for a connection to a peer, for one party. */
 export interface OpeningRequest {
@@ -11,10 +10,10 @@ export interface OpeningRequest {
   isReady(): boolean;
   /** Permits the opening, whose end is to be reported to the slots; or refuses it, because the address failed meanwhile. */
   answer(permission: 'open' | NonNullable<MxAddress['refusal']>): void;
-  /** Whether an existing connection serves as well as a new one; `wasIdle`: it may be dead. */
-  mayAdopt(wasIdle: boolean): boolean;
+  /** Whether an existing connection serves as well as a new one. */
+  mayAdopt(): boolean;
   /** Hands over an existing connection, which another destination had until now. */
-  adopt(session: SmtpSession, wasIdle: boolean): void;
+  adopt(session: PooledSession): void;
 }
 
 /** Requests that the same connection would serve, in their order. */

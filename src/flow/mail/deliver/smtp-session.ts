@@ -47,8 +47,6 @@ export interface SmtpSession {
   readonly timeouts: SmtpTimeouts;
   /** Transactions begun so far; a message that we refuse ourselves begins none. */
   used: number;
-  /** Transactions begun before the session came to its present destination. */
-  usedElsewhere: number;
   /** The last transaction was left open: the next one begins with RSET. */
   needsReset: boolean;
 }
@@ -103,7 +101,6 @@ async function greet(connection: SmtpConnection, target: Target, options: Sessio
     can: hello,
     timeouts,
     used: 0,
-    usedElsewhere: 0,
     needsReset: false,
   };
   const wantsTls = options.tls.policy === 'enforced' || !options.tls.skip;

@@ -18,12 +18,6 @@ export class WaitersByParty<Waiter> {
     return this.#byParty.has(party);
   }
 
-  /** The party's next waiter. */
-  first(party: string): Waiter | undefined {
-    const [waiter] = this.#byParty.get(party) ?? [];
-    return waiter;
-  }
-
   add(party: string, waiter: Waiter, place: 'last' | 'first'): void {
     const waiters = this.#byParty.get(party) ?? new Set();
     this.#byParty.set(party, place === 'last' ? waiters.add(waiter) : new Set([waiter, ...waiters]));

@@ -1,5 +1,5 @@
 import { isoTime } from '../../../platform/clock/index.ts';
-import type { Page } from '../../../platform/db/index.ts';
+import { mustBeAlone, type Page } from '../../../platform/db/index.ts';
 import type { Store } from '../../../platform/store/index.ts';
 import { emailRowsByIds, emailSizes } from '../../../resources/emails/index.ts';
 import { slugsOf, suspendedTeams } from '../../../resources/teams/index.ts';
@@ -12,10 +12,11 @@ const HAS_NO_TIME: ReadonlySet<WaitingRow['state']> = new Set(['held', 'team_sus
 
 export async function listWaiting(store: Store, filter: WaitingFilter, page: Page) {
   const { db, clock } = store;
-  const { destination, team_id: team, email_id: email, state } = filter;
+  const { destination, team_id: team, email_id: email, state, id_end: end } = filter;
+  if (end !== undefined) mustBeAlone(filter);
   const narrowed = {
     ...{ destination: destination === undefined ? undefined : asStored(destination), state },
-    ...{ team_id: team?.toLowerCase(), email_id: email?.toLowerCase() },
+    ...{ team_id: team?.toLowerCase(), email_id: email?.toLowerCase(), id_end: end },
   };
   const moment = { now: clock.now(), suspendedTeams: await suspendedTeams(db) };
   const { rows, hasMore } = await waitingPage(db, narrowed, { ...moment, page });

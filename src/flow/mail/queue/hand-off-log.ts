@@ -31,22 +31,29 @@ export function openHandOffLog(runDir: string, owner: string, marks: ProcessMark
   let slots = HEADER_SLOTS;
   const write = (slot: number, text: string): void => {
     buffer.write(text.slice(0, UUID_CHARS).padEnd(UUID_CHARS), 0, UUID_CHARS, 'latin1');
-    writeSync(handle, buffer, 0, SLOT_BYTES, slot * SLOT_BYTES);
+    // A disk that runs full takes a part of it, and says so by nothing else.
+    if (writeSync(handle, buffer, 0, SLOT_BYTES, slot * SLOT_BYTES) < SLOT_BYTES)
+      throw Object.assign(new Error(`${file} takes no whole entry; its disk is full`), { code: 'ENOSPC' });
   };
   writer(marks).forEach((text, slot) => write(slot, text));
   return {
     owner,
     mark(deliveryId) {
       const slot = free.pop() ?? slots++;
+      try {
+        write(slot, deliveryId);
+      } catch (error) {
+        free.push(slot);
+        throw error;
+      }
       slotOf.set(deliveryId, slot);
-      write(slot, deliveryId);
     },
     // The slot is wiped: a deferred delivery comes back under the same id, and is then before its dot again.
     clear(deliveryId) {
       const slot = slotOf.get(deliveryId);
       if (slot === undefined) return;
-      slotOf.delete(deliveryId);
       write(slot, '');
+      slotOf.delete(deliveryId);
       free.push(slot);
     },
     close() {
@@ -75,9 +82,7 @@ export function leftHandOffLogs(
     const owner = NAME.exec(name)?.[1];
     if (owner === undefined) return [];
     const file = path.join(runDir, name);
-    const slots = readFileSync(file, 'latin1')
-      .split('\n')
-      .map((slot) => slot.trim());
+    const slots = slotsIn(readFileSync(file, 'latin1'));
     const [boot = '', process = '', host = ''] = slots;
     const mark = { boot, process, host };
     if (!isAlone && marks.mayBeAlive(mark)) return [];
@@ -87,6 +92,12 @@ export function leftHandOffLogs(
 }
 
 const HEADER_SLOTS = 3;
+
+/** By their places: what was cut short or left out hides none of the others. */
+const slotsIn = (content: string): string[] =>
+  Array.from({ length: Math.ceil(content.length / SLOT_BYTES) }, (_, slot) =>
+    content.slice(slot * SLOT_BYTES, slot * SLOT_BYTES + UUID_CHARS).trim(),
+  );
 
 /** Identifies the writer of the log: the boot of the machine, the process, and the node. */
 function writer({ own }: ProcessMarks): string[] {

@@ -1,5 +1,5 @@
 import { nextTurn } from '../../../platform/clock/index.ts';
-import { uuidsIn, type Dialect, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
+import { endOfUuid, uuidsIn, type Dialect, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
 import type { DeliveryRow } from './deliveries.store.ts';
 import type { Selection } from './holds.store.ts';
 import { laneSql } from './lanes.ts';
@@ -107,17 +107,23 @@ export interface WaitingFilter {
   team_id?: string | undefined;
   email_id?: string | undefined;
   state?: string | undefined;
+  /** How the id of a delivery, or of its email, ends. */
+  id_end?: string | undefined;
 }
 
 /** Newest first. What few rows keep is looked for batch by batch. */
 export async function waitingPage(
   db: Executor,
-  filter: WaitingFilter,
+  { id_end: end, ...filter }: WaitingFilter,
   { page, ...moment }: Moment & { page: Page },
 ): Promise<{ rows: WaitingRow[]; hasMore: boolean }> {
   const named = Object.entries(filter).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const where = named.map(([column]) => `and ${column} = ?`).join(' ');
-  const values: Value[] = named.map(([, value]) => value);
+  const ending = end === undefined ? [] : Array.from({ length: 2 }, () => `%${endOfUuid(end)}`);
+  const where = [
+    ...named.map(([column]) => `and ${column} = ?`),
+    ...(end === undefined ? [] : ['and (cast(id as text) like ? or cast(email_id as text) like ?)']),
+  ].join(' ');
+  const values: Value[] = [...named.map(([, value]) => value), ...ending];
   const order = page.before === undefined ? 'desc' : 'asc';
   const before = page.after === undefined ? '' : 'and id <> ?';
   const within = { after: page.before ?? FIRST, upTo: page.after ?? LAST };
