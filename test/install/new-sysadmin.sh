@@ -34,7 +34,8 @@ out=/var/lib/said
 step 'install'
 sh /opt/rasket/install.sh >"$out"
 has '^  rasket setup$'
-# Of this network, and none of the page: its resolver, its mail servers' port, its private addresses, and the root of its authority.
+# Of this network, and none of the page: its resolver, its mail servers' port, its private addresses, the root of its authority, and
+# how long doctor waits for machines that this network does not have.
 cat >>/etc/rasket/rasket.toml <<TOML
 [dns]
 servers = ["127.0.0.1:5353"]
@@ -46,6 +47,8 @@ dns_allow_private = ["127.0.0.0/8"]
 smtp_port = 2526
 [acme]
 allow_private = ["127.0.0.0/8"]
+[doctor]
+seconds = 10
 TOML
 echo "NODE_EXTRA_CA_CERTS=$neighbours/ca.pem" >/etc/rasket/environment
 mkdir -p /run/systemd/system
