@@ -175,7 +175,7 @@ if [ $staged = no ]; then
   fi
 fi
 
-# Two at once would take the folders of the new program from each other. Whoever can open a lock can hold it: it is root's alone.
+# Two at once would take the folders of the new program from each other. An account that can open the lock can hold it: only root can.
 if command -v flock >/dev/null 2>&1; then
   mkdir -p "${program%/*}"
   if [ $staged = no ] && [ -d /run ]; then

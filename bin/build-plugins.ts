@@ -16,7 +16,7 @@ const UNUSED = [
 /** Natives that are there or are not. */
 const OPTIONAL = ['keytar', '@napi-rs/keyring', 'sqlite3'];
 
-/** Packages that no module takes in: whoever imports one looks for it on the disk. */
+/** Packages that stay outside of every module: their imports look for them on the disk. */
 export const APART: readonly string[] = [...UNUSED, ...OPTIONAL];
 
 export const COMMON = {

@@ -41,7 +41,7 @@ async function makeBuild(folder: string): Promise<void> {
   }
 }
 
-/** The document as it is by now: the launcher names a build after its sources too, which nobody has to read again. */
+/** The document as it is by now: the launcher names a build after its sources too, so that no start reads them again. */
 const withContract: Plugin = {
   name: 'with-contract',
   setup({ onLoad, onResolve }) {

@@ -25,7 +25,7 @@ export class Pager<Row extends { id: string }> {
   /** There are rows before the first and behind the last. */
   hasBefore = false;
   hasBehind = false;
-  /** How many were seen before the first; undefined behind a jump to the end, which nobody counted. */
+  /** How many were seen before the first; undefined behind a jump to the end, where they were not counted. */
   skipped: number | undefined = 0;
   isLoaded = false;
   isLoading = false;

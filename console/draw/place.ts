@@ -3,7 +3,7 @@ import { grouped } from '../../cli/families/index.ts';
 /** What of a list is loaded. */
 interface Loaded {
   rows: readonly unknown[];
-  /** How many of the list stand before these; undefined where nobody counted them. */
+  /** How many of the list stand before these; undefined behind a jump to the end, where they were not counted. */
   skipped: number | undefined;
   hasBefore: boolean;
   hasBehind: boolean;

@@ -5,8 +5,8 @@ const LOCK = 7_264_015_552;
 const CONNECT_MS_MAX = 10_000;
 
 /**
- * Waits until no other process has the turn, and answers how it ends. On a connection of its own, in a transaction that reads nothing, so
- * that it holds nobody up: a process that dies lets go of it.
+ * Waits until no other process has the turn, and answers how it ends. On a connection of its own, in a transaction that reads nothing,
+ * so that no other transaction waits for it. A process that dies lets go of it.
  */
 export async function openPgTurn(url: string, onWait: () => void): Promise<() => Promise<void>> {
   const client = new pg.Client({

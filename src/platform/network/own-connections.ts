@@ -11,7 +11,7 @@ export interface AcceptedConnection {
 
 /**
  * The connections that this process opens, by the end that the other side sees. A port of ours knows by it what we bring
- * to ourselves: from another machine nobody can have that end at the same time. A program of this machine can, towards
+ * to ourselves: no other machine can have that end at the same time. A program of this machine can, towards
  * another port: so where both sides name the same address, they have to name the same port. Behind a translated address
  * they name different ones, and the near end decides alone.
  */

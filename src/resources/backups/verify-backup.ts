@@ -35,7 +35,7 @@ export async function verifyBackup(folder: string, options: VerifyOptions): Prom
   const faults = strangeEntries(folder).map(
     (name) => `${name} is a link or a device, and no file of a backup: nothing of it was read`,
   );
-  // Whoever planted them may have planted more.
+  // An account that planted these may have planted more: nothing of the folder is read.
   if (faults.length === 0)
     faults.push(...(await faultsOfFiles(folder)), ...(await faultsOfDatabase(folder, readFacts(folder), options)));
   const found: Verification = { at: isoTime(options.now()), faults: faults.slice(0, TOLD_MAX) };

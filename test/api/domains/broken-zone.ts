@@ -36,7 +36,7 @@ export interface BrokenZone {
   /** Which record the sentence is about. */
   of: 'dkim' | 'mx' | 'spf' | 'dmarc' | 'tracking' | 'receiving' | 'caa';
   breakIt: (ground: Ground) => void;
-  /** Whoever asks waits for as long as it waits for anybody. */
+  /** Its name server never answers, so the look at it lasts as long as it may. */
   isSilent?: true;
   status?: string;
   says: (ground: Ground) => string;

@@ -40,7 +40,7 @@ export class ConnectionSlots {
   }
 
   /**
-   * Whether somebody waits for what this connection takes up: requests that find all slots in use, or all of this address; or
+   * Whether what this connection takes up is waited for: by requests that find all slots in use, or all of this address, or by
    * the party itself, which has used up its share.
    */
   isWanted(party: string, address: MxAddress): boolean {

@@ -21,7 +21,7 @@ export interface OpeningsOwner {
 
 const UNNEEDED = { kind: 'unneeded' } as const;
 
-/** `unneeded`: nobody waits for it any more, or an existing connection served instead. */
+/** `unneeded`: no mail waits for it any more, or an existing connection served instead. */
 export type OpeningEnd = { kind: 'open'; session: PooledSession } | typeof UNNEEDED | JobOutcome;
 
 /** The openings of one destination: each goes along a route, and waits at each of its hosts for the permission of the slots. */
