@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createRangeCheck, plainAddress } from '../platform/network/index.ts';
+import type { Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { OauthRefusal } from '../resources/oauth/index.ts';
 import { errorBody, refusalFor, setRateHeaders } from './answers.ts';
@@ -17,7 +18,16 @@ export function createRefusalAnswer(
     if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
-    if ([400, 415, 503].includes(refusal.status) && !request.raw.complete) leaveRest(request, reply, isTrusted);
+    if (![400, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
+    if (isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) {
+      return readRest(world, request, () => send(request, reply, refusal));
+    }
+    // The unread rest of the body would be taken for the next request.
+    reply.header('connection', 'close');
+    send(request, reply, refusal);
+  };
+
+  function send(request: FastifyRequest, reply: FastifyReply, refusal: Refusal | OauthRefusal): void {
     if (refusal instanceof OauthRefusal) return sendOauthError(reply, refusal);
     const { oauthFlow, resourcePath } = request.routeOptions?.config ?? {};
     // A missing User-Agent is refused alike everywhere.
@@ -27,19 +37,26 @@ export function createRefusalAnswer(
     }
     if (refusal.status === 401) reply.header('www-authenticate', challengeOf(refusal, world.origin(), resourcePath));
     reply.code(refusal.status).type('application/json; charset=utf-8').send(errorBody(refusal));
-  };
+  }
 }
 
+/** Longer than a proxy takes to pass on the largest body that it lets through. */
+const REST_MS_MAX = 60_000;
+
 /**
- * The unread rest of a refused body would be taken for the next request, so the connection is closed. A proxy reads no answer before it has
- * sent all of the body, and where it cannot, it answers 502 in our place: what it sends is read and dropped, for as long as `endSlowUploads` lets it.
+ * A proxy gives up a body that is answered in its midst: nginx answers 502 in our place, and Caddy cuts off a client that has not sent all
+ * of it yet. So the rest of a refused body is read and dropped before the answer; what comes for longer than a minute, behind it, for as
+ * long as `endSlowUploads` lets it.
  */
-function leaveRest(request: FastifyRequest, reply: FastifyReply, isTrusted: (address: string) => boolean): void {
-  if (!isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) return void reply.header('connection', 'close');
-  reply.removeHeader('connection');
-  // nginx asks by default that it is closed; it is what closes it, or `keepAliveTimeout`.
-  reply.raw.shouldKeepAlive = true;
-  request.raw.resume();
+function readRest({ clock }: World, { raw }: FastifyRequest, answer: () => void): void {
+  if (raw.destroyed) return answer();
+  const once = (): void => {
+    cancel();
+    raw.off('end', once).off('close', once);
+    answer();
+  };
+  const cancel = clock.timer(REST_MS_MAX, once);
+  raw.once('end', once).once('close', once).resume();
 }
 
 export function answerPreflight(rateLimit: RateLimit, request: FastifyRequest, reply: FastifyReply): void {
