@@ -50,13 +50,13 @@ const REST_MS_MAX = 60_000;
  */
 function readRest({ clock }: World, { raw }: FastifyRequest, answer: () => void): void {
   if (raw.destroyed) return answer();
-  const once = (): void => {
+  const finish = (): void => {
     cancel();
-    raw.off('end', once).off('close', once);
+    raw.off('end', finish).off('close', finish);
     answer();
   };
-  const cancel = clock.timer(REST_MS_MAX, once);
-  raw.once('end', once).once('close', once).resume();
+  const cancel = clock.timer(REST_MS_MAX, finish);
+  raw.once('end', finish).once('close', finish).resume();
 }
 
 export function answerPreflight(rateLimit: RateLimit, request: FastifyRequest, reply: FastifyReply): void {

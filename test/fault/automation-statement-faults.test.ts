@@ -6,6 +6,7 @@ import { HOUR, MINUTE } from '../flow/mail.ts';
 import { breakable } from '../rig/breakable.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { breakOff, live } from './broken-off.ts';
 
 const DAY = 24 * HOUR;
 
@@ -83,7 +84,8 @@ it.each(CASES)(
     await using scene = await startScene({ roles: ['http'] });
     const has = await supply(scene);
     const { graph, starts, emails = 0, steps: expected = {}, mustBeDone } = KINDS[kind] as Case;
-    const { failAt, steps } = breakable(scene.app.world, code, { isAnswerLost: true });
+    const faults = breakable(scene.app.world, code, { isAnswerLost: true });
+    const createLoop = () => createAutomationLoop(scene.app.world, () => undefined);
     const must = async (method: string, path: string, body?: object) => {
       const answer = await scene.api(method, path, { key: has.team.key, ...(body && { body }) });
       if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
@@ -99,13 +101,7 @@ it.each(CASES)(
       const { id: contact } = await must('POST', '/contacts', { email: `c${n}@one.example` });
       await must('POST', '/events/send', { event: 'order', contact_id: contact });
       const before = await counts(scene);
-      failAt(n);
-      await live(scene);
-      isReached = steps() >= n;
-      failAt(undefined);
-      // As long as a lease that could not be released lasts, and the first pause behind an error of ours.
-      scene.clock.advance(10 * MINUTE);
-      await live(scene);
+      isReached = await breakOff(scene, faults, n, createLoop);
       const [{ id }] = (await read(`/automations/${automation}/runs`))['data'];
       if (kind === 'delay') {
         const run = await read(`/automations/${automation}/runs/${id}`);
@@ -115,7 +111,7 @@ it.each(CASES)(
         // The wait began in the life that wrote it: the first, or the second.
         expect([DAY, DAY - 10 * MINUTE]).toContain(Date.parse(until) - scene.clock.now());
         scene.clock.advance(DAY);
-        await live(scene);
+        await live(createLoop());
       }
       const run = await read(`/automations/${automation}/runs/${id}`);
       const states = Object.fromEntries(
@@ -139,14 +135,6 @@ it.each(CASES)(
     }
   },
 );
-
-/** A process that carries what is due, until nothing is or its database has failed it. */
-async function live({ app: { world } }: Scene): Promise<void> {
-  const loop = createAutomationLoop(world, () => undefined);
-  await loop.start().catch(() => undefined);
-  await loop.idle();
-  await loop.stop(0);
-}
 
 async function dueAt({ app: { world } }: Scene, run: string): Promise<number> {
   const row = await world.db.get<{ due_at: number }>('select due_at from automation_runs where id = ?', [run]);

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { createBroadcastLoop } from '../../src/flow/campaigns/index.ts';
 import { campaignIn } from '../flow/campaign.ts';
-import { MINUTE } from '../flow/mail.ts';
 import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { breakOff } from './broken-off.ts';
 
 const CONTACTS = ['ada@one.example', 'bob@two.example'];
 
@@ -14,18 +14,13 @@ it('a lost connection at any statement of a page, also behind a commit: nobody i
   await using scene = await startScene({ roles: ['http'] });
   const campaign = await campaignIn(scene);
   await campaign.addContacts(CONTACTS);
-  const { failAt, steps } = breakable(scene.app.world, 'ECONNRESET', { isAnswerLost: true });
+  const faults = breakable(scene.app.world, 'ECONNRESET', { isAnswerLost: true });
+  const createLoop = () => createBroadcastLoop(scene.app.world, () => undefined);
   let isReached = true;
   for (let n = 1; isReached; n++) {
     const id = await campaign.broadcast({ subject: `News ${n}` });
     const before = await counts(scene);
-    failAt(n);
-    await live(scene);
-    isReached = steps() >= n;
-    failAt(undefined);
-    // As long as a lease that could not be released lasts, and the first pause behind an error of ours.
-    scene.clock.advance(10 * MINUTE);
-    await live(scene);
+    isReached = await breakOff(scene, faults, n, createLoop);
     const { status, recipients, excluded, total } = await campaign.get(id);
     expect([n, status, recipients, excluded, total]).toEqual([n, 'sent', CONTACTS.length, 0, CONTACTS.length]);
     const grown = (await counts(scene)).map((now, i) => now - (before[i] ?? 0));
@@ -35,14 +30,6 @@ it('a lost connection at any statement of a page, also behind a commit: nobody i
     if (!isReached) expect(n).toBeGreaterThan(15);
   }
 }, 120_000);
-
-/** A process that carries what is due, until nothing is or its database has failed it. */
-async function live({ app: { world } }: Scene): Promise<void> {
-  const loop = createBroadcastLoop(world, () => undefined);
-  await loop.start().catch(() => undefined);
-  await loop.idle();
-  await loop.stop(0);
-}
 
 /** Who has an email of the broadcast. */
 async function writtenTo({ app: { world } }: Scene, broadcast: string): Promise<string[]> {

@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import { createImportLoop } from '../../src/flow/audience/index.ts';
 import { line, start, wait } from '../api/automations/graph.ts';
-import { MINUTE } from '../flow/mail.ts';
 import { breakable } from '../rig/breakable.ts';
 import { formOf } from '../rig/forms.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
+import { breakOff } from './broken-off.ts';
 
 /** Two contacts, of which one comes again and is changed by that, and a row that cannot be read. */
 const fileOf = (n: number): string =>
@@ -25,19 +25,14 @@ it('a lost connection at any statement of an import, also behind a commit: no ro
     const begins = { ...start, config: { event_name: `rasket:${event}` } };
     await must('POST', '/automations', { body: { name: event, status: 'enabled', ...line(begins, wait('day')) } });
   }
-  const { failAt, steps } = breakable(scene.app.world, 'ECONNRESET', { isAnswerLost: true });
+  const faults = breakable(scene.app.world, 'ECONNRESET', { isAnswerLost: true });
+  const createLoop = () => createImportLoop(scene.app.world);
   let isReached = true;
   for (let n = 1; isReached; n++) {
     const form = formOf(fileOf(n), { on_conflict: 'upsert', start_automations: 'true' });
     const { id } = await must('POST', '/contacts/imports', form);
     const before = await counts(scene);
-    failAt(n);
-    await live(scene);
-    isReached = steps() >= n;
-    failAt(undefined);
-    // As long as a lease that could not be released lasts, and the first pause behind an error of ours.
-    scene.clock.advance(10 * MINUTE);
-    await live(scene);
+    isReached = await breakOff(scene, faults, n, createLoop);
     const { status, counts: counted } = await must('GET', `/contacts/imports/${id}`);
     const once = { total: 4, created: 2, updated: 1, skipped: 0, failed: 1 };
     expect([n, status, counted]).toEqual([n, 'completed', once]);
@@ -48,14 +43,6 @@ it('a lost connection at any statement of an import, also behind a commit: no ro
     if (!isReached) expect(n).toBeGreaterThan(10);
   }
 }, 120_000);
-
-/** A process that reads what is due, until nothing is or its database has failed it. */
-async function live({ app: { world } }: Scene): Promise<void> {
-  const loop = createImportLoop(world);
-  await loop.start().catch(() => undefined);
-  await loop.idle();
-  await loop.stop(0);
-}
 
 function counts({ app: { world } }: Scene): Promise<number[]> {
   const queries = ['select count(*) as n from contacts', 'select count(*) as n from automation_runs'];
