@@ -140,8 +140,8 @@ function booleanOf(what: string, text: string): boolean | undefined {
   throw new Fault(`${what} must be true or false`, text);
 }
 
-/** Not as a program writes numbers in other bases. */
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+/** Not as a program writes numbers in other bases. No digit can belong to two parts, or a long cell would take time by the square of it. */
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 function propertyOf(key: string, type: PropertyType, text: string): PropertyValue {
   if (type === 'boolean') return booleanOf(key, text.trim()) ?? false;

@@ -45,3 +45,7 @@ test('a name that is none is nobody’s', () => {
   const record = { name: 'a..b', type: 'MX', value: 'x', priority: 1 };
   expect(isSamePlain(record, { ...record, name: 'a.b' })).toBe(false);
 });
+
+test.each(['"', '\\', 'x'])('a string that does not end is none, however long and whatever it ends with: %s', (end) => {
+  expect(textOfStrings(`"a" "b" "${'\\"'.repeat(200_000)}${end}`)).toMatch(end === '"' ? /^ab"+$/ : /^ab$/);
+});

@@ -1,7 +1,9 @@
 /** The text of a TXT record that may stand in quoted strings, as in a zone file, or bare, as people type it. */
 export function textOfStrings(content: string): string {
   if (!/^\s*"/.test(content)) return content;
-  const strings = [...content.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map((match) => match[1] ?? '');
+  const strings = [...content.matchAll(/"((?:[^"\\]|\\.)*)("|\\?$)/gs)].map(([, string = '', end]) =>
+    end === '"' ? string : '',
+  );
   const bytes = strings
     .join('')
     .replaceAll(/\\(\d{3}|.)/gs, (_all, escaped: string) =>

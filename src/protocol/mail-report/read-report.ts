@@ -6,6 +6,9 @@ import { readNotice, reasonInText } from './unstructured-notice.ts';
 
 type Read = Extract<MessageReading, { isRead: true }>;
 
+/** What is longer is no status, and made to be slow. */
+const STATUS_CHARS_MAX = 2000;
+
 export function readReport(reading: MessageReading, mailFrom: string): MailReport {
   if (!reading.isRead) return { kind: 'none', because: 'it cannot be read' };
   const feedback = partOf(reading, 'message/feedback-report');
@@ -40,7 +43,11 @@ function recipientOf(group: Fields): ReportedRecipient | undefined {
     addresses: addresses.filter((address) => address !== undefined),
     status,
     // Messaging Server says it behind the status: `5.4.4 (Illegal host/domain name found)`.
-    diagnostic: (group.get('diagnostic-code') ?? /\((.*)\)/.exec(group.get('status') ?? '')?.[1] ?? '').slice(0, 1000),
+    diagnostic: (
+      group.get('diagnostic-code') ??
+      /\((.*)\)/.exec((group.get('status') ?? '').slice(0, STATUS_CHARS_MAX))?.[1] ??
+      ''
+    ).slice(0, 1000),
   };
 }
 

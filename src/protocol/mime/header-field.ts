@@ -33,7 +33,7 @@ export function extraField(name: string, value: string): HeaderField {
   mustBeOneLine(name, value);
   if (!/^[!-9;-~]+$/.test(name))
     throw new Error(`a header name is printable ASCII without a colon, not ${JSON.stringify(name)}`);
-  const trimmed = value.replace(/^[ \t]+|[ \t]+$/g, '');
+  const trimmed = value.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, '');
   if (plain.test(trimmed)) {
     const field: HeaderField = [name, fold(name, trimmed)];
     if (field[1].split('\r\n').every((line) => line.length < lineCharsMax - name.length - 2)) return field;

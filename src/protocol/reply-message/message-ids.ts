@@ -6,8 +6,8 @@ const FRONT_CHARS = 4 * 1024;
 const END_CHARS = 32 * 1024;
 const ID_CHARS_MAX = 500;
 
-/** A quoted string, a comment without another inside, or an id in any number of brackets. */
-const PIECE = /<+\s*([^<>]{1,1000}?)\s*>+|"(?:[^"\\]|\\[^]){0,1000}"|\((?:[^()\\]|\\[^]){0,1000}\)/g;
+/** A quoted string, a comment without another inside, or an id in brackets. White space inside goes with all other, and no pattern looks for its end. */
+const PIECE = /<([^<>]{1,1000})>|"(?:[^"\\]|\\[^]){0,1000}"|\((?:[^()\\]|\\[^]){0,1000}\)/g;
 const BARE_ID = /^[^\s<>(),;:"@]+@[^\s<>(),;:"@]+$/;
 const ID = /^[!-~\u{80}-\u{10ffff}]+$/u;
 
@@ -37,7 +37,7 @@ const ends = (ids: readonly string[], first: number, last: number): string[] =>
 
 function idsOf(text: string): string[] {
   const plain = text.includes('=?') ? decodeWords(text) : text;
-  const readable = plain.replaceAll(/&lt;/gi, '<').replaceAll(/&gt;/gi, '>');
+  const readable = plain.replaceAll(/&lt;/gi, '<').replaceAll(/&gt;/gi, '>').replaceAll(/<+/g, '<');
   const found: string[] = [];
   for (const [, inside] of readable.matchAll(PIECE)) if (inside !== undefined) found.push(inside);
   if (found.length === 0) found.push(...bareIds(readable));

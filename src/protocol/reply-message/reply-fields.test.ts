@@ -190,6 +190,7 @@ it('ids of a field that is no list of them', () => {
   expect(messageIdsIn('"<q@x>" (<c@x>) <a@x>', taken)).toEqual(['a@x']);
   expect(messageIdsIn('<a@x><a@x> <b@x', taken)).toEqual(['a@x']);
   expect(messageIdsIn('(', taken)).toEqual([]);
+  expect(messageIdsIn('<< a@x >> < <b @x>', taken)).toEqual(['a@x', 'b@x']);
 });
 
 it.each(['<', '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inboxOf } from '../../rig/inboxes.ts';
 import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
@@ -37,6 +38,7 @@ const REPORTS: Record<string, string> = {
     'message/feedback-report',
     `Feedback-Type: abuse\r\nOriginal-Mail-From: ${ENDLESS}`,
   ),
+  'a status of parentheses': report('message/delivery-status', `Action: failed\r\nStatus: ${'('.repeat(400_000)}`),
   'a text of spaces': `From: mailer-daemon@evil.example\r\nSubject: failure notice\r\n\r\n${' '.repeat(400_000)}x\r\n`,
 };
 
@@ -72,6 +74,28 @@ it('reports that are costly to read keep nobody else waiting', { timeout: 480_00
     const longest = await longestAnswer(scene, bringing);
     expect(await bringing, what).toMatch(/^(?:250|550) /);
     expect(longest, what).toBeLessThan(ANSWERS_MAX);
+  }
+});
+
+/** Fields that make threads, as long as a field may be, of what a pattern could look for the end of at each place. */
+const THREADED: Record<string, string> = {
+  'a bracket before spaces': `<${' '.repeat(60_000)}`,
+  'brackets alone': '<'.repeat(60_000),
+  'words between spaces behind a bracket': `<${'a '.repeat(30_000)}`,
+  'quotes that stay open': '"\\'.repeat(30_000),
+};
+
+it('mail to an inbox whose ids are costly to read keeps nobody else waiting', { timeout: 480_000 }, async () => {
+  await using scene = await startScene({ roles: ['http', 'receiving'] });
+  const inbox = await inboxOf(scene, await scene.team());
+  for (const [what, field] of Object.entries(THREADED)) {
+    for (const name of ['Message-ID', 'In-Reply-To', 'References']) {
+      const raw = `From: a@evil.example\r\n${name}: ${field}\r\nSubject: ${what}\r\n\r\nx\r\n`;
+      const bringing = bringMail(scene, { to: [inbox.address], raw });
+      const longest = await longestAnswer(scene, bringing);
+      expect(await bringing, what).toMatch(/^250 /);
+      expect(longest, `${what} in ${name}`).toBeLessThan(ANSWERS_MAX);
+    }
   }
 });
 
