@@ -22,7 +22,7 @@ import {
 import { explain, OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation } from '../installation.ts';
 import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
-import { addressOf, runningUrl } from './ready-file.ts';
+import { addressOf, runningUrl, runningUrlFromHere } from './ready-file.ts';
 
 /** The one that is named, or the installation of this machine; a development server is asked with its own key instead. */
 export function findMachine(
@@ -74,7 +74,7 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
 /** The pass is for the listener that runs on this folder, and for nobody a setting may name. */
 function runningHere(data: string): ReturnType<Machine['running']> {
   try {
-    const url = runningUrl(data);
+    const url = runningUrlFromHere(data);
     return url === undefined
       ? undefined
       : { url, pass: writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }) };

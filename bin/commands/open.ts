@@ -55,13 +55,19 @@ export async function onSameFolder(command: string, options: DataOptions, more =
 }
 
 /** A refusal about what is not there, or is there already, says where it is listed. */
-export async function whereListed<T>(list: string, options: DataOptions, work: () => Promise<T>): Promise<T> {
+export async function whereListed<T>(
+  list: string,
+  options: DataOptions,
+  work: () => Promise<T>,
+  listOfTaken = list,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Refusal) || !/not found|already/.test(error.message)) throw error;
-    const says = `${error.message} See what there is with: ${await onSameFolder(list, options)}`;
-    throw new OperatorFault(says, error.errorName === 'not_found' ? 'notFound' : 'failed');
+    const isMissing = error.errorName === 'not_found';
+    const says = `${error.message} See what there is with: ${await onSameFolder(isMissing ? list : listOfTaken, options)}`;
+    throw new OperatorFault(says, isMissing ? 'notFound' : 'failed');
   }
 }
 

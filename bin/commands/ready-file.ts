@@ -11,12 +11,20 @@ export function forgetDeadReady(dataDir: string): void {
 }
 
 /** The address of the server that runs on this folder; undefined where none does. */
-export function runningUrl(dataDir: string): string | undefined {
+export const runningUrl = (dataDir: string): string | undefined => runningHttp(dataDir)?.url;
+
+/** The same as this machine reaches it: its public address may lead nowhere yet, or to somebody else. */
+export function runningUrlFromHere(dataDir: string): string | undefined {
+  const http = runningHttp(dataDir);
+  return http && urlFromHere({ http });
+}
+
+function runningHttp(dataDir: string): { host: string; port: number; url: string } | undefined {
   if (!isRunning(dataDir)) return undefined;
   const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
-    listeners: { http?: { url: string } };
+    listeners: { http?: { host: string; port: number; url: string } };
   };
-  return listeners.http?.url;
+  return listeners.http;
 }
 
 /** Where the server is, or will be by its configuration; with port 0 the real address is known once it runs. */
@@ -27,7 +35,7 @@ export function addressOf(dataDir: string, { http }: Config): string {
 }
 
 /** The API as this machine itself reaches it. */
-export function urlFromHere({ http }: Pick<Config, 'http'>): string {
+export function urlFromHere({ http }: { http: Pick<Config['http'], 'host' | 'port'> }): string {
   const host = ['0.0.0.0', '::', ''].includes(http.host) ? '127.0.0.1' : http.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
 }

@@ -57,6 +57,7 @@ export async function sending(wanted: string | undefined, options: SendingOption
   }
   if (!marketing) console.log(sentenceOf('Sending', all));
   if (marketing || !toMany.isOn) console.log(sentenceOf('Marketing mail', toMany));
+  if (!marketing && !toMany.isOn) console.log('It is switched on with: rasket sending on --marketing');
   if (restored > 0) {
     const them = restored === 1 ? '1 broadcast is held' : `${restored} broadcasts are held`;
     console.log(`${them} since this copy was restored; all of them go on with: rasket sending on --broadcasts`);

@@ -51,9 +51,8 @@ export async function createNamedUser(
     });
   };
   const audit = { action: 'user.created', details, about };
-  const user = await whereListed('rasket teams list', options, () =>
-    withStore(readConfig(options), dataFolder(options), make, { audit }),
-  );
+  const making = () => withStore(readConfig(options), dataFolder(options), make, { audit });
+  const user = await whereListed('rasket teams list', options, making, 'rasket users list');
   const { role } = details;
   if (options.json) return console.log(JSON.stringify({ ...shown(user), team, role, password }));
   console.log(`${user.email} is ${role} of ${team}. The password is shown this once:\n\n  ${password}\n`);

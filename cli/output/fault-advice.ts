@@ -183,7 +183,8 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
   service_unavailable: () => ({ words: 'See what is wrong with', command: ['ready'] }),
 };
 
-function aboutPermission({ operation }: ApiFault, key: KeyInUse | undefined): Advices {
+function aboutPermission({ operation, body }: ApiFault, key: KeyInUse | undefined): Advices {
+  if (body.message.includes('ai_assist_enabled')) return switchAiOn;
   if (isOperatorsCall(operation) && !isOperators(key))
     return [
       { words: 'Take it with --profile operator once it is kept.', isForLine: true },
@@ -200,6 +201,8 @@ function aboutPermission({ operation }: ApiFault, key: KeyInUse | undefined): Ad
     ? { words: 'What an operator sees', command: ['listOperatorAudit'] }
     : { words: 'Name one with --profile or --api-key; see what is kept with', command: ['profiles'] };
 }
+
+const switchAiOn: Advice = { words: 'Switch them on with', command: ['updateTeam', '--ai-assist'] };
 
 const isOperatorsCall = (operation: ContractId): boolean =>
   isCallOf(operation, (family) => family.isOperators === true);

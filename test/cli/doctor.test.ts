@@ -1,4 +1,7 @@
 // rasket doctor on the machine of an installation: its server looks outside, or the command where none runs
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { reverseName } from '../../src/protocol/dnsbl/index.ts';
 import { Screen } from '../console/screen.ts';
@@ -95,6 +98,28 @@ it('a server that runs examines its machine, without a key; what it finds stands
   dns.set('7.7.7.127.list.test', 'A', 'NXDOMAIN');
   expect((await doctor(0)).findings).toEqual([]);
   await server.stop();
+});
+
+it('before the public address leads here, the server is examined all the same, and nobody at that address gets a pass', async () => {
+  const seen: (string | undefined)[] = [];
+  const elsewhere = createServer((request, response) => {
+    seen.push(request.headers.authorization);
+    response.writeHead(404).end();
+  });
+  await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
+  const { port } = elsewhere.address() as AddressInfo;
+  const parked = { ...env, RASKET_HTTP_PUBLIC_URL: `http://127.0.0.1:${port}` };
+  const server = await desk.serve(['serve', '--data', 'data'], { env: parked });
+  dns.set('7.7.7.127.list.test', 'A', ['127.0.0.4']);
+  const ended = await desk.run(['doctor', '--json'], { env: parked });
+  const { findings, not_asked: notAsked } = JSON.parse(ended.stdout) as Examined;
+  expect(findings).toMatchObject([{ code: 'address_listed' }]);
+  expect(notAsked.join()).not.toContain('Not examined anew');
+  expect(seen.length).toBeGreaterThan(0);
+  expect(seen.filter((credential) => credential !== undefined)).toEqual([]);
+  dns.set('7.7.7.127.list.test', 'A', 'NXDOMAIN');
+  await server.stop();
+  elsewhere.close();
 });
 
 it('where no server runs it says so, and looks by itself', async () => {

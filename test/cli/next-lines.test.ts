@@ -79,6 +79,11 @@ const PLACES: [words: string[], answer: (asked: Asked) => Reply, command: string
   [['received', 'download', ID, ATTACHMENT, '--output', 'never-written'], linkIsGone, 'rasket received attachments'],
   [['emails', 'list'], () => refused(401, 'invalid_api_key', 'The API key is not valid.'), 'rasket login'],
   [['emails', 'list'], () => refused(503, 'service_unavailable', 'Not now.'), 'rasket ready'],
+  [
+    ['ai', 'subject-lines', '--text', 'x'],
+    () => refused(403, 'invalid_permission', 'The AI helpers are switched off; switch them on with ai_assist_enabled.'),
+    'rasket team update',
+  ],
   [['health'], () => ({ status: 502, body: '<html>' }), 'rasket login'],
   [
     ['domains', 'rotate', ID],

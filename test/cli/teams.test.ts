@@ -139,7 +139,9 @@ describe('rasket sending', () => {
   it('has a switch of mail to many alone', async () => {
     const said = async (...words: string[]) => (await rasket('sending', ...words)).stdout;
     expect(await said('off', '--marketing', '--reason', 'Complaints')).toBe('Marketing mail is off: Complaints.\n');
-    expect(await said()).toBe('Sending is on.\nMarketing mail is off: Complaints.\n');
+    expect(await said()).toBe(
+      'Sending is on.\nMarketing mail is off: Complaints.\nIt is switched on with: rasket sending on --marketing\n',
+    );
     expect(JSON.parse(await said('--json'))).toEqual({
       ...{ sending: 'on', reason: null, marketing: 'off', marketing_reason: 'Complaints' },
       restored_broadcasts: 0,

@@ -45,6 +45,10 @@ it('the history of what was caught says that it went nowhere', async () => {
   ]);
 });
 
+it('is where the bare address leads', async () => {
+  expect(await page('/')).toMatchObject({ status: 303, headers: { location: '/playground' } });
+});
+
 it('lists what was caught, newest first, the simulator’s mail with it, each with what became of it', async () => {
   expect((await page('/playground')).html).toContain('Nothing was caught yet');
   await send({ subject: 'First', text: 'one' });

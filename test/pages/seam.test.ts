@@ -20,6 +20,11 @@ const FOREIGN: Record<string, string | null>[] = [
   { origin: 'http://127.0.0.1' },
 ];
 
+it('the bare address leads to the account', async () => {
+  const page = await visitor.open('/');
+  expect([page.status, page.headers['location']]).toEqual([303, '/account']);
+});
+
 describe('every page', () => {
   it.each(peoplePages.map(({ path }) => path))(
     '%s runs no script, loads nothing, and is kept and framed nowhere',

@@ -1,4 +1,7 @@
-// Deliveries as they arrive, verified by the libraries that people use for it, as npm brings them.
+// Deliveries as they arrive, verified by the libraries that people use for it, as npm brings them, and as our docs say.
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { compileFunction } from 'node:vm';
 import { Resend } from 'resend';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
@@ -20,6 +23,22 @@ async function ok<T>(call: PromiseLike<Answer<T>>): Promise<T> {
 
 const header = ({ headers }: WebhookRequest, name: string): string => headers[name] as string;
 
+const DOCS = readFileSync(new URL('../../docs/webhooks.md', import.meta.url), 'utf8');
+/** What docs print, but for its imports. */
+const SAMPLES = [...DOCS.matchAll(/^```js\n(.*?)^```/gms)].map(([, code = '']) => code.replaceAll(/^import .*$/gm, ''));
+
+/** Run as it is printed: `event` is what it comes to. */
+function verifyByDocs(sample: string | undefined, { body: rawBody, headers }: WebhookRequest, secret: string): unknown {
+  const given = {
+    ...{ Webhook: SvixWebhook, createHmac, timingSafeEqual, rawBody, request: { headers } },
+    process: { env: { WEBHOOK_SECRET: secret } },
+  };
+  const run = compileFunction(`${sample ?? 'throw new Error("gone")'}\nreturn event;`, Object.keys(given));
+  const event = run(...Object.values(given)) as { type: string };
+  expect(event.type).toBe('suppression.added');
+  return event;
+}
+
 /** Each throws what is wrong, or answers. */
 const verifiers: Record<string, (request: WebhookRequest, secret: string) => unknown> = {
   svix: ({ body, headers }, secret) => new SvixWebhook(secret).verify(body, headers as Record<string, string>),
@@ -35,6 +54,8 @@ const verifiers: Record<string, (request: WebhookRequest, secret: string) => unk
       },
       webhookSecret: secret,
     }),
+  'docs, with a library': (...delivery) => verifyByDocs(SAMPLES[0], ...delivery),
+  'docs, by hand': (...delivery) => verifyByDocs(SAMPLES[1], ...delivery),
 };
 
 describe('webhooks as their receivers know them', () => {

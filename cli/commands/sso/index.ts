@@ -10,6 +10,7 @@ export const addSsoCommands = (program: Command): void =>
       show: async ({ terminal }, item) => (await import('./show.ts')).printSso(terminal, item as never),
     },
     actions: {
+      'verify-domain': { run: async (...call) => (await import('./verify-domain.ts')).verifySsoDomain(...call) },
       set: {
         add: (command) =>
           nameFields(command, { client_secret: '--client-secret-file' }).option(

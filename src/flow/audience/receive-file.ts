@@ -56,8 +56,12 @@ function readHeader(sample: string, isCut: boolean): { delimiter: string; quote:
 /** Single quotes, where whole cells stand in them and nothing in double ones. */
 function quoteOf(text: string): string {
   const [first = ''] = text.split('\n', 1);
-  return !first.includes('"') && /^\s*'[^'\n]*'\s*(?:[,;\t|]\s*'|$)/.test(first) ? "'" : '"';
+  const [, behind] = /^\s*'[^']*'(.*)$/s.exec(first) ?? [];
+  return behind !== undefined && !first.includes('"') && NEXT_CELL.test(behind) ? "'" : '"';
 }
+
+/** A tab is white space too: in one pattern for both, a row of tabs takes time by the square of its length. */
+const NEXT_CELL = /^\s*[,;|]\s*'|^[^\S\t]*\t\s*'|^\s*$/;
 
 interface Beginning {
   text: string;

@@ -4,6 +4,7 @@ import { approvalPage, approvalsPage } from './approvals.ts';
 import { appsPage } from './apps.ts';
 import { consentPage } from './consent.ts';
 import { devicePage } from './device.ts';
+import { frontPage } from './front.ts';
 import { invitationPage } from './invitation.ts';
 import { confirmPage, disablePage, enrolPage, mfaPage, recoveryCodesPage } from './mfa.ts';
 import type { PeoplePage } from './page.ts';
@@ -15,7 +16,7 @@ import { ssoCallbackPage, ssoStartPage } from './sso.ts';
 
 /** Every page, each by its path. */
 export const peoplePages: readonly PeoplePage[] = [
-  ...[signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
+  ...[frontPage, signInPage, codePage, recoveryCodePage, signOutPage, signUpPage, verifyEmailPage],
   ...[ssoStartPage, ssoCallbackPage, consentPage],
   ...[forgotPasswordPage, resetPasswordPage, invitationPage],
   ...[accountPage, teamPage, passwordPage, sessionsPage, appsPage, appLimitsPage, devicePage],

@@ -465,6 +465,11 @@ const TABLE: [name: string, raw: string, says: string, from?: string][] = [
   ['feedback: auth-failure', arf(['Feedback-Type: auth-failure', 'Auth-Failure: dmarc']), ''],
   ['feedback: other', arf(['Feedback-Type: other']), ''],
   ['feedback: opt-out', arf(['Feedback-Type: opt-out']), ''],
+  [
+    'a status with brackets that never close',
+    dsn([`Final-Recipient: rfc822; ${TO}`, 'Action: failed', `Status: 5.0.0 ${'('.repeat(300_000)}`]),
+    `failed 5.0.0 ${TO}`,
+  ],
   ['feedback without a type', arf(['Version: 1']), ''],
   ['feedback of two types', arf(['Feedback-Type: not-spam', 'Feedback-Type: abuse']), ''],
 ];

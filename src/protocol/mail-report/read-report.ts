@@ -43,13 +43,13 @@ function recipientOf(group: Fields): ReportedRecipient | undefined {
     addresses: addresses.filter((address) => address !== undefined),
     status,
     // Messaging Server says it behind the status: `5.4.4 (Illegal host/domain name found)`.
-    diagnostic: (
-      group.get('diagnostic-code') ??
-      /\((.*)\)/.exec((group.get('status') ?? '').slice(0, STATUS_CHARS_MAX))?.[1] ??
-      ''
-    ).slice(0, 1000),
+    diagnostic: (group.get('diagnostic-code') ?? inParentheses(group.get('status') ?? '')).slice(0, 1000),
   };
 }
+
+/** From the first to the last; a pattern would begin anew at each. */
+const inParentheses = (text: string): string =>
+  text.includes('(') ? text.slice(text.indexOf('(') + 1, Math.max(0, text.lastIndexOf(')'))) : '';
 
 /** OpenSMTPD, Domino and others give a general status and no diagnosis; the reason stands in the text for people. */
 const withReason =

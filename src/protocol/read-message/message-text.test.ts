@@ -9,6 +9,10 @@ describe('HTML as text', () => {
     ['<head><title>x</title></head><body>a</body>', 'a'],
     ['<p>See <a href="https://a.example/?x=1&amp;y=2">this</a>.</p>', 'See this (https://a.example/?x=1&y=2).'],
     ['<a href=https://a.example/>https://a.example/</a>', 'https://a.example/'],
+    ['<a name=x>a</a> <a title="b" HREF = \'https://a.example\'>c</a >', 'a c (https://a.example)'],
+    ['<a href=x>a <a href=y>b</a> c</a>', 'a b (x) c'],
+    [`<a href=x>${'a'.repeat(501)}<a href=y>b</a>`, `${'a'.repeat(501)}b (y)`],
+    ['<a href=x>never closed', 'never closed'],
     ['<ul><li>a<li>b</ul>', '- a\n- b'],
     ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a  b\n\nc'],
     ['1 &lt; 2 &amp;amp; &#8364;&#x20AC; &nope; &#0;', '1 < 2 &amp; €€ &nope; \uFFFD'],
@@ -23,6 +27,13 @@ describe('HTML as text', () => {
 it.each(['<a href=x>', '<a ', '<a href="', '<!--', '<style>', '<', '&#'])('however broken, text ends: %j', (piece) => {
   const text = textOfHtml(piece.repeat(200_000 / piece.length));
   expect(text.length).toBeLessThanOrEqual(200_000);
+});
+
+// Where a link is looked for by one pattern, 20 KB take a second, and twice as much four.
+it.each(['<a ', '<a href="', '<a href=x', '<a href=x>'])('a tag of 200,000 characters takes no minute: %j', (begin) => {
+  for (const piece of ['href = ', 'href=x ', ' href="', " href='"]) {
+    expect(textOfHtml(begin + piece.repeat(200_000 / piece.length)).length).toBeLessThanOrEqual(200_010);
+  }
 });
 
 it('who signed is read at the head alone, folded or not', () => {

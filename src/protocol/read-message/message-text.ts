@@ -6,11 +6,11 @@ const CODE_POINT_MAX = 0x10ffff;
 
 /** HTML as somebody reads it at a terminal: its text in lines, links with their address behind them. */
 export function textOfHtml(html: string): string {
-  const text = html
+  const visible = html
     .replaceAll(/<!--[^]*?(?:-->|$)/g, '')
     .replaceAll(/<(head|style|script|title|template)\b[^]*?(?:<\/\1\s*>|$)/gi, '')
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/<a\b[^<>]*?\bhref\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s<>]+))[^<>]*>(.{0,500}?)<\/a\s*>/gi, linked)
+    .replaceAll(/\s+/g, ' ');
+  const text = withAddresses(visible)
     .replaceAll(/<li\b[^<>]*>/gi, '\n- ')
     .replaceAll(/<(?:br|hr)\b[^<>]*>/gi, '\n')
     .replaceAll(/<\/(?:t[dh])\s*>/gi, '  ')
@@ -24,11 +24,30 @@ export function textOfHtml(html: string): string {
     .trim();
 }
 
-function linked(_all: string, double?: string, single?: string, bare?: string, inside = ''): string {
-  const address = (double ?? single ?? bare ?? '').trim();
-  const text = inside.trim();
-  return address === '' || decoded(text).trim() === decoded(address) ? text : `${text} (${address})`;
+const HREF = /\bhref\s*=\s*(?:"([^"<>]*)"|'([^'<>]*)'|([^\s<>]+))/i;
+const LINK_CHARS_MAX = 500;
+
+/** Tag by tag: one pattern for a whole link takes time by the square of a text that is made for it. */
+function withAddresses(html: string): string {
+  const parts: string[] = [];
+  const closings = /<\/a\s*>/gi;
+  let closing = closings.exec(html);
+  let from = 0;
+  for (const { 0: tag, index } of html.matchAll(/<a\b[^<>]*>/gi)) {
+    const begin = index + tag.length;
+    while (closing && closing.index < begin) closing = closings.exec(html);
+    if (!closing) break;
+    const href = index < from || closing.index - begin > LINK_CHARS_MAX ? null : HREF.exec(tag);
+    if (!href) continue;
+    const address = (href[1] ?? href[2] ?? href[3] ?? '').trim();
+    parts.push(html.slice(from, index), linked(address, html.slice(begin, closing.index).trim()));
+    from = closing.index + closing[0].length;
+  }
+  return parts.join('') + html.slice(from);
 }
+
+const linked = (address: string, text: string): string =>
+  address === '' || decoded(text).trim() === decoded(address) ? text : `${text} (${address})`;
 
 const decoded = (text: string): string =>
   text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|([a-z]{2,8}));/gi, (entity, hex, decimal, name) => {

@@ -193,7 +193,13 @@ it('ids of a field that is no list of them', () => {
   expect(messageIdsIn('<< a@x >> < <b @x>', taken)).toEqual(['a@x', 'b@x']);
 });
 
-it.each(['<', '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(
+it('blanks around an id, and brackets around it, are no part of it', () => {
+  const taken = { first: 5, last: 5 };
+  expect(messageIdsIn('< a@x >\r\n <<b@x>> <c\r\n @x> <<< d@x >', taken)).toEqual(['a@x', 'b@x', 'c@x', 'd@x']);
+  expect(messageIdsIn(`<${' '.repeat(400)}a@x${' '.repeat(400)}>`, taken)).toEqual(['a@x']);
+});
+
+it.each(['<', `<${' '.repeat(5000)}`, '(', '"', '<a', '(\\', '&lt;', '=?', '<a@x>\0', ' '])(
   // Minutes, and so past every limit of a test, if it grew with the square.
   'a field of a megabyte of %j is read to its end',
   (piece) => {

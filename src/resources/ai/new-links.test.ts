@@ -48,6 +48,12 @@ it('is not deceived by an address that a source holds a part of', () => {
   expect(links('<a href="https://a.example/?to=evil">a</a>', ['https://a.example/'])).toHaveLength(1);
 });
 
+it('takes an address of a hundred thousand stops, without those at its end', () => {
+  const stops = '.'.repeat(99_000);
+  expect(links('', [`http://${stops}a`], `See https://a.example/x).,! http://${stops}b`)).toHaveLength(2);
+  expect(links('', [], 'See https://a.example/x).,!')).toEqual(['https://a.example/x']);
+});
+
 it('takes long and hostile texts in a moment', () => {
   const began = performance.now();
   const found = links('<a href="https://a.example/'.repeat(3000) + '<'.repeat(20_000) + 'url('.repeat(5000), [

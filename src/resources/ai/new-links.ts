@@ -29,9 +29,18 @@ function addressesIn(text: string): string[] {
   const values = [...attributes.map((value) => decodeKnownReferences(value).text), ...styles, ...urlsIn(text)];
   const read = decodeKnownReferences(text).text;
   const written = IN_TEXT.flatMap((form) => read.match(form) ?? []);
-  return [...values, ...written.map((address) => address.replace(/[.,;:!?)\]]+$/, ''))]
+  return [...values, ...written.map(withoutStops)]
     .map((address) => address.trim())
     .filter((address) => address !== '' && !address.startsWith('#'));
+}
+
+const STOPS = '.,;:!?)]';
+
+/** From its end: a pattern would begin anew at each stop of an address that is nothing else. */
+function withoutStops(address: string): string {
+  let end = address.length;
+  while (end > 0 && STOPS.includes(address.charAt(end - 1))) end -= 1;
+  return address.slice(0, end);
 }
 
 /** Those of style sheets. */

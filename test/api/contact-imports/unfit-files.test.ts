@@ -35,6 +35,8 @@ describe('what is no CSV file, or not one of contacts', () => {
     ['a first row of little more than 64 KB', `email,${'c'.repeat(65_600)}\na@example.org,x\n`, 'longer than 64 KB'],
     ['a name with line feeds, of 70 KB', `email,"${'line\n'.repeat(14_000)}"\na@example.org,x\n`, 'longer than 64 KB'],
     ['a name whose quote stays open', `email,"name\n${'a@example.org,x\n'.repeat(5000)}`, 'longer than 64 KB'],
+    ['tabs behind a cell in single quotes', `'email'${'\t'.repeat(60_000)}x\na@example.org\n`, 'at most 1000'],
+    ['tabs behind a cell in single quotes', `'email'${'\t'.repeat(60_000)}x\na@example.org\n`, 'at most 1000'],
     ['two thousand columns', `email${',c'.repeat(2000)}\na@example.org\n`, 'at most 1000'],
   ])('%s is named and refused', async (_, file, word) => {
     const team = await scene.team();

@@ -144,7 +144,11 @@ describe('domains', () => {
     scene.dns.set(added.body.record.name, 'TXT', [['rasket-sso=something else']]);
     expect(await verify()).toMatchObject({ status: 'pending', diagnosis: expect.stringContaining('another value') });
     scene.dns.set(added.body.record.name, 'TXT', [['v=spf1 -all'], [added.body.record.value]]);
+    const verifications = async () =>
+      (await owner.call('GET', '/audit')).text.split('"team_sso.domain_verified"').length - 1;
+    expect(await verifications()).toBe(0);
     expect(await verify()).toMatchObject({ status: 'verified', diagnosis: null });
+    expect(await verifications()).toBe(1);
     scene.dns.set(added.body.record.name, 'TXT', []);
     expect((await verify()).status).toBe('verified');
     expect((await owner.call('GET', '/team')).body.sso).toMatchObject({ status: 'untested', domains: [domain] });

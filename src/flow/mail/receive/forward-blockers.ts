@@ -60,7 +60,7 @@ export const mailboxesOf = (targets: readonly string[]): Mailbox[] =>
 export function loopIn(fields: readonly RawField[], address: string): ForwardBlocker | undefined {
   const here = normalizeAddress(address);
   const isBack = fields.some(
-    ({ lower, value }) => lower === 'delivered-to' && normalizeAddress(value.replace(/^\s*<?|>?\s*$/g, '')) === here,
+    ({ lower, value }) => lower === 'delivered-to' && normalizeAddress(value.trim().replace(/^<|>$/g, '')) === here,
   );
   if (isBack) return { reason: 'loop', says: 'it has been at this address already, so that it goes in circles' };
   const hops = fields.filter(({ lower }) => lower === 'received').length;

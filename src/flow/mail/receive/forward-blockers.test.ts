@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { loopIn } from './forward-blockers.ts';
+
+const deliveredTo = (value: string) => ({ name: 'Delivered-To', lower: 'delivered-to', value, raw: '' });
+
+it.each(['a@b.example', ' <a@b.example> ', '\t<A@b.example>', 'a@b.example\r\n '])(
+  'a Delivered-To of %j names the address that forwards',
+  (value) => expect(loopIn([deliveredTo(value)], 'a@b.example')).toMatchObject({ reason: 'loop' }),
+);
+
+it('a Delivered-To of a megabyte of blanks is read like any other', () => {
+  // Hours, if it grew with the square.
+  expect(loopIn([deliveredTo(`a${' '.repeat(1_000_000)}b`)], 'a@b.example')).toBeUndefined();
+});
