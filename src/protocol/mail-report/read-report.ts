@@ -6,9 +6,6 @@ import { readNotice, reasonInText } from './unstructured-notice.ts';
 
 type Read = Extract<MessageReading, { isRead: true }>;
 
-/** What is longer is no status, and made to be slow. */
-const STATUS_CHARS_MAX = 2000;
-
 export function readReport(reading: MessageReading, mailFrom: string): MailReport {
   if (!reading.isRead) return { kind: 'none', because: 'it cannot be read' };
   const feedback = partOf(reading, 'message/feedback-report');
