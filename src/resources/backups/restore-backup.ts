@@ -6,7 +6,7 @@ import type { Config } from '../../platform/config/index.ts';
 import { countRows, openDb, tableShapes } from '../../platform/db/index.ts';
 import { COPY_FILES } from '../../platform/installation-mark/index.ts';
 import { restoreDump } from '../../platform/pg-programs/index.ts';
-import { checkedFiles, readFacts, syncFile, type BackupFacts } from './backup-folder.ts';
+import { checkedFiles, liesIn, readFacts, syncFile, type BackupFacts } from './backup-folder.ts';
 
 /** Nothing was written. */
 export class RestoreRefused extends Error {
@@ -33,6 +33,8 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   const facts = readFacts(folder);
   if (!facts) throw new RestoreRefused(`${folder} is no backup of rasket: ${COPY_FILES.facts} is missing or damaged`);
   mustFit(facts, config);
+  if (liesIn(dataDir, folder))
+    throw new RestoreRefused(`${dataDir} lies in the backup, which would be whole no more; name another folder`);
   const isBegun = wasBrokenOff(folder, dataDir);
   if (!isBegun) mustBeVacant(dataDir);
   const isFilled = facts.dump ? await mustBeFit(config.database.url, facts, isBegun) : false;
