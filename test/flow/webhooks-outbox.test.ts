@@ -31,12 +31,11 @@ describe('the outbox', () => {
 
   it('has each event with the time by which an upgrade knows that its backup lacks it', async () => {
     await using scene = await startWriting();
-    const { db, clock } = scene.app.world;
     const team = await scene.team();
     await happen(scene, team);
-    clock.advance(60_000);
+    scene.clock.advance(60_000);
     await happen(scene, team);
-    expect(await lastEventAt(db)).toBe(clock.now());
+    expect(await lastEventAt(scene.app.world.db)).toBe(scene.clock.now());
   });
 
   it('that cannot be written takes the change of state back with it', async () => {
