@@ -162,6 +162,11 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
     const key = fs.readFileSync(desk.at('copy/instance.key'));
     desk.write('data/instance.key.restoring', key);
     desk.write('data/rasket.db', 'half of it');
+    for (const words of [['serve'], ['teams', 'list'], ['init']])
+      expectOneLine(
+        await desk.rasket([...words, '--data', 'data'], { env: {} }),
+        /data is half of a restore that was broken off; complete it with: rasket restore FOLDER --data \S+data$/m,
+      );
     expect(await restore()).toMatchObject({ code: 0, stderr: '' });
     const names = fs.readdirSync(desk.at('data'));
     expect(names).toEqual(expect.arrayContaining(['instance.key', 'rasket.db', 'blobs']));
