@@ -15,6 +15,8 @@
 # the completion of bash, zsh and fish.
 set -eu
 umask 022
+# With a CDPATH of the caller, cd could go elsewhere and say where.
+unset CDPATH
 
 # One function, called by the last line: a copy that was cut off on its way does nothing.
 main() {
@@ -245,6 +247,9 @@ elif [ $staged = no ]; then
     chmod 644 "$ready/.installed-build"
   fi
 fi
+
+# A power cut soon after the version before is removed would leave empty files where the new one is.
+[ $in_place = yes ] || sync -f "$fresh" 2>/dev/null || sync
 
 # With the service's settings and not those of whoever installs; the program works as the owner of the data folder.
 installed_rasket() {

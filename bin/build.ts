@@ -3,7 +3,18 @@
  * hundreds of small ones is the larger part of a start. The launcher runs this, and names the folder after the state of the
  * sources; what is imported when it is needed is a file of its own, and a package of that kind stays where it is.
  */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { APART, COMMON, MODULES, PLUGINS } from './build-plugins.ts';
@@ -33,11 +44,25 @@ async function makeBuild(folder: string): Promise<void> {
   const draft = `${folder}.${process.pid}`;
   try {
     mkdirSync(draft, { recursive: true });
-    for (const { path: file, contents } of outputFiles) writeFileSync(path.join(draft, path.basename(file)), contents);
+    for (const { path: file, contents } of outputFiles)
+      writeFileSync(path.join(draft, path.basename(file)), contents, { flush: true });
+    syncFolder(draft);
+    // Of a power cut: the launcher runs none whose beginning is empty.
+    if (statSync(path.join(folder, 'main.js'), { throwIfNoEntry: false })?.size === 0)
+      rmSync(folder, { recursive: true, force: true });
     renameSync(draft, folder);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     throw error;
+  }
+}
+
+function syncFolder(folder: string): void {
+  const open = openSync(folder, 'r');
+  try {
+    fsyncSync(open);
+  } finally {
+    closeSync(open);
   }
 }
 

@@ -5,7 +5,7 @@ import { closeStore, migrateStore, openStore } from '../../src/open-store.ts';
 import { audited, type AuditNote } from '../../src/resources/audit/index.ts';
 import { loadConfig, type Config, type ConfigInput } from '../../src/platform/config/index.ts';
 import { lockDataFolder, schemaState } from '../../src/platform/db/index.ts';
-import { MARK_FILE } from '../../src/platform/installation-mark/index.ts';
+import { MARK_FILE, RESTORING_KEY } from '../../src/platform/installation-mark/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
 import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
@@ -107,6 +107,11 @@ export function mustBeInitialised(dataDir: string, make = `rasket init --data ${
 
 /** A folder that was in use has files that no other program makes. */
 export function mustNotLackKey(dataDir: string): void {
+  if (existsSync(path.join(dataDir, RESTORING_KEY)) && !existsSync(instanceKeyPath(dataDir))) {
+    throw new OperatorFault(
+      `${dataDir} is half of a restore that was broken off; complete it with: rasket restore FOLDER --data ${dataDir}`,
+    );
+  }
   const held = [MARK_FILE, 'blobs', 'rasket.db'].filter((name) => existsSync(path.join(dataDir, name)));
   if (held.length === 0 || existsSync(instanceKeyPath(dataDir))) return;
   throw new OperatorFault(

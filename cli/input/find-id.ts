@@ -30,6 +30,15 @@ export interface Finding {
   isRead?: boolean;
 }
 
+/** Of what is not a team's. */
+const WHERE: Readonly<Record<string, string>> = {
+  listOauthClients: 'on this server',
+  listQueueHolds: 'on this server',
+  listQueuedDeliveries: 'that waits in the queue; name one that has left it by its whole id',
+  listSessions: 'among yours',
+  listTeams: 'among yours',
+};
+
 /**
  * The id of what a word names: its whole id, its name, or the end of its id; `latest`, where it is only looked at. What is
  * a whole id asks nothing of the server, and what can be neither name nor end is the API's to refuse.
@@ -56,7 +65,7 @@ export async function findId(
   if (isLatest && newest) return newest.id;
   if (isLatest) throw none(named);
   if (named.isTakenByName) return given;
-  const where = named.list === 'listTeams' ? 'among yours' : 'in this team';
+  const where = WHERE[named.list] ?? 'in this team';
   const among = hasMore ? `among the newest ${LOOKED_THROUGH}; name an older one by its whole id` : where;
   throw new CliFault(`there is no ${named.noun} ${given} ${among}.`, 'notFound', seeAll);
 }

@@ -11,7 +11,7 @@ import type { Host, Screen } from './screen.ts';
 /** The screen of the first level that a section stands for. */
 export function screenOf(host: Host, section: Section): Screen {
   const { name } = section;
-  if (isClosed(section, host.isPerson)) return new ClosedScreen(name, closed(host.client.url));
+  if (isClosed(section, host.isPerson)) return new ClosedScreen(host, name, closed(host.client.url));
   switch (section.kind) {
     case 'overview':
       return new OverviewScreen(host);

@@ -11,6 +11,7 @@ export {
   eventsByIds,
   eventsOf,
   eventsOfSubjects,
+  lastEventAt,
   recordEvents,
   standingAmong,
   withoutEvent,

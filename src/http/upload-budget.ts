@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../platform/refusal/index.ts';
 
@@ -6,15 +7,20 @@ const FREE_BYTES = 64 * 1024;
 /** So many bodies of the largest size may be in memory over all connections, and half as many of one team. */
 const LARGEST_AT_ONCE = 6;
 
+export interface UploadBudget {
+  count(request: FastifyRequest, reply: FastifyReply, owner: string): void;
+  /** What came of this body is out of memory, and so is what will: the rest of a refused one is read and dropped. */
+  letGo(body: IncomingMessage): void;
+}
+
 /**
  * A body is in memory from its first byte until it is answered, so the total is bounded: an upload that would exceed
  * the bound is refused, and may be repeated.
  */
-export function createUploadBudget(
-  largestBytes: number,
-): (request: FastifyRequest, reply: FastifyReply, owner: string) => void {
+export function createUploadBudget(largestBytes: number): UploadBudget {
   const bytesMax = LARGEST_AT_ONCE * largestBytes;
   const bytesOf = new Map<string, number>();
+  const releases = new WeakMap<IncomingMessage, () => void>();
   let total = 0;
 
   function add(owner: string, bytes: number): void {
@@ -24,18 +30,18 @@ export function createUploadBudget(
     else bytesOf.set(owner, taken);
   }
 
-  return ({ raw }, reply, owner) => {
+  function count({ raw }: FastifyRequest, reply: FastifyReply, owner: string): void {
     let bytes = 0;
     let counted = 0;
     /** Listens on the socket too: an answer that waits for an earlier one's end gets no `close` when the connection breaks. */
     const release = (): void => {
       reply.raw.off('close', release);
       raw.socket.off('close', release);
-      raw.off('data', count);
+      raw.off('data', countChunk);
       add(owner, -counted);
       counted = 0;
     };
-    const count = (chunk: Buffer): void => {
+    const countChunk = (chunk: Buffer): void => {
       bytes += chunk.length;
       if (bytes <= FREE_BYTES) return;
       if (counted === 0) {
@@ -49,8 +55,11 @@ export function createUploadBudget(
       // The error event fails the reading of the body; a body that is refused already has no reader, and no listener.
       if (raw.listenerCount('error') > 0) raw.emit('error', tooMany());
     };
-    raw.on('data', count);
-  };
+    releases.set(raw, release);
+    raw.on('data', countChunk);
+  }
+
+  return { count, letGo: (body) => releases.get(body)?.() };
 }
 
 const tooMany = () =>

@@ -162,6 +162,11 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
     const key = fs.readFileSync(desk.at('copy/instance.key'));
     desk.write('data/instance.key.restoring', key);
     desk.write('data/rasket.db', 'half of it');
+    for (const words of [['serve'], ['teams', 'list'], ['init']])
+      expectOneLine(
+        await desk.rasket([...words, '--data', 'data'], { env: {} }),
+        /data is half of a restore that was broken off; complete it with: rasket restore FOLDER --data \S+data$/m,
+      );
     expect(await restore()).toMatchObject({ code: 0, stderr: '' });
     const names = fs.readdirSync(desk.at('data'));
     expect(names).toEqual(expect.arrayContaining(['instance.key', 'rasket.db', 'blobs']));
@@ -175,6 +180,23 @@ describe.skipIf(driver === 'pg')('rasket restore', () => {
     expectOneLine(await restore(), /data has files in it/);
     fs.rmSync(file);
     expect((await restore()).code, 'it was killed while the key was written').toBe(0);
+  });
+
+  it('makes no data folder within the backup, nor a backup within the content that it copies', async () => {
+    await using scene = await sceneWithMail();
+    expect((await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).code).toBe(0);
+    fs.symlinkSync(desk.at('copy'), desk.at('link'));
+    for (const data of ['copy/data', 'link/far/data', 'copy/blobs/data']) {
+      const ended = await desk.rasket(['restore', 'copy', '--data', data], { env: {} });
+      expectOneLine(ended, /data lies in the backup, which would be whole no more; name another folder$/m);
+    }
+    expect((await desk.rasket(['backup', 'verify', 'copy'])).code).toBe(0);
+    fs.symlinkSync(path.join(scene.dataDir, 'blobs'), desk.at('content'));
+    const ended = await desk.rasket(['backup', 'content/far/copy', '--data', scene.dataDir]);
+    expectOneLine(ended, /content\/far\/copy lies in \S+blobs, which is copied; name another folder$/m);
+    expect(fs.existsSync(desk.at('content/far'))).toBe(false);
+    // A name that begins alike is another folder.
+    expect((await desk.rasket(['restore', 'copy', '--data', 'copy-restored'], { env: {} })).code).toBe(0);
   });
 
   // runs only as root, whose folder it is

@@ -170,6 +170,16 @@ describe('the end of an id in a list that may be without end', () => {
     }
   });
 
+  it('what waits no more is said to be out of the queue, and not out of a team', async () => {
+    const { code, stderr } = await speak(['queue', 'explain', '0000eeee'], () => ({
+      ...{ status: 200, body: { object: 'list', has_more: false, data: [] } },
+    }));
+    expect(code).toBe(66);
+    expect(stderr).toContain(
+      'there is no email 0000eeee that waits in the queue; name one that has left it by its whole id.',
+    );
+  });
+
   it('more than five candidates are counted, each with its time, address and subject', async () => {
     const { answer } = answering('email_id');
     const seven = (asked: Asked): Reply => {

@@ -71,6 +71,8 @@ async function reportOfBefore(db: Db, seenAt: number): Promise<string> {
   return id;
 }
 
+const EVENT_COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'created_at'];
+
 const backups = (): string[] => (fs.existsSync(desk.at('data/backups')) ? fs.readdirSync(desk.at('data/backups')) : []);
 
 // skipped because a PostgreSQL database is dumped: below
@@ -89,16 +91,26 @@ describe.skipIf(driver === 'pg')('an upgrade of a database that is a file', () =
     expect(backups()).toEqual([name]);
   });
 
-  it('is made by a start of the server as well; tries that follow at once share one', async () => {
+  it('is made by a start of the server as well; tries that follow at once share one, until mail has come', async () => {
     // A migration that fails behind the backup: a column of its name is there.
     await inDatabase((db) => db.run('alter table rate_limits add column taken integer'));
     expect((await run(['migrate'])).code).toBe(1);
     expect((await run(['migrate'])).code).toBe(1);
     expect(backups()).toHaveLength(1);
+    // The program of before is put back, and mail comes.
+    await inStore(({ db, ids, clock }) =>
+      db.insertMany('events', EVENT_COLUMNS, [[ids.uuid(), ids.uuid(), 'email.received', ids.uuid(), clock.now()]]),
+    );
+    // Backups are named by the second.
+    const second = (): string => new Date().toISOString().slice(0, 19).replaceAll(':', '-');
+    await expect.poll(() => backups()[0]?.includes(second())).toBe(false);
+    expect((await run(['migrate'])).code).toBe(1);
+    expect((await run(['migrate'])).code).toBe(1);
+    expect(backups()).toHaveLength(2);
     await inDatabase((db) => db.run('alter table rate_limits drop column taken'));
     const server = await desk.serve(['serve', '--data', 'data'], { env });
     await server.stop();
-    expect(backups()).toHaveLength(1);
+    expect(backups()).toHaveLength(2);
   });
 
   it('is refused without room for the change and the backup, before anything is written', async () => {
@@ -234,6 +246,18 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     expect(backups()).toEqual([]);
     expect((await run(['migrate', '--no-backup'])).code).toBe(0);
     expect(backups()).toEqual([]);
+  });
+
+  it('is refused where a node with the program of before has started while the backup was made', async () => {
+    const columns = 'id, name, version, roles, started_at, seen_at, findings';
+    const now = 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)';
+    const node = `'${randomUUID()}', 'mail1 4711', '0.0.9', '["http"]', 0, ${now}, '[]'`;
+    desk.write('node.sql', `insert into node_reports (${columns}) values (${node});`);
+    const programs = { RASKET_BACKUP_PG_PROGRAMS: pgDumpThat(`psql -qX -f ${desk.at('node.sql')} >&2`) };
+    const refused = await run(['migrate'], programs);
+    expectOneLine(refused, /mail1 4711 runs version 0\.0\.9 on this database .*Nothing was changed$/m, 65);
+    expect(await inDatabase(lastOf)).toBe(from);
+    expect(backups()).toHaveLength(1);
   });
 
   it('is made by one of two nodes that begin it together: the other waits, and finds it done', async () => {

@@ -98,6 +98,15 @@ describe('the console and its server', () => {
     await send('Meanwhile');
     await line.mend();
     await seat.sees('✓ connected', 'Meanwhile');
+    await line.cut();
+    await seat.sees('✗ no answer since');
+    // It shows nothing of the server.
+    await seat.press(':');
+    await seat.type('account');
+    await seat.press('Enter');
+    await seat.sees('✗ no answer since', 'no key reaches it');
+    await line.mend();
+    await seat.sees('✓ connected', 'no key reaches it');
     line.close();
   });
 

@@ -220,6 +220,19 @@ describe('where we are an exchanger ourselves', () => {
     expect(await scene.send('a@y.example')).toMatchObject([outcome]);
   });
 
+  test('a connection to one of our own names is told from those to others', async () => {
+    const opened: boolean[] = [];
+    const ownConnections = {
+      add: (_: unknown, { isHome }: { isHome: boolean }) => opened.push(isHome),
+      has: () => false,
+    };
+    const others: Zones = { ...zones, 'z.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'] } };
+    const takesMailFor = async (name: string): Promise<boolean> => name === 'y.example';
+    await given({ zones: others, deliver: { ...own, takesMailFor, ownConnections } });
+    for (const domain of ['y.example', 'z.example']) expect(await scene.send(`a@${domain}`)).toHaveLength(1);
+    expect(opened).toEqual([true, false]);
+  });
+
   test('it waits while the database cannot say whose it is', async () => {
     const takesMailFor = (): Promise<boolean> => Promise.reject(new Error('the database is gone'));
     await given({ zones, deliver: { ...own, takesMailFor } });

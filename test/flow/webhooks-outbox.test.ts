@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordEvents } from '../../src/events/index.ts';
+import { lastEventAt, recordEvents } from '../../src/events/index.ts';
 import { insertPayloads, payloadsOf } from '../../src/resources/webhooks/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { receiveMail } from '../rig/received-mail.ts';
@@ -27,6 +27,15 @@ describe('the outbox', () => {
     expect(await outboxOf(scene, hook)).toEqual([]);
     expect(await scene.events(event.subjectId)).toEqual([]);
     expect(await world.db.get('select name from teams where id = ?', [team.id])).not.toEqual({ name: 'Changed' });
+  });
+
+  it('has each event with the time by which an upgrade knows that its backup lacks it', async () => {
+    await using scene = await startWriting();
+    const team = await scene.team();
+    await happen(scene, team);
+    scene.clock.advance(60_000);
+    await happen(scene, team);
+    expect(await lastEventAt(scene.app.world.db)).toBe(scene.clock.now());
   });
 
   it('that cannot be written takes the change of state back with it', async () => {

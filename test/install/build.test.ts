@@ -240,6 +240,31 @@ describe('builds', () => {
     expect(builds()).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), 'young.78']);
   });
 
+  it('one whose file a power cut left empty is not run, and is made anew', async () => {
+    const { main } = await started();
+    fs.truncateSync(main);
+    expect(await started()).toMatchObject({ main, part: 'one' });
+    expect(fs.statSync(main).size).toBeGreaterThan(0);
+    expect(builds()).toHaveLength(1);
+  });
+
+  // runs only where strace is, and may look at processes of its own
+  it.runIf(spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status === 0)(
+    'are on the disk before they have their name',
+    async () => {
+      const words = ['-f', '-y', '-e', 'trace=fsync,rename', '-o', at('calls')];
+      const run = tree.start('strace', [...words, '/bin/sh', 'bin/rasket']);
+      expect(await run.ended, run.stderr).toBe(0);
+      const calls = fs.readFileSync(at('calls'), 'utf8').split('\n');
+      const named = calls.findIndex((call) => /rename\(".*\.cache\/build\/[0-9a-f]{64}\.\d+"/.test(call));
+      const [name = ''] = builds();
+      const synced = calls.slice(0, named).filter((call) => call.includes(`fsync(`));
+      const whatIsSynced = synced.map((call) => /build\/[0-9a-f]{64}\.\d+(\/[^>]+)?>/.exec(call)?.[1]?.slice(1) ?? '');
+      const files = fs.readdirSync(at('.cache/build', name)).filter((file) => file !== 'compile');
+      expect(whatIsSynced.sort()).toEqual(['', ...files].sort());
+    },
+  );
+
   it('one that was noted when it was installed is run as it is, and looked for among the sources where it is not there', async () => {
     const { main } = await started();
     tree.write('.installed-build', `${path.basename(path.dirname(main))}\n`);

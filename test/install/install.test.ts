@@ -14,6 +14,11 @@ afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
 
 const install = (...args: string[]) =>
   spawnSync('/bin/sh', [path.join(root, 'install.sh'), ...args], { encoding: 'utf8', cwd: folder });
+function oneFile(): string {
+  const file = path.join(folder, 'one-file');
+  fs.writeFileSync(file, '#!/bin/sh\necho 0.0.0\n', { mode: 0o755 });
+  return file;
+}
 const read = (file: string): string => fs.readFileSync(path.join(folder, file), 'utf8');
 const modeOf = (file: string): number => fs.statSync(path.join(folder, file)).mode & 0o777;
 
@@ -48,9 +53,39 @@ describe('install.sh --destdir', () => {
     expect(fs.existsSync(path.join(folder, 'opt/rasket/gone.ts'))).toBe(false);
   });
 
+  it('has the new program on the disk before it takes the place of the one before', () => {
+    const tools = path.join(folder, 'tools');
+    fs.mkdirSync(tools);
+    const calls = path.join(folder, 'calls');
+    for (const tool of ['sync', 'mv'])
+      fs.writeFileSync(path.join(tools, tool), `#!/bin/sh\necho "${tool} $*" >>${calls}\nexec /bin/${tool} "$@"\n`, {
+        mode: 0o755,
+      });
+    const env = { PATH: `${tools}:${process.env['PATH']}` };
+    const words = [path.join(root, 'install.sh'), '--destdir', folder, '--file', oneFile()];
+    for (let time = 0; time < 2; time++) expect(spawnSync('/bin/sh', words, { env }).status).toBe(0);
+    const program = path.join(folder, 'opt/rasket');
+    const [synced, replaced] = [`sync -f ${program}.new`, `mv ${program}.new ${program}`];
+    expect(fs.readFileSync(calls, 'utf8').trim().split('\n')).toEqual([
+      ...[synced, replaced],
+      ...[synced, `mv ${program} ${program}.previous`, replaced],
+    ]);
+  });
+
+  it('finds the program beside itself with a CDPATH of the caller', () => {
+    const lure = path.join(folder, 'lure');
+    fs.mkdirSync(path.join(lure, 'rasket'), { recursive: true });
+    fs.symlinkSync(root, path.join(folder, 'rasket'));
+    const env = { ...process.env, CDPATH: lure };
+    const words = ['rasket/install.sh', '--destdir', path.join(folder, 'stage'), '--file', oneFile()];
+    expect(spawnSync('/bin/sh', words, { encoding: 'utf8', cwd: folder, env })).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
+  });
+
   it('installs a single file, and broken off at any step it can be run again', () => {
-    const file = path.join(folder, 'one-file');
-    fs.writeFileSync(file, '#!/bin/sh\necho 0.0.0\n', { mode: 0o755 });
+    const file = oneFile();
     const at = (name: string): string => path.join(folder, name);
     const treeOf = (name: string): string[] => fs.readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort();
     expect(install('--destdir', at('whole'), '--file', file)).toMatchObject({ status: 0, stderr: '' });

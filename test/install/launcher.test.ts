@@ -43,6 +43,13 @@ describe('bin/rasket', () => {
     }
   });
 
+  it('finds its program with a CDPATH of the caller, which leads elsewhere', async () => {
+    fs.mkdirSync(path.join(tree.folder, 'elsewhere/bin'), { recursive: true });
+    const run = tree.start('/bin/sh', ['bin/rasket'], { env: { CDPATH: path.join(tree.folder, 'elsewhere') } });
+    expect(await run.ended, run.stderr).toBe(0);
+    expect(JSON.parse(run.stdout)).toMatchObject({ main: path.join(tree.folder, 'bin/main.ts') });
+  });
+
   it('becomes the program: same process id, environment passed on, its own settings added', async () => {
     const env = {
       NODE_EXTRA_CA_CERTS: '/nowhere.pem',
@@ -113,6 +120,13 @@ describe('bin/ensure-installed', () => {
     expect(await second.ended).toBe(0);
     expect(second.stderr).toBe('');
     expect(tree.npmCalls).toEqual([expect.stringMatching(/^ci --omit=dev --ignore-scripts /)]);
+  });
+
+  it('installs into its own folder with a CDPATH of the caller', async () => {
+    const elsewhere = path.join(tree.folder, 'elsewhere');
+    fs.mkdirSync(path.join(elsewhere, 'bin'), { recursive: true });
+    expect(await ensure('prod', { CDPATH: elsewhere }).ended).toBe(0);
+    expect(fs.readdirSync(elsewhere)).toEqual(['bin']);
   });
 
   it('installs again when the lockfile has changed', async () => {

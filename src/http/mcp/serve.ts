@@ -11,7 +11,7 @@ import { challengeForScopes } from '../oauth/index.ts';
 import type { HttpServices } from '../page.ts';
 import { addressBucket, type RateLimit } from '../rate-limit.ts';
 import type { createAnswerNote } from '../request-log.ts';
-import type { createUploadBudget } from '../upload-budget.ts';
+import type { UploadBudget } from '../upload-budget.ts';
 import { createCallOperation, type Assistant } from './call-operation.ts';
 import { mustBeForUs } from './guard.ts';
 import { createProtocol } from './protocol.ts';
@@ -22,7 +22,7 @@ export interface McpParts {
   validators: Validators;
   rateLimit: RateLimit;
   noteAnswer: ReturnType<typeof createAnswerNote>;
-  countUpload: ReturnType<typeof createUploadBudget>;
+  countUpload: UploadBudget['count'];
 }
 
 /**

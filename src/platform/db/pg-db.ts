@@ -6,6 +6,7 @@ import { createPgMemo } from './pg-changes.ts';
 import { createPgHearing } from './pg-hearing.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
+import { withoutTimeouts } from './pg-timeouts.ts';
 import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
@@ -120,7 +121,7 @@ const LET_GO = `select set_config('idle_in_transaction_session_timeout', '${VANI
   where current_setting('idle_in_transaction_session_timeout') = '0'`;
 
 /** Of a migration, which is one transaction with pauses of its own. */
-const UNHURRIED = `select set_config('idle_in_transaction_session_timeout', '0', false)`;
+const UNHURRIED = withoutTimeouts({ inTransaction: false });
 
 async function prepareSession(client: pg.ClientBase): Promise<void> {
   await Promise.all([client.query(SYNCED), client.query(LET_GO)]);

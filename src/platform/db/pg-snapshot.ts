@@ -1,5 +1,6 @@
 import { createPgInsert } from './pg-insert.ts';
 import { createPgStatements } from './pg-statements.ts';
+import { withoutTimeouts } from './pg-timeouts.ts';
 import type { Executor } from './types.ts';
 
 /** What is committed now, for as long as it is open: `pg_dump --snapshot` copies the same. */
@@ -39,10 +40,8 @@ export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolea
   client.on('error', ignore);
   await client.connect();
   try {
-    await client.query('begin isolation level repeatable read read only');
-    // It waits for a dump, and for files that are copied.
-    await client.query('set local idle_in_transaction_session_timeout = 0');
-    await client.query('set local statement_timeout = 0');
+    // It waits for a dump, and for files that are copied. In one message: the time of a transaction is limited from its beginning on.
+    await client.query(`begin isolation level repeatable read read only; ${withoutTimeouts({ inTransaction: true })}`);
     const executor = executorOn(client, { statements: createPgStatements(), insert: createPgInsert() }, ignore);
     if (isAlone) await mustBeAlone(executor);
     const facts = await executor.get<{ id: string; version: string; number: string; namespace: string }>(

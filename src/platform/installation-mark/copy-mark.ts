@@ -36,3 +36,6 @@ export function writeCopyMark(dataDir: string, madeAt: string): void {
 export function removeCopyMark(dataDir: string): void {
   for (const file of [...Object.values(COPY_FILES), COPY_MARK]) rmSync(path.join(dataDir, file), { force: true });
 }
+
+/** The instance key until a restore has everything else in its place: what it stands in is no installation yet. */
+export const RESTORING_KEY = 'instance.key.restoring';

@@ -11,14 +11,17 @@ async function gone(socket: Socket): Promise<void> {
 }
 
 /** A connection that we opened, as its other side sees it. */
-async function openOwn(own: OwnConnections): Promise<{ socket: Socket; seen: AcceptedConnection }> {
+async function openOwn(
+  own: OwnConnections,
+  to = { isHome: false },
+): Promise<{ socket: Socket; seen: AcceptedConnection }> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const accepting = once(server, 'connection') as Promise<[Socket]>;
   const socket = connect({ host: '127.0.0.1', port: (server.address() as AddressInfo).port });
-  own.add(socket);
+  own.add(socket, to);
   const [[accepted]] = await Promise.all([accepting, once(socket, 'connect')]);
   onTestFinished(async () => {
     await gone(socket);
@@ -44,8 +47,14 @@ test('a program of this machine with the same port, towards another one, is no c
   expect(own.has({ ...seen, localPort: seen.localPort - 1 })).toBe(false);
 });
 
-test('behind a translated address the near end decides', async () => {
+test('nor is one with the same address and port while we have a connection to some other machine', async () => {
   const own = createOwnConnections();
   const { seen } = await openOwn(own);
+  expect(own.has({ ...seen, localAddress: '127.0.0.2' })).toBe(false);
+});
+
+test('behind a translated address the near end decides of what we bring to our own names', async () => {
+  const own = createOwnConnections();
+  const { seen } = await openOwn(own, { isHome: true });
   expect(own.has({ ...seen, localAddress: '192.0.2.7', localPort: 2525 })).toBe(true);
 });

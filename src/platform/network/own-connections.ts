@@ -12,12 +12,12 @@ export interface AcceptedConnection {
 /**
  * The connections that this process opens, by the end that the other side sees. A port of ours knows by it what we bring
  * to ourselves: no other machine can have that end at the same time. A program of this machine can, towards
- * another port: so where both sides name the same address, they have to name the same port. Behind a translated address
- * they name different ones, and the near end decides alone.
+ * another place: so both sides have to name the same one. Where a translated address stands between them they cannot, and
+ * the near end decides alone, of those connections that were opened to one of our own names.
  */
 export interface OwnConnections {
-  /** From when it stands until it is gone. */
-  add(socket: Socket): void;
+  /** From when it stands until it is gone. `isHome`: it was opened to one of our own names. */
+  add(socket: Socket, to: { isHome: boolean }): void;
   has(connection: AcceptedConnection): boolean;
 }
 
@@ -25,10 +25,10 @@ export function createOwnConnections(): OwnConnections {
   /** By the near end of each, what is at the far one; several connections may share a near end. */
   const open = new Map<string, Set<Far>>();
   return {
-    add(socket) {
+    add(socket, { isHome }) {
       socket.once('connect', () => {
         const near = endOf(socket.localAddress ?? '', socket.localPort ?? 0);
-        const far = { address: plainAddress(socket.remoteAddress ?? ''), port: socket.remotePort ?? 0 };
+        const far = { address: plainAddress(socket.remoteAddress ?? ''), port: socket.remotePort ?? 0, isHome };
         const sharing = open.get(near) ?? new Set();
         open.set(near, sharing.add(far));
         socket.once('close', () => {
@@ -40,7 +40,7 @@ export function createOwnConnections(): OwnConnections {
     has({ remoteAddress, remotePort, localAddress, localPort }) {
       const here = plainAddress(localAddress);
       const candidates = open.get(endOf(remoteAddress, remotePort)) ?? [];
-      return [...candidates].some(({ address, port }) => address !== here || port === localPort);
+      return [...candidates].some(({ address, port, isHome }) => (address === here ? port === localPort : isHome));
     },
   };
 }
@@ -48,6 +48,7 @@ export function createOwnConnections(): OwnConnections {
 interface Far {
   address: string;
   port: number;
+  isHome: boolean;
 }
 
 const endOf = (address: string, port: number): string => `${plainAddress(address)} ${port}`;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { constants, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { constants, existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs';
 import { open, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -39,6 +39,15 @@ export interface Verification {
   at: string;
   /** The first of them; none where all is well. */
   faults: string[];
+}
+
+/** By the way that links lead; what is not there yet will stand in the first folder above it that is. */
+export function liesIn(file: string, folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  let above = path.resolve(file);
+  while (!existsSync(above)) above = path.dirname(above);
+  const way = path.relative(realpathSync(folder), realpathSync(above));
+  return way === '' || (way !== '..' && !way.startsWith(`..${path.sep}`));
 }
 
 export const readFacts = (folder: string): BackupFacts | undefined => readJson(path.join(folder, COPY_FILES.facts));

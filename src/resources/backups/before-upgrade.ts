@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { lastEventAt } from '../../events/index.ts';
 import { blobsFolder } from '../../platform/blobs/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import { hasTable, openPgTurn, tableBytes } from '../../platform/db/index.ts';
@@ -31,7 +32,7 @@ export interface UpgradeOptions extends UpgradeWishes {
 }
 
 const HOUR_MS = 3_600_000;
-/** A start that fails behind its backup is tried again by systemd at once: those tries share one backup. */
+/** A start that fails behind its backup is tried again by systemd at once: those tries share one backup, which lacks nothing. */
 const SHARED_MS = 10 * 60_000;
 
 /** Asked before a newer program changes a database that is in use: refuses while nothing is changed, and makes a backup. */
@@ -43,7 +44,10 @@ export async function beforeUpgrade(store: Store, options: UpgradeOptions): Prom
   await mustBeAlone(store);
   await mustHaveRoom(store, isMaking && !hasMade);
   if (!isMaking && !options.noBackup) await mustBeBackedUp(store, whyNot);
-  if (isMaking && !hasMade) await backUp(store, options);
+  if (!isMaking || hasMade) return;
+  await backUp(store, options);
+  // It may have taken hours, and a node of before may have been started since.
+  await mustBeAlone(store);
 }
 
 /** Nodes that start together on PostgreSQL upgrade one after the other: the second finds it done, and makes no backup of its own. Answers the end of the turn. */
@@ -56,7 +60,10 @@ async function hasJustMade(store: Store, from: string): Promise<boolean> {
   const { madeAt, folder } = await readBackupNotes(store.db);
   if (madeAt === null || folder === null || Math.abs(store.clock.now() - madeAt) > SHARED_MS) return false;
   const facts = readFacts(folder);
-  return facts?.reason === 'upgrade' && facts.schema === from;
+  if (facts?.reason !== 'upgrade' || facts.schema !== from) return false;
+  // The program of before may have been put back meanwhile, and have accepted mail.
+  const lastAt = (await hasTable(store.db, 'events')) ? await lastEventAt(store.db) : undefined;
+  return lastAt === undefined || lastAt < madeAt;
 }
 
 /** With SQLite the lock of the data folder sees to it. */

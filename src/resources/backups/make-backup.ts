@@ -10,6 +10,7 @@ import { COPY_FILES, readMark, writeCopyMark } from '../../platform/installation
 import {
   BackupFault,
   checkedFiles,
+  liesIn,
   sha256Of,
   syncFile,
   writeWhole,
@@ -71,11 +72,14 @@ async function makeFolder(
   copy: DatabaseCopy,
 ): Promise<BackupFacts> {
   const { dataDir, contentIn } = source;
+  const blobs = blobsFolder(dataDir);
+  // It would be copied into itself until the disk is full.
+  if (liesIn(folder, blobs)) throw new BackupFault(`${folder} lies in ${blobs}, which is copied; name another folder`);
   await takePart(part);
   try {
     await copy.write(part);
     // After the database: content is stored before its row, so that whatever the snapshot names is there.
-    const content = contentIn === null ? await copyBlobs(blobsFolder(dataDir), blobsFolder(part)) : 0;
+    const content = contentIn === null ? await copyBlobs(blobs, blobsFolder(part)) : 0;
     if (contentIn === null) await copy.mustHaveContent(part);
     const notHeld = await copyFiles(source, part);
     writeCopyMark(part, isoTime(madeAt));

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { blobsFolder, copyBlobs } from '../../platform/blobs/index.ts';
 import type { Config } from '../../platform/config/index.ts';
 import { countRows, openDb, tableShapes } from '../../platform/db/index.ts';
-import { COPY_FILES } from '../../platform/installation-mark/index.ts';
+import { COPY_FILES, RESTORING_KEY } from '../../platform/installation-mark/index.ts';
 import { restoreDump } from '../../platform/pg-programs/index.ts';
-import { checkedFiles, readFacts, syncFile, type BackupFacts } from './backup-folder.ts';
+import { checkedFiles, liesIn, readFacts, syncFile, type BackupFacts } from './backup-folder.ts';
 
 /** Nothing was written. */
 export class RestoreRefused extends Error {
@@ -21,8 +21,6 @@ export interface RestoreOrder {
 }
 
 const KEY_FILE = 'instance.key';
-/** The key until everything else is in its place: what it stands in is a restore that was broken off, and no installation. */
-const KEY_TO_BE = 'instance.key.restoring';
 
 /**
  * Makes a data folder of a backup; of a dump it fills the empty database of the settings as well. The instance key gets its name last, in
@@ -33,16 +31,18 @@ export async function restoreBackup(order: RestoreOrder): Promise<BackupFacts> {
   const facts = readFacts(folder);
   if (!facts) throw new RestoreRefused(`${folder} is no backup of rasket: ${COPY_FILES.facts} is missing or damaged`);
   mustFit(facts, config);
+  if (liesIn(dataDir, folder))
+    throw new RestoreRefused(`${dataDir} lies in the backup, which would be whole no more; name another folder`);
   const isBegun = wasBrokenOff(folder, dataDir);
   if (!isBegun) mustBeVacant(dataDir);
   const isFilled = facts.dump ? await mustBeFit(config.database.url, facts, isBegun) : false;
-  if (isBegun) emptyOut(dataDir, [KEY_TO_BE]);
+  if (isBegun) emptyOut(dataDir, [RESTORING_KEY]);
   try {
     await fill(order, facts, isFilled);
   } catch (error) {
     // The next try finds it empty, or what it has to go on with.
     const isEmpty = !facts.dump || (await tablesIn(config.database.url).catch(() => undefined))?.length === 0;
-    if (existsSync(dataDir)) emptyOut(dataDir, isEmpty ? [] : [KEY_TO_BE]);
+    if (existsSync(dataDir)) emptyOut(dataDir, isEmpty ? [] : [RESTORING_KEY]);
     throw error;
   }
   return facts;
@@ -73,10 +73,10 @@ function isOfFileSystem(folder: string): boolean {
 
 /** By this backup, or one with the same key: it is written before anything else. */
 function wasBrokenOff(folder: string, dataDir: string): boolean {
-  const mark = path.join(dataDir, KEY_TO_BE);
+  const mark = path.join(dataDir, RESTORING_KEY);
   if (!existsSync(mark) || existsSync(path.join(dataDir, KEY_FILE))) return false;
   const [begun, whole] = [readFileSync(mark), readFileSync(path.join(folder, KEY_FILE))];
-  const isAlone = readdirSync(dataDir).every((name) => name === KEY_TO_BE || name === LOST_AND_FOUND);
+  const isAlone = readdirSync(dataDir).every((name) => name === RESTORING_KEY || name === LOST_AND_FOUND);
   return begun.equals(whole) || (isAlone && begun.equals(whole.subarray(0, begun.length)));
 }
 
@@ -88,7 +88,7 @@ function emptyOut(dataDir: string, kept: readonly string[]): void {
 
 async function fill({ folder, dataDir, config }: RestoreOrder, facts: BackupFacts, isFilled: boolean): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await copySynced(folder, dataDir, KEY_FILE, KEY_TO_BE);
+  await copySynced(folder, dataDir, KEY_FILE, RESTORING_KEY);
   await syncFile(dataDir);
   if (existsSync(blobsFolder(folder))) await copyBlobs(blobsFolder(folder), blobsFolder(dataDir));
   const apart = [KEY_FILE, ...(facts.dump ? [facts.database] : [])];
@@ -100,7 +100,7 @@ async function fill({ folder, dataDir, config }: RestoreOrder, facts: BackupFact
       url: config.database.url,
       file: path.join(folder, facts.database),
     });
-  await rename(path.join(dataDir, KEY_TO_BE), path.join(dataDir, KEY_FILE));
+  await rename(path.join(dataDir, RESTORING_KEY), path.join(dataDir, KEY_FILE));
   await syncFile(dataDir);
 }
 

@@ -62,6 +62,29 @@ describe('bodies that are under way', () => {
     }
   });
 
+  it('are not those that are refused and read to their end for a proxy: what is dropped counts for nobody', async () => {
+    const config = {
+      http: {
+        ...{ email_body_limit_bytes: LARGEST_BYTES, body_limit_bytes: 100_000, trusted_proxies: ['127.0.0.1/32'] },
+      },
+    };
+    await using behind = await startScene({ roles: ['http'], config });
+    const team = await behind.team();
+    const dropped = await connectRaw(behind.url);
+    uploads.push(dropped);
+    const lines = [
+      ...['POST /emails HTTP/1.1', 'Host: x', 'User-Agent: by-hand/1', `Authorization: Bearer ${team.key}`],
+      ...['Content-Type: application/json', 'Content-Length: 10000000'],
+    ];
+    dropped.write(`${lines.join('\r\n')}\r\n\r\n`);
+    await new Promise<unknown>((done) => dropped.socket.write(Buffer.alloc(650_000, ' '), done));
+    for (let i = 0; i < 20; i++) {
+      const text = ' '.repeat(LARGEST_BYTES - 10_000);
+      const { status } = await behind.api('POST', '/emails', { key: team.key, body: { text } });
+      expect(status).toBe(422);
+    }
+  });
+
   it('are bounded for all together, and give back what they held when they break off or are answered', async () => {
     const all: RawConnection[] = [];
     for (let i = 0; i < IN_ALL; i++) all.push(await upload(teams[i % 3]));

@@ -7,6 +7,8 @@ export interface Target {
   host: string;
   address: string;
   port: number;
+  /** One of our own names, which stands for this machine or a node beside it. */
+  isHome?: true;
 }
 
 export type Route = { kind: 'route'; targets: Target[] } | JobOutcome;
@@ -132,10 +134,11 @@ async function targetsOf(domain: string, hosts: string[], options: TargetOptions
     const v6 = options.families?.v6 === false ? [] : answer.records.v6;
     const v4 = options.families?.v4 === false ? [] : answer.records.v4;
     const addresses = interleaved(v6, v4);
-    const mayReach = options.unguarded?.includes(host) ? () => true : options.guard;
+    const home = options.unguarded?.includes(host) ? { isHome: true as const } : undefined;
+    const mayReach = home ? () => true : options.guard;
     refused.push(...addresses.filter((address) => !mayReach(address)));
     const open = addresses.filter(mayReach).slice(0, ADDRESSES_PER_HOST_MAX);
-    targets.push(...open.map((address) => ({ host, address, port: options.smtpPort })));
+    targets.push(...open.map((address) => ({ host, address, port: options.smtpPort, ...home })));
   }
   if (targets.length > 0) return { kind: 'route', targets: targets.slice(0, TARGETS_MAX) };
   const failed = answers.findIndex((answer) => answer.kind === 'failed');

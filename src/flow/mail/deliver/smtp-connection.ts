@@ -79,7 +79,7 @@ export class SmtpConnection {
     this.address = target.address;
     const source = localAddress ? { localAddress } : {};
     this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
-    ownConnections?.add(this.#socket);
+    ownConnections?.add(this.#socket, { isHome: target.isHome === true });
     this.#listen(this.#socket);
   }
 
