@@ -70,9 +70,12 @@ export const builtins: Plugin = {
     );
     onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path: name }) => {
       const names = Object.keys(process.getBuiltinModule(name) ?? {}).filter((one) => /^[a-z]\w*$/i.test(one));
-      const named = names.map((one) => `export const ${one} = /* @__PURE__ */ (() => part.${one})();`);
-      const part = `const part = process.getBuiltinModule(${JSON.stringify(name)});`;
-      return { contents: [part, 'export default part;', ...named].join('\n') };
+      const named = names.map((one) => `export const ${one} = /* @__PURE__ */ (() => part().${one})();`);
+      const part = `const part = () => process.getBuiltinModule(${JSON.stringify(name)});`;
+      // Commander imports all of it, and uses none of it here.
+      const getters = names.map((one) => `get ${one}() { return part().${one}; }`);
+      const whole = name === 'node:child_process' ? `{ ${getters.join(', ')} }` : '/* @__PURE__ */ part()';
+      return { contents: [part, `export default ${whole};`, ...named].join('\n') };
     });
   },
 };

@@ -1,6 +1,4 @@
 /** Where the single file begins, as CommonJS, which is what Node 24 starts in an executable. */
-import { moduleUrl, serveModules } from '../src/program-files/index.ts';
-import { prepareProcess } from './prepare-process.ts';
 
 declare const VERSION: string;
 
@@ -8,7 +6,6 @@ const [, , first = '', ...rest] = process.argv;
 if (rest.length === 0 && ['--version', '-V', '-v', 'version'].includes(first)) {
   process.stdout.write(`${VERSION}\n`);
 } else {
-  prepareProcess(first);
-  serveModules();
-  void import(moduleUrl('main.js'));
+  // What an answer of the version does not need is evaluated here alone.
+  void import('./start.ts').then(({ start }) => start(first));
 }

@@ -1,5 +1,5 @@
 /**
- * Makes a Debian package of `dist/rasket`: `node packaging/build-deb.ts [--compress gzip] [--version 0.1.0+1]`. It needs
+ * Makes a Debian package of `dist/rasket`, or with `RASKET_PACKAGE_ARCH=arm64` (or x64) of the executable for the other architecture: `node packaging/build-deb.ts [--compress gzip] [--version 0.1.0+1]`. It needs
  * dpkg-deb and no root.
  */
 import { execFileSync } from 'node:child_process';
@@ -19,11 +19,11 @@ import {
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { architecture, ARCHITECTURES, placeOf } from './architecture.ts';
 import { licensesText } from './licenses.ts';
 import { root, versionOf } from './modules.ts';
 
 const HOME = '/usr/lib/rasket';
-const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm'];
 /** What no mode says otherwise of. */
 const [FILE, PROGRAM] = [0o644, 0o755];
@@ -39,8 +39,8 @@ interface Build {
 export function buildDeb({ program, compress, version }: Build): string {
   // Folders of a package are for everyone to read, whatever the umask of the builder.
   process.umask(0o022);
-  const architecture = ARCHITECTURES[process.arch] ?? process.arch;
-  const target = path.join(path.dirname(program), `rasket_${version}_${architecture}.deb`);
+  const debian = ARCHITECTURES[architecture] ?? architecture;
+  const target = path.join(path.dirname(program), `rasket_${version}_${debian}.deb`);
   const tree = mkdtempSync(`${target}.work-`);
   try {
     chmodSync(tree, PROGRAM);
@@ -51,9 +51,10 @@ export function buildDeb({ program, compress, version }: Build): string {
       chmodSync(file, mode);
     };
     putProgram(tree, program, put);
-    putManuals(tree, program, put);
+    // Of the same sources; a program for other processors does not run here.
+    putManuals(tree, architecture === process.arch ? program : path.join(root, 'bin/rasket'), put);
     put('usr/share/doc/rasket/changelog.gz', gzipSync(changelog(version), { level: 9 }));
-    putControl(tree, { architecture, version }, put);
+    putControl(tree, { architecture: debian, version }, put);
     const words = ['--root-owner-group', `-Z${compress}`, '--build', tree, target];
     execFileSync('dpkg-deb', words, { stdio: ['ignore', 'ignore', 'inherit'] });
     return target;
@@ -180,4 +181,4 @@ Comment: Node.js and the packages inside the program have licences of their own,
 const { values } = parseArgs({
   options: { compress: { type: 'string', default: 'xz' }, version: { type: 'string', default: versionOf() } },
 });
-console.log(buildDeb({ program: path.join(root, 'dist/rasket'), ...values }));
+console.log(buildDeb({ program: placeOf(architecture), ...values }));

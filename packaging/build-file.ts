@@ -1,6 +1,6 @@
 /**
  * Makes `dist/rasket`, one executable for this machine's architecture: Node, with the program's modules and files inside,
- * the licences of all of it among them.
+ * the licences of all of it among them. `RASKET_PACKAGE_ARCH=arm64` (or x64) makes it for the other one, as `dist/rasket-arm64`.
  * What is in it and how it is found again: `src/program-files/`.
  */
 import { execFileSync } from 'node:child_process';
@@ -19,17 +19,19 @@ import {
 import path from 'node:path';
 import { inject } from 'postject';
 import { loadContract } from '../src/contract/index.ts';
+import { architecture, placeOf, runtimeOf } from './architecture.ts';
 import { licensesText } from './licenses.ts';
 import { compileModules, compileStart, root, versionOf } from './modules.ts';
 
 /** Node looks for this mark in itself to learn that it carries a program. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 /** The flags that `bin/rasket` gives, and no debugger by a signal; none from the environment or the command line are taken. */
-const FLAGS = ['--max-semi-space-size=8', '--expose-gc', '--disable-sigusr1'];
+const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
 const FILES = ['package.json', 'config/default.toml', 'config/development.toml', 'LICENSE'];
 
 export async function buildFile(target: string): Promise<void> {
   const version = versionOf();
+  const runtime = runtimeOf(architecture);
   mkdirSync(path.dirname(target), { recursive: true });
   const work = mkdtempSync(`${target}.work-`);
   try {
@@ -40,7 +42,7 @@ export async function buildFile(target: string): Promise<void> {
       cwd: work,
     });
     const made = path.join(work, 'rasket');
-    copyFileSync(process.execPath, made);
+    copyFileSync(runtime, made);
     chmodSync(made, 0o755);
     await inject(made, 'NODE_SEA_BLOB', readFileSync(path.join(work, 'blob')), { sentinelFuse: FUSE });
     renameSync(made, target);
@@ -62,7 +64,7 @@ async function assetsOf(version: string): Promise<Map<string, Uint8Array>> {
 function* carried(): Iterable<[string, Uint8Array]> {
   for (const name of FILES) yield [name, readFileSync(path.join(root, name))];
   yield ['LICENSES.txt', Buffer.from(licensesText())];
-  const addon = path.join(root, 'node_modules/better-sqlite3/prebuilds', `linux-${process.arch}.node`);
+  const addon = path.join(root, 'node_modules/better-sqlite3/prebuilds', `linux-${architecture}.node`);
   yield ['better_sqlite3.node', readFileSync(addon)];
 }
 
@@ -82,6 +84,6 @@ function writeParts(work: string, assets: ReadonlyMap<string, Uint8Array>, main:
   return path.join(work, 'config.json');
 }
 
-const target = path.join(root, 'dist', 'rasket');
+const target = placeOf(architecture);
 await buildFile(target);
 console.log(`${target}: ${Math.round(statSync(target).size / 1_000_000)} MB`);

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -9,6 +7,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function openInBrowser(env: Environment, what: string): Promise<boolean> {
   const isMac = process.platform === 'darwin';
   if (!isMac && !env['DISPLAY'] && !env['WAYLAND_DISPLAY']) return Promise.resolve(false);
+  // An import would be loaded with every command that may sign in.
+  const { spawn } = process.getBuiltinModule('node:child_process');
   return new Promise((resolve) => {
     const opener = spawn(isMac ? 'open' : 'xdg-open', [what], { detached: true, stdio: 'ignore', env: { ...env } });
     opener.once('error', () => resolve(false));

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { CallOf, OperationId } from '../client/index.ts';
 import type { Action, Body } from '../families/index.ts';
 
@@ -24,7 +23,10 @@ export function callOf(
 
 /** A caller that does not know whether it was done repeats it with the same key: it is done once. */
 const keyOf = (operation: string, said: object): string =>
-  `cli-${createHash('sha256')
+  // Few calls need it, and it is a tenth of a start.
+  `cli-${process
+    .getBuiltinModule('node:crypto')
+    .createHash('sha256')
     .update(JSON.stringify([operation, said]))
     .digest('hex')}`;
 

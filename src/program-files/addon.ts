@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -13,9 +12,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs';
-import { userInfo } from 'node:os';
 import path from 'node:path';
-import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { mustBeOurs } from './own-folder.ts';
 import { isSingleFile } from './places.ts';
 import { readProgramFile } from './read.ts';
@@ -30,6 +27,10 @@ class AddonFault extends Error {
   override readonly name = 'AddonFault';
 }
 
+/** Loaded with the addon alone: a command over the API would pay a tenth of its start for them. */
+const crypto = () => process.getBuiltinModule('node:crypto');
+const threads = () => process.getBuiltinModule('node:worker_threads');
+
 const offered: string[] = [];
 
 /** A folder of ours, such as that of the data, in case there is no cache folder to write to. */
@@ -42,7 +43,7 @@ export function offerFolder(folder: string): void {
  * can write, named after its content; it is read and compared before each load, and replaced where it is not what it should be.
  */
 export function loadAddon(): object {
-  const told = getEnvironmentData(LOADED);
+  const told = threads().getEnvironmentData(LOADED);
   // The system has it under this name already, and opens no file for it.
   if (typeof told === 'string') return load(told);
   const bytes = readProgramFile(ADDON);
@@ -53,7 +54,7 @@ export function loadAddon(): object {
       try {
         const file = placeIn(folder, name, bytes);
         const addon = load(file);
-        setEnvironmentData(LOADED, file);
+        threads().setEnvironmentData(LOADED, file);
         return addon;
       } catch (error) {
         refusals.push(`${folder}: ${error instanceof Error ? error.message : String(error)}`);
@@ -92,7 +93,7 @@ function* candidates(): Iterable<string> {
 /** Undefined for an account that the system does not know. */
 function homeOfAccount(): string | undefined {
   try {
-    return userInfo().homedir;
+    return process.getBuiltinModule('node:os').userInfo().homedir;
   } catch {
     return undefined;
   }
@@ -131,7 +132,7 @@ function isSound(file: string, bytes: Buffer): boolean {
 
 /** It has its name when it is whole and on disk. */
 function write(folder: string, file: string, bytes: Buffer): void {
-  const draft = `${file}.${randomBytes(8).toString('hex')}`;
+  const draft = `${file}.${crypto().randomBytes(8).toString('hex')}`;
   try {
     const fd = openSync(draft, 'wx', 0o600);
     try {
@@ -156,4 +157,4 @@ function write(folder: string, file: string, bytes: Buffer): void {
   }
 }
 
-const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const sha256 = (bytes: Buffer): string => crypto().createHash('sha256').update(bytes).digest('hex');

@@ -42,7 +42,7 @@ export class Tree {
   /** What makes builds of the program. */
   bringBuilder(): void {
     this.bringNode();
-    for (const file of ['build.ts', 'build-plugins.ts', 'compiled.ts', 'source-lines.ts']) {
+    for (const file of ['build.ts', 'build-plugins.ts', 'compiled.ts', 'compiled-program.ts', 'source-lines.ts']) {
       fs.copyFileSync(path.join(root, 'bin', file), path.join(this.folder, 'bin', file));
     }
     // Stack traces are read by it.

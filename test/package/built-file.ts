@@ -1,18 +1,22 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { placeOf } from '../../packaging/architecture.ts';
 import { root } from './bare-root.ts';
 
 // Files of tests run beside each other: whoever comes second waits, and takes what is there.
-const BUILD = `[ -e dist/rasket ] && [ -z "$(find package-lock.json package.json bin src cli console packaging migrations config -newer dist/rasket | head -n 1)" ] ||
+const BUILD = `[ -e "$1" ] && [ -z "$(find package-lock.json package.json bin src cli console packaging migrations config -newer "$1" | head -n 1)" ] ||
   exec "$0" packaging/build-file.ts`;
 
-/** Makes dist/rasket, unless it is newer than everything that it is made of. */
-export function buildFile(): void {
+/** Makes dist/rasket, or the one for another architecture, unless it is newer than everything that it is made of; answers where it is. */
+export function buildFile(architecture: string = process.arch): string {
+  const file = placeOf(architecture);
   const lock = path.join(root, 'dist');
   fs.mkdirSync(lock, { recursive: true });
-  execFileSync('flock', [lock, 'sh', '-c', BUILD, process.execPath], {
+  execFileSync('flock', [lock, 'sh', '-c', BUILD, process.execPath, file], {
     cwd: root,
+    env: { ...process.env, RASKET_PACKAGE_ARCH: architecture },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
+  return file;
 }

@@ -32,11 +32,16 @@ export type Peer =
   | 'apache2'
   | 'nginx'
   | 'caddy'
+  | 'qemu-aarch64-static'
+  | 'arm64-libraries'
   | 'systemd-nspawn'
   | 'debian-root';
 
 /** A small Debian with systemd and nothing of ours: `.ci/run` makes it. */
 export const DEBIAN_ROOT = '/usr/local/lib/debian-root';
+
+/** The C libraries of arm64, for programs that qemu runs: `.ci/run` takes them. */
+export const ARM64_LIBRARIES = '/usr/local/lib/aarch64-linux-gnu';
 
 /**
  * A chapter about other people's software. Where that is absent, one test stands in its place and is skipped with the
@@ -63,6 +68,8 @@ function whyAbsent(peer: Peer): string | undefined {
     return existsSync(`${DEBIAN_ROOT}/usr/lib/systemd/systemd`)
       ? undefined
       : `there is no ${DEBIAN_ROOT} (.ci/run makes it)`;
+  if (peer === 'arm64-libraries')
+    return existsSync(ARM64_LIBRARIES) ? undefined : `there is no ${ARM64_LIBRARIES} (.ci/run takes it)`;
   if (peer === 'swift') return hasSwift() ? undefined : 'OpenStack Swift is not installed (python3-swift)';
   if (peer === 'named' && process.env.FAKETIME !== undefined) return 'named does not start under libfaketime';
   const program = peer === 'postfix' ? 'postconf' : peer;

@@ -2,7 +2,8 @@
  * V8 collects as objects are made, so that a server that has become idle keeps what its last load left behind: some 50 MB
  * that it does not need. Once there is nothing to do, it is collected.
  */
-import { getHeapStatistics } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { repeat, type Clock } from '../clock/index.ts';
 
 const LOOK_MS = 2000;
@@ -18,9 +19,8 @@ interface Surroundings {
   collect(): void;
 }
 
-/** The function returned ends it. Without `--expose-gc` there is nothing to call. */
-export function collectWhenIdle(clock: Clock, around: Surroundings | undefined = ofThisProcess()): () => void {
-  if (!around) return () => undefined;
+/** The function returned ends it. */
+export function collectWhenIdle(clock: Clock, around: Surroundings = thisProcess()): () => void {
   const { busyShare, heapBytes, collect } = around;
   let kept = 0;
   return repeat(clock, LOOK_MS, async () => {
@@ -31,9 +31,8 @@ export function collectWhenIdle(clock: Clock, around: Surroundings | undefined =
   });
 }
 
-function ofThisProcess(): Surroundings | undefined {
-  const { gc } = globalThis;
-  if (!gc) return undefined;
+export function thisProcess(): Surroundings {
+  let gc: typeof globalThis.gc;
   let before = performance.eventLoopUtilization();
   return {
     busyShare() {
@@ -44,6 +43,19 @@ function ofThisProcess(): Surroundings | undefined {
     },
     heapBytes: () => getHeapStatistics().total_physical_size,
     // As if memory ran out: a usual collection leaves pages half empty, and gives hardly any of them back.
-    collect: () => void gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => void (gc ??= collector())?.({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   };
+}
+
+/**
+ * As `--expose-gc` gives it. That flag at the start would make V8 refuse the compiled code that Node carries of its own modules, a
+ * seventh of what a command costs; the flag is taken back for the same reason.
+ */
+function collector(): typeof globalThis.gc {
+  setFlagsFromString('--expose-gc');
+  try {
+    return runInNewContext('gc') as typeof globalThis.gc;
+  } finally {
+    setFlagsFromString('--no-expose-gc');
+  }
 }

@@ -1,0 +1,3 @@
+/** What a build runs. */
+import './source-lines.ts';
+import './main.ts';

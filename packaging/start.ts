@@ -1,0 +1,9 @@
+import { moduleUrl, serveModules } from '../src/program-files/index.ts';
+import { prepareProcess } from './prepare-process.ts';
+
+/** Hands over to the modules inside of the file. */
+export function start(command: string): void {
+  prepareProcess(command);
+  serveModules();
+  void import(moduleUrl('main.js'));
+}
