@@ -236,7 +236,8 @@ if [ -n "$file" ]; then
   env -i "$ready/bin/rasket" --version >/dev/null || fail "$file does not start on this machine."
 elif [ $staged = no ]; then
   sh "$ready/bin/ensure-installed" prod
-  chmod -R go=rX "$ready/node_modules"
+  # Only what is not so yet: a build is named after the time of the last change of the note that everything was installed (bin/rasket).
+  find "$ready/node_modules" ! -type l ! -perm 755 \( -type d -o ! -perm 644 \) -exec chmod go=rX {} +
   # The account of the service cannot write here: what the first start makes of the program (bin/rasket) is made now.
   env -i PATH="$PATH" "$ready/bin/rasket" --version >/dev/null
   [ ! -d "$ready/.cache" ] || chmod -R go=rX "$ready/.cache"

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startApp } from '../../src/app.ts';
 import { migrate, openDb } from '../../src/platform/db/index.ts';
+import { createInstanceKey } from '../../src/platform/secrets/index.ts';
 import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
 import { backUpOnSchedule, takeBackup } from '../../src/resources/backups/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
@@ -180,17 +181,23 @@ const hasSystem = fs.existsSync('/usr/lib/postgresql') && spawnSync('pg_dump', [
 // runs only on PostgreSQL, where the system has one with its own programs (those of the tests' server come without pg_dump)
 describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database', () => {
   let server: Postgres;
-  beforeAll(async () => void (server = await startPostgres({ isOfSystem: true })));
-  afterAll(() => server.stop());
-
-  /** Mail that stands in files, and keys that are sealed; beside them rows of another program, in a schema of its own. */
-  async function sceneWithMail(): Promise<Scene> {
-    const { url } = await createDatabase(server.url);
+  /** Migrated, beside rows of another program, in a schema of its own: what each scene gets a copy of. */
+  let migrated: string;
+  beforeAll(async () => {
+    server = await startPostgres({ isOfSystem: true });
+    const { name, url } = await createDatabase(server.url);
     const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
     await migrate(db);
     await db.run('create schema other');
     await db.run('create table other.emails as select 1 as id');
     await db.close();
+    migrated = name;
+  });
+  afterAll(() => server.stop());
+
+  /** Mail that stands in files, and keys that are sealed. */
+  async function sceneWithMail(): Promise<Scene> {
+    const { url } = await createDatabase(server.url, migrated);
     const config = { backup: { schedule: '03:30', keep: 2, directory: 'kept' } };
     return startScene({ roles: ['http', 'scheduler'], config, through: () => Promise.resolve(url) });
   }
@@ -382,12 +389,6 @@ function htmlIn(folder: string): string {
 }
 
 function otherKey(folder: string): void {
-  const file = path.join(folder, 'instance.key');
-  const text = fs.readFileSync(file, 'utf8');
-  fs.writeFileSync(
-    file,
-    text
-      .replaceAll(/[0-9a-f]{64}/g, (hex) => hex.split('').reverse().join(''))
-      .replace(/^\w/, (c) => (c === 'A' ? 'B' : 'A')),
-  );
+  fs.rmSync(path.join(folder, 'instance.key'));
+  createInstanceKey(folder);
 }

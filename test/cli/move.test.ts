@@ -33,7 +33,7 @@ async function emptyDatabase(): Promise<string> {
 const onPg = (url: string): Env => ({ RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: url });
 const onSqlite = (path = 'rasket.db'): Env => ({ RASKET_DATABASE_PATH: path });
 
-const rasket = (words: string[], env: Env = {}): Promise<Ended> => desk.run([...words, '--data', 'data'], { env });
+const rasket = (words: string[], env: Env = {}): Promise<Ended> => desk.rasket([...words, '--data', 'data'], { env });
 
 async function works(words: string[], env: Env = {}): Promise<string> {
   const ended = await rasket(words, env);
@@ -140,13 +140,13 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
 const arrivals = (scene: Scene): string[] => scene.sink.messages.flatMap(({ rcptTo }) => rcptTo).sort();
 
 async function moved(scene: Scene, words: string[], env: Env): Promise<string> {
-  const ended = await desk.run([...words, '--data', scene.dataDir], { env });
+  const ended = await desk.rasket([...words, '--data', scene.dataDir], { env });
   expect(ended, ended.stderr).toMatchObject({ code: 0 });
   return ended.stdout;
 }
 
 async function isRefusedAt(scene: Scene, words: string[], env: Env, says: RegExp): Promise<void> {
-  const ended = await desk.run([...words, '--data', scene.dataDir], { env });
+  const ended = await desk.rasket([...words, '--data', scene.dataDir], { env });
   expect(ended.code, ended.stdout).toBe(1);
   expect(ended.stderr.split('\n').at(-2)).toMatch(says);
 }
@@ -208,7 +208,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await client.query('drop table somebodys');
     const other = new Desk();
     onTestFinished(() => other.clear());
-    expect((await other.run(['init', '--data', 'data'], { env: onPg(url) })).code).toBe(0);
+    expect((await other.rasket(['init', '--data', 'data'], { env: onPg(url) })).code).toBe(0);
     await isRefused(move, {}, /is not empty: it has \d+ rows? of /);
     await client.end();
 

@@ -82,7 +82,7 @@ export class Seat implements AsyncDisposable {
       async () => expect((await this.frame()).replace('what was there before', '').trim()).not.toBe(''),
       {
         timeout: 60_000,
-        interval: 50,
+        interval: 100,
       },
     );
   }
@@ -113,7 +113,8 @@ export class Seat implements AsyncDisposable {
         for (const one of wanted) expect(frame).toMatch(typeof one === 'string' ? literally(one) : one);
         return frame;
       },
-      { interval: 30 },
+      // Each look is a process of its own.
+      { interval: 100 },
     );
   }
 

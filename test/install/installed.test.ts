@@ -19,7 +19,7 @@ describe.runIf(isPossible)('before anything is installed', () => {
   it('the commands of the operator find the try-out of the checkout one stands in', async () => {
     typed('cd /opt/rasket && { bin/rasket dev >/var/lib/dev.log 2>&1 & echo $! >/var/lib/dev.pid; }');
     const ready = '/opt/rasket/.rasket/run/ready.json';
-    await vi.waitFor(() => typed(`test -e ${ready}`), { timeout: 120_000 });
+    await vi.waitFor(() => expect(machine.has(ready)).toBe(true), { timeout: 120_000 });
     for (const at of ['/opt/rasket', '/opt/rasket/src']) {
       expect(typed(`cd ${at} && /opt/rasket/bin/rasket teams list`).stdout.trim().split('\n')).toHaveLength(2);
     }
@@ -27,7 +27,8 @@ describe.runIf(isPossible)('before anything is installed', () => {
     expect(elsewhere).toMatchObject({ status: 1, stderr: expect.stringContaining('/data is no data folder') });
     typed(`kill $(cat /var/lib/dev.pid)`);
     // The last that goes is the database's journal.
-    await vi.waitFor(() => typed(`test ! -e ${ready} -a ! -e /opt/rasket/.rasket/rasket.db-wal`), { timeout: 120_000 });
+    const left = [ready, '/opt/rasket/.rasket/rasket.db-wal'];
+    await vi.waitFor(() => expect(left.filter((file) => machine.has(file))).toEqual([]), { timeout: 120_000 });
     typed('rm -rf /opt/rasket/.rasket');
   });
 });
@@ -163,9 +164,11 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     });
   });
 
-  it('an upgrade by root leaves nothing of root’s either', () => {
+  it('an upgrade by root leaves nothing of root’s either, and builds nothing anew where no source has changed', () => {
     expect(typed('sh /opt/rasket/install.sh').stdout).toMatch(/^The database is up to date\.$/m);
     expect(strangers()).toBe('');
+    // The first is that of the try-out above.
+    expect(typed('ls /opt/rasket/.cache/build').stdout).toMatch(/^\w{64}\n$/);
   });
 
   it('is held up by no other account: what it locks only root can open', () => {

@@ -100,6 +100,11 @@ export class Machine {
     return { status, stdout, stderr };
   }
 
+  /** Whether a file is there, in one of the folders that the machine has for itself; asked without a process. */
+  has(file: string): boolean {
+    return fs.existsSync(path.join(this.folder, file));
+  }
+
   async stop(): Promise<void> {
     const life = this.#life;
     if (life && life.exitCode === null) {
