@@ -70,3 +70,35 @@ describe.runIf(driver === 'pg')('a node that vanishes in a transaction', () => {
     }
   });
 });
+
+// runs only with PostgreSQL: an embedded database has one process
+describe.runIf(driver === 'pg')('a session of ours ends soon after its client is gone without a word', () => {
+  const NAMES = [
+    ...['tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count'],
+    ...['tcp_user_timeout', 'client_connection_check_interval'],
+  ] as const;
+  const shown = NAMES.map((name) => `current_setting('${name}') as ${name}`).join(', ');
+  type Shown = Record<(typeof NAMES)[number], string>;
+  const OURS: Shown = {
+    ...{ tcp_keepalives_idle: '20', tcp_keepalives_interval: '5', tcp_keepalives_count: '4' },
+    ...{ tcp_user_timeout: '40000', client_connection_check_interval: '10s' },
+  };
+
+  it.each([
+    { by: 'our own settings', set: undefined, inForce: OURS },
+    { by: 'what the operator has set', set: '7', inForce: { ...OURS, tcp_keepalives_idle: '7' } },
+  ])('by $by', async ({ set, inForce }) => {
+    const scratch = await openScratchDb();
+    try {
+      const name = new URL(scratch.options.url).pathname.slice(1);
+      if (set !== undefined) await scratch.db.run(`alter database ${name} set tcp_keepalives_idle = '${set}'`);
+      const db = await openDb(scratch.options);
+      expect(await db.get<Shown>(`select ${shown} from (select 1) as one`)).toEqual(inForce);
+      const migrating = await db.withKnex((knex) => knex.raw<{ rows: Shown[] }>(`select ${shown}`));
+      expect(migrating.rows).toEqual([inForce]);
+      await db.close();
+    } finally {
+      await scratch.close();
+    }
+  });
+});

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { endWhenGone } from './pg-session.ts';
 
 /** Any number that no other program takes: the name of our lock among the advisory locks of a database. */
 const LOCK = 7_264_015_552;
@@ -17,6 +18,7 @@ export async function openPgTurn(url: string, onWait: () => void): Promise<() =>
   client.on('error', ignore);
   await client.connect();
   try {
+    await endWhenGone(client);
     await client.query('begin');
     for (const timeout of ['idle_in_transaction_session_timeout', 'statement_timeout', 'lock_timeout'])
       await client.query(`set local ${timeout} = 0`);

@@ -26,6 +26,7 @@ export {
   fenceMoved,
   forgetMove,
   installationHash,
+  isLeaving,
   mustNotBeMoved,
   noteLeaving,
   noteMove,
@@ -33,8 +34,11 @@ export {
   noteUnfinished,
   noteUse,
   readMove,
+  MoveUnderWay,
+  moveUnderWay,
+  saysMoved,
+  saysUnderWay,
   stayHere,
-  whyFenced,
   type MoveMark,
 } from './moves.ts';
 export {
