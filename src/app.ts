@@ -182,7 +182,7 @@ function createOwnDoctor(world: World, node: Node) {
 
 /** Before anything is sent. */
 async function prepareData(world: World, wishes: UpgradeWishes | undefined): Promise<void> {
-  await migrateStore(world, { ...wishes, waits: true });
+  await migrateStore(world, { ...wishes, isNode: true });
   await recogniseCopy(world);
   await keepPlanTerms(world);
 }

@@ -24,6 +24,7 @@ import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
   keptByCopies,
+  leaveWitness,
   mustBelongTogether,
   mustHaveBlobsHere,
   mustHaveDatabase,
@@ -85,30 +86,31 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  */
 export async function migrateStore(
   store: Store,
-  { waits = false, ...wishes }: UpgradeWishes & MoveWishes = {},
+  { isNode = false, ...wishes }: UpgradeWishes & StartWishes = {},
 ): Promise<string[]> {
-  await outwaitMove(store, waits);
+  await outwaitMove(store, isNode);
   const { done: before, pending } = await schemaState(store.db);
   const isUpgrade = before.length > 0 && pending.length > 0;
   const done = isUpgrade ? await upgrade(store, wishes) : await migrate(store.db);
   await bindInstallation(store, sealedColumns);
+  if (isNode) await leaveWitness(store);
   await noteUse(store.db);
   return done;
 }
 
-export interface MoveWishes {
-  /** Whether a move of the database to another one is waited for; otherwise it is refused to begin during one. */
-  waits?: boolean;
+export interface StartWishes {
+  /** A node waits for a move of the database that is under way, and shows the others where it keeps blobs; a command does neither. */
+  isNode?: boolean;
 }
 
 const MOVE_POLL_MS = 1000;
 
 /** A node must neither end a move that somebody makes at this moment nor stay down when that fails. */
-async function outwaitMove({ db, log }: Store, waits: boolean): Promise<void> {
+async function outwaitMove({ db, log }: Store, isNode: boolean): Promise<void> {
   for (let isSaid = false; ; isSaid = true) {
     const mark = await moveUnderWay(db);
     if (!mark) break;
-    if (!waits) throw new MoveUnderWay(`${saysUnderWay(mark)}; try again then`);
+    if (!isNode) throw new MoveUnderWay(`${saysUnderWay(mark)}; try again then`);
     if (!isSaid) log.warn(`${saysUnderWay(mark)}; this start waits for it`);
     await new Promise<void>((done) => void systemClock.timer(MOVE_POLL_MS, done));
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../platform/clock/index.ts';
 import { hasMoveSession, lowerFence, raiseFence, type Db, type Executor } from '../../platform/db/index.ts';
-import { InstallationMismatch } from './installation.ts';
+import { InstallationMismatch } from './installation-mismatch.ts';
 import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './moves.store.ts';
 
 /** What a database says of its own move to another one, or from another one. */
