@@ -24,6 +24,7 @@ export class BackupNotWhole extends Error {
 
 export function exitCodeOf(error: unknown): number {
   if (error instanceof OperatorFault) return error.exitCode;
+  if (error instanceof Error && error.name === 'MoveUnderWay') return EXIT.limit;
   // The unit does not try that again: it takes a person.
   return error instanceof Error && ['UpgradeRefused', 'DatabaseMoved'].includes(error.name)
     ? EXIT.refused
@@ -61,6 +62,7 @@ const EXPECTED = new Set([
   'InstallationMismatch',
   'SchemaTooNew',
   'MoveRefused',
+  'MoveUnderWay',
   'RowFault',
   'UnknownTable',
   'UpgradeRefused',
@@ -131,6 +133,8 @@ function explainDatabase({ code = '', name, message, address, port }: SystemFaul
     case 'ECONNRESET':
     case 'ETIMEDOUT':
       return `PostgreSQL cannot be reached${address === undefined ? '' : ` at ${address}:${port}`} (${code}); is it running there?`;
+    // What a fence says, met by a start in the middle: the next one waits until the move has ended.
+    case 'MOVED':
     case '3D000':
     case '28P01':
     case '28000':

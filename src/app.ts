@@ -10,7 +10,7 @@ import { createModelHealth } from './flow/ai/index.ts';
 import { noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import { createIssued, type Issued } from './flow/certificates/index.ts';
-import { createDoctor } from './flow/doctor/index.ts';
+import { createDoctor, tellOfMove } from './flow/doctor/index.ts';
 import { createConfirmations, createImportLoop, type Imports } from './flow/audience/index.ts';
 import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
 import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
@@ -109,7 +109,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await prepareData(world, options.upgrade);
     const { node, move } = createOwnNode(world, options.version, [...roles]);
     // Behind all others, whose last spans go with it.
-    toStop.push(hearOtherNodes(world, node), node.stop, exportTraces(world, options.version));
+    toStop.push(hearOtherNodes(world, node), move.stop, node.stop, exportTraces(world, options.version));
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.
@@ -166,7 +166,8 @@ export async function startApp(options: AppOptions): Promise<App> {
 }
 
 function createOwnNode(world: World, version: string, roles: readonly Role[]): { node: Node; move: MoveWatch } {
-  const [node, move] = [createNode(world, { version, roles }), watchMove(world)];
+  const tell: Parameters<typeof watchMove>[1] = (finding, mark) => tellOfMove(world, finding, mark);
+  const [node, move] = [createNode(world, { version, roles }), watchMove(world, tell)];
   node.watch(move.findings);
   return { node, move };
 }
@@ -181,7 +182,7 @@ function createOwnDoctor(world: World, node: Node) {
 
 /** Before anything is sent. */
 async function prepareData(world: World, wishes: UpgradeWishes | undefined): Promise<void> {
-  await migrateStore(world, wishes);
+  await migrateStore(world, { ...wishes, isNode: true });
   await recogniseCopy(world);
   await keepPlanTerms(world);
 }

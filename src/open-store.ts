@@ -24,12 +24,15 @@ import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
   keptByCopies,
+  leaveWitness,
   mustBelongTogether,
   mustHaveBlobsHere,
   mustHaveDatabase,
+  moveUnderWay,
+  MoveUnderWay,
   mustNotBeMoved,
   noteUse,
-  stayHere,
+  saysUnderWay,
 } from './resources/instance/index.ts';
 
 export interface StoreOptions {
@@ -81,14 +84,37 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  * Brings the schema up to this version's and makes sure that database and folders bear one id; answers what it did. Before it changes a
  * database that is in use it asks for room and makes a backup, or refuses.
  */
-export async function migrateStore(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
-  await stayHere(store.db);
+export async function migrateStore(
+  store: Store,
+  { isNode = false, ...wishes }: UpgradeWishes & StartWishes = {},
+): Promise<string[]> {
+  await outwaitMove(store, isNode);
   const { done: before, pending } = await schemaState(store.db);
   const isUpgrade = before.length > 0 && pending.length > 0;
   const done = isUpgrade ? await upgrade(store, wishes) : await migrate(store.db);
   await bindInstallation(store, sealedColumns);
+  if (isNode) await leaveWitness(store);
   await noteUse(store.db);
   return done;
+}
+
+export interface StartWishes {
+  /** A node waits for a move of the database that is under way, and shows the others where it keeps blobs; a command does neither. */
+  isNode?: boolean;
+}
+
+const MOVE_POLL_MS = 1000;
+
+/** A node must neither end a move that somebody makes at this moment nor stay down when that fails. */
+async function outwaitMove({ db, log }: Store, isNode: boolean): Promise<void> {
+  for (let isSaid = false; ; isSaid = true) {
+    const mark = await moveUnderWay(db);
+    if (!mark) break;
+    if (!isNode) throw new MoveUnderWay(`${saysUnderWay(mark)}; try again then`);
+    if (!isSaid) log.warn(`${saysUnderWay(mark)}; this start waits for it`);
+    await new Promise<void>((done) => void systemClock.timer(MOVE_POLL_MS, done));
+  }
+  await mustNotBeMoved(db);
 }
 
 async function upgrade(store: Store, wishes: UpgradeWishes): Promise<string[]> {

@@ -7,6 +7,7 @@ import { loadConfig, type Config, type ConfigInput } from '../../src/platform/co
 import { lockDataFolder, schemaState } from '../../src/platform/db/index.ts';
 import { MARK_FILE, RESTORING_KEY } from '../../src/platform/installation-mark/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
+import { isLeaving } from '../../src/resources/instance/index.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
 import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
@@ -123,7 +124,9 @@ export function mustNotLackKey(dataDir: string): void {
 export async function migrateAlone(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
   const { db, dataDir } = store;
   // On a database server, migrations lock one another out, and are made so that the release before goes on beside them.
-  if (db.dialect === 'pg' || (await schemaState(db)).pending.length === 0) return migrateStore(store, wishes);
+  // A move of an SQLite file holds the lock of its folder, and is not ended by a command beside it.
+  const isFree = db.dialect === 'pg' || ((await schemaState(db)).pending.length === 0 && !(await isLeaving(db)));
+  if (isFree) return migrateStore(store, wishes);
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
   const letGo = lockDataFolder(dataDir);
   try {

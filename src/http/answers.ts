@@ -52,9 +52,9 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
   const known = fastifyRefusal(error, request);
   if (known) return known;
   if (isFenced(error)) {
-    log.error({ err: error, requestId: request.id }, 'the database was moved to another one');
+    log.error({ err: error, requestId: request.id }, 'the database is being moved, or was moved to another one');
     return refuse('service_unavailable', {
-      say: 'This server’s database was moved to another one, and it takes nothing more; nothing was accepted. Try again at the server that took its place.',
+      say: 'This server’s database is being or was moved to another one, and takes nothing; nothing was accepted. Try again in a while, or at the server that took its place.',
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, inject, it, onTestFinished, vi
 import pg from 'pg';
 import { startApp, type App } from '../../src/app.ts';
 import type { Config } from '../../src/platform/config/index.ts';
-import { openDb } from '../../src/platform/db/index.ts';
+import { openDb, openPgPresence, type Db } from '../../src/platform/db/index.ts';
 import { noteLeaving, noteMoved } from '../../src/resources/instance/index.ts';
 import { HOUR, mailIn } from '../flow/mail.ts';
 import { createApi } from '../rig/api.ts';
@@ -114,7 +114,7 @@ describe.skipIf(driver !== 'pg')('an installation with mail', () => {
       scene,
       ['migrate-to-sqlite'],
       onPg(url),
-      /other connections? of rasket (is|are) open to .*; stop all nodes/,
+      /other connections? of rasket (is|are) open to .*; stop all nodes and commands first\. They are: "rasket( listener)?" from 127\.0\.0\.1, open for \d+ (s|min) \(\d+\).* pg_terminate_backend\(pid\) from unnest\(array\[\d+[\d, ]*\]\) as pid\. Nothing was changed$/,
     );
     await scene.app.close(0);
     const there = await moved(scene, ['migrate-to-sqlite'], onPg(url));
@@ -265,15 +265,67 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     const url = await emptyDatabase();
     await works(['migrate-to-postgres', '--to', url]);
     const server = await desk.serve(['serve', '--data', 'data'], { env: onPg(url) });
-    const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
-    const mark = { state: 'leaving' as const, installation: 'x', other: 'the file new.db', at: Date.now() };
-    await noteLeaving(db, mark, async () => undefined);
-    await noteMoved(db, mark, Date.now());
-    await db.close();
+    await moveAway(url);
     const ended = await server.ended;
     expect([ended.code, ended.stderr]).toEqual([
       OUT_OF_USE,
       expect.stringMatching(/^rasket: this database was moved to the file new\.db \(.*\); this node stops$/m),
     ]);
   });
+
+  it('has the command of the settings told once, also where that kills the server in the middle', async () => {
+    await init();
+    const url = await emptyDatabase();
+    await works(['migrate-to-postgres', '--to', url]);
+    const [program, told] = [desk.at('page'), desk.at('told')];
+    desk.write('page', `#!/bin/sh\n{ cat; echo; } >> '${told}'\nkill -9 "$PPID"\n`);
+    fs.chmodSync(program, 0o700);
+    desk.write('rasket.toml', `[doctor]\nnotify_command = ["${program}"]\n`);
+    const words = ['serve', '--data', 'data', '--config', 'rasket.toml'];
+    const server = await desk.serve(words, { env: onPg(url) });
+    await moveAway(url);
+    await server.ended;
+    await vi.waitFor(() => expect(linesOf(told)).toHaveLength(1));
+    expect(JSON.parse(linesOf(told)[0] ?? '')).toMatchObject({ data: { appeared: [{ code: 'database_moved' }] } });
+    const again = await desk.run(words, { env: onPg(url) });
+    expect(again.code, again.stderr).toBe(OUT_OF_USE);
+    expect(linesOf(told)).toHaveLength(1);
+  });
+
+  it('under way is not ended by a command beside it, which says that it is to be called again', async () => {
+    await init();
+    const url = await emptyDatabase();
+    await works(['migrate-to-postgres', '--to', url]);
+    await works(['teams', 'list'], onPg(url));
+    const endMove = await openPgPresence(url, 'rasket-move-1');
+    onTestFinished(endMove);
+    await onDatabase(url, (db) => noteLeaving(db, LEAVING, async () => undefined));
+    await isRefused(
+      ['teams', 'list'],
+      onPg(url),
+      /^rasket: this database is being moved to the file new\.db .*; try again then$/,
+      75,
+    );
+    await endMove();
+    await vi.waitFor(() => works(['teams', 'list'], onPg(url)), { timeout: 60_000 });
+  });
 });
+
+const LEAVING = { state: 'leaving' as const, installation: 'x', other: 'the file new.db', at: 1_700_000_000_000 };
+
+const linesOf = (file: string): string[] =>
+  fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n') : [];
+
+async function onDatabase(url: string, work: (db: Db) => Promise<unknown>): Promise<void> {
+  const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
+  await work(db).finally(() => db.close());
+}
+
+/** As the end of a move leaves it. */
+const moveAway = (url: string): Promise<void> =>
+  onDatabase(url, (db) =>
+    db.tx(async (tx) => {
+      await noteLeaving({ ...db, tx: (work) => work(tx) }, LEAVING, async () => undefined);
+      await noteMoved(tx, LEAVING, Date.now());
+    }),
+  );

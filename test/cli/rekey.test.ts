@@ -146,6 +146,7 @@ describe('rasket rekey', () => {
       for (const node of ['given', 'missed']) {
         fs.mkdirSync(desk.at(node));
         fs.copyFileSync(path.join(scene.dataDir, 'instance.key'), desk.at(node, 'instance.key'));
+        fs.symlinkSync(path.join(scene.dataDir, 'blobs'), desk.at(node, 'blobs'));
       }
       expect(await rekey(scene)).toMatchObject({ code: 0 });
       fs.copyFileSync(path.join(scene.dataDir, 'instance.key'), desk.at('given/instance.key'));

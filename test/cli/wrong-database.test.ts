@@ -226,12 +226,13 @@ describe('an installation of a version before', () => {
 
 // runs only with PostgreSQL, which several nodes share
 describe.runIf(driver === 'pg')('another node', () => {
-  it('joins with nothing but the key, also several at once', async () => {
+  it('joins with nothing but the key and the shared blobs, also several at once', async () => {
     await install();
     const nodes = ['second', 'third', 'fourth'];
     for (const node of nodes) {
       fs.mkdirSync(desk.at(node));
       fs.copyFileSync(desk.at('data/instance.key'), desk.at(node, 'instance.key'));
+      fs.symlinkSync(desk.at('data/blobs'), desk.at(node, 'blobs'));
     }
     const servers = await Promise.all(nodes.map((node) => desk.serve(['serve', '--data', node], { env })));
     for (const node of nodes) {
@@ -242,6 +243,57 @@ describe.runIf(driver === 'pg')('another node', () => {
     for (const server of servers) expect(await server.stop()).toMatchObject({ code: 0 });
   });
 
+  it('that keeps its blobs in a folder of its own is refused and changes nothing, until it has the shared one', async () => {
+    await install();
+    const first = await desk.serve(['serve', '--data', 'data'], { env });
+    fs.mkdirSync(desk.at('second'));
+    fs.copyFileSync(desk.at('data/instance.key'), desk.at('second/instance.key'));
+    const refusal =
+      /^rasket: (\S+) is not the folder that the other nodes of this installation keep blobs in \(blobs\.store is "files"\): the file (shared-[0-9a-f]{32}) is missing, .*Nothing was changed$/m;
+    const serveSecond = () => desk.run(['serve', '--data', 'second'], { env });
+    const alone = await serveSecond();
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringMatching(refusal)]);
+    expect(fs.readdirSync(desk.at('second')).filter((name) => name !== 'run')).toEqual(['instance.key']);
+
+    // With everything but the file that the first one has put there: a copy that looks the same.
+    fs.cpSync(desk.at('data/blobs'), desk.at('second/blobs'), { recursive: true });
+    for (const name of fs.readdirSync(desk.at('second/blobs')))
+      if (name.startsWith('shared-')) fs.rmSync(desk.at('second/blobs', name));
+    expect((await serveSecond()).stderr).toMatch(refusal);
+
+    fs.rmSync(desk.at('second/blobs'), { recursive: true });
+    fs.symlinkSync(desk.at('data/blobs'), desk.at('second/blobs'));
+    const second = await desk.serve(['serve', '--data', 'second'], { env });
+    expect(await second.stop()).toMatchObject({ code: 0 });
+    expect(await first.stop()).toMatchObject({ code: 0 });
+  });
+
+  it('finds out at its next start that another one has begun on a copy of the folder', async () => {
+    await install();
+    expect(await (await desk.serve(['serve', '--data', 'data'], { env })).stop()).toMatchObject({ code: 0 });
+    fs.mkdirSync(desk.at('second'));
+    fs.copyFileSync(desk.at('data/instance.key'), desk.at('second/instance.key'));
+    fs.cpSync(desk.at('data/blobs'), desk.at('second/blobs'), { recursive: true });
+    expect(await (await desk.serve(['serve', '--data', 'second'], { env })).stop()).toMatchObject({ code: 0 });
+    const again = await desk.run(['serve', '--data', 'data'], { env });
+    expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/blobs\.store is "files"/)]);
+  });
+
+  it('goes on where the folder was lost, once somebody says so, and where all of it was moved to another machine', async () => {
+    await install();
+    expect(await (await desk.serve(['serve', '--data', 'data'], { env })).stop()).toMatchObject({ code: 0 });
+    fs.cpSync(desk.at('data'), desk.at('elsewhere'), { recursive: true });
+    expect(await (await desk.serve(['serve', '--data', 'elsewhere'], { env })).stop()).toMatchObject({ code: 0 });
+
+    for (const name of fs.readdirSync(desk.at('data/blobs')))
+      if (name !== 'installation.id') fs.rmSync(desk.at('data/blobs', name), { recursive: true });
+    const refused = await desk.run(['serve', '--data', 'data'], { env });
+    expect(refused.code).toBe(1);
+    const [, file = ''] = /: touch (\S+)\. Nothing/.exec(refused.stderr) ?? [];
+    fs.writeFileSync(file, '');
+    expect(await (await desk.serve(['serve', '--data', 'data'], { env })).stop()).toMatchObject({ code: 0 });
+  });
+
   it('that adopts at the same time as another comes to the same id', async () => {
     await install();
     await query("delete from instance_settings where name = 'installation'");
@@ -249,6 +301,7 @@ describe.runIf(driver === 'pg')('another node', () => {
     fs.rmSync(desk.at('data/blobs'), { recursive: true });
     fs.mkdirSync(desk.at('second'));
     fs.copyFileSync(desk.at('data/instance.key'), desk.at('second/instance.key'));
+    fs.symlinkSync(desk.at('data/blobs'), desk.at('second/blobs'));
     const nodes = ['data', 'second'];
     const servers = await Promise.all(nodes.map((node) => desk.serve(['serve', '--data', node], { env })));
     const [one, two] = nodes.map((node) => fs.readFileSync(desk.at(node, 'installation.id'), 'utf8'));

@@ -71,32 +71,34 @@ describe.runIf(driver === 'pg')('a node that vanishes in a transaction', () => {
   });
 });
 
-// runs only with PostgreSQL: an embedded database ends nothing by itself
-describe.runIf(driver === 'pg')('what takes as long as it takes', () => {
-  it('is ended by none of the times that the operator has set for statements and transactions', async () => {
+// runs only with PostgreSQL: an embedded database has one process
+describe.runIf(driver === 'pg')('a session of ours ends soon after its client is gone without a word', () => {
+  const NAMES = [
+    ...['tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count'],
+    ...['tcp_user_timeout', 'client_connection_check_interval'],
+  ] as const;
+  const shown = NAMES.map((name) => `current_setting('${name}') as ${name}`).join(', ');
+  type Shown = Record<(typeof NAMES)[number], string>;
+  const OURS: Shown = {
+    ...{ tcp_keepalives_idle: '20', tcp_keepalives_interval: '5', tcp_keepalives_count: '4' },
+    ...{ tcp_user_timeout: '40000', client_connection_check_interval: '10s' },
+  };
+
+  it.each([
+    { by: 'our own settings', set: undefined, inForce: OURS },
+    { by: 'what the operator has set', set: '7', inForce: { ...OURS, tcp_keepalives_idle: '7' } },
+  ])('by $by', async ({ set, inForce }) => {
     const scratch = await openScratchDb();
-    const { url } = scratch.options;
-    const { version } = await serverFacts(scratch.db);
-    const names = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout'];
-    if (Number.parseInt(version, 10) >= 17) names.push('transaction_timeout');
-    const inForce = `select distinct setting from pg_settings where name in (${names.map((name) => `'${name}'`).join(', ')})`;
-    const database = new URL(url).pathname.slice(1);
-    for (const name of names) await scratch.db.run(`alter database ${database} set ${name} = '2s'`);
-    const migrating = await scratch.db.withKnex((knex) => knex.raw<{ rows: unknown }>(inForce));
-    expect(migrating.rows).toEqual([{ setting: '0' }]);
-    const snapshot = await openPgSnapshot(url, { isAlone: true });
-    expect(await snapshot.all(inForce)).toEqual([{ setting: '0' }]);
-    await snapshot.close();
-    const endTurn = await openPgTurn(url, () => undefined);
-    // The first has it for longer than that, and the second waits for longer.
-    const second = openPgTurn(url, () => undefined);
-    const old = `select pid from pg_stat_activity where application_name = 'rasket upgrade' and datname = current_database()
-      and clock_timestamp() - xact_start > interval '2.5 seconds'`;
-    await expect.poll(() => scratch.db.all(old)).toHaveLength(2);
-    await endTurn();
-    await (
-      await second
-    )();
-    await scratch.close();
+    try {
+      const name = new URL(scratch.options.url).pathname.slice(1);
+      if (set !== undefined) await scratch.db.run(`alter database ${name} set tcp_keepalives_idle = '${set}'`);
+      const db = await openDb(scratch.options);
+      expect(await db.get<Shown>(`select ${shown} from (select 1) as one`)).toEqual(inForce);
+      const migrating = await db.withKnex((knex) => knex.raw<{ rows: Shown[] }>(`select ${shown}`));
+      expect(migrating.rows).toEqual([inForce]);
+      await db.close();
+    } finally {
+      await scratch.close();
+    }
   });
 });

@@ -5,3 +5,4 @@
  */
 export { createDoctor, examineHere, type Doctor } from './doctor.ts';
 export { tellNotices } from './tell-notices.ts';
+export { tellOfMove } from './tell-of-move.ts';

@@ -28,7 +28,7 @@ export async function tellNotices(world: World, stopping?: AbortSignal): Promise
 }
 
 /** Answers why not. */
-function tell(world: World, notice: Notice): Promise<string | undefined> {
+export function tell(world: World, notice: Notice): Promise<string | undefined> {
   return notice.channel === 'command' ? byCommand(world, notice) : byUrl(world, notice);
 }
 

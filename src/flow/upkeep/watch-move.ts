@@ -1,33 +1,91 @@
+import { systemClock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { findingOf, type Finding } from '../../resources/findings/index.ts';
-import { whyFenced } from '../../resources/instance/index.ts';
+import { moveUnderWay, readMove, saysMoved, saysUnderWay, type MoveMark } from '../../resources/instance/index.ts';
 
-/** Whether the database of this process was moved away beside it. */
+/** Whether the database of this process is being moved, or was moved away, beside it. */
 export interface MoveWatch {
-  /** Resolves with why, once the database refuses what this process writes. */
+  /** Resolves with why, once the database refuses for good what this process writes. */
   gone: Promise<string>;
   findings(): readonly Finding[];
-  /** Rejects from then on. */
+  /** Rejects while the database refuses writes. */
   check(): Promise<void>;
+  /** Ends the watching; what is being told of the move is told first. */
+  stop(): Promise<void>;
 }
 
+const POLL_MS = 1000;
+
+type Parts = Pick<World, 'db' | 'clock' | 'log'>;
+
 /**
- * A node that was cut off or suspended while the database was moved learns of it by the first write that is refused. Nothing that it was
- * asked for is acknowledged any more, and it has nothing left to do.
+ * A node that was cut off or suspended while the database was moved learns of it by the first write that is refused. While the move is
+ * under way it waits, because the move may still fail; once that has ended, nothing that the node is asked for is acknowledged any more,
+ * and it has nothing left to do. `tell` has that heard where the database cannot say it any more.
  */
-export function watchMove({ db, clock, log }: Pick<World, 'db' | 'clock' | 'log'>): MoveWatch {
+export function watchMove(
+  { db, clock, log }: Parts,
+  tell: (finding: Finding, mark: MoveMark) => Promise<void>,
+): MoveWatch {
   const gone = Promise.withResolvers<string>();
   let found: { summary: string; since: number } | undefined;
-  async function leave(): Promise<void> {
-    const summary = await whyFenced(db);
-    found = { summary, since: clock.now() };
+  let following: Promise<void> | undefined;
+  let isStopped = false;
+  let wake = (): void => undefined;
+
+  function note(summary: string): Finding {
+    found = { summary, since: found?.since ?? clock.now() };
+    return findingOf('database_moved', { ...found, summary: `${summary}.` });
+  }
+
+  async function follow(): Promise<void> {
+    let isSaid = false;
+    while (!isStopped) {
+      const mark = await look().catch(() => 'unknown' as const);
+      if (mark === undefined) {
+        found = undefined;
+        if (isSaid) log.warn('the move of this database has failed or was given up; this node goes on');
+        return;
+      }
+      if (mark !== 'unknown' && mark.state !== 'leaving') return leave(mark);
+      if (mark !== 'unknown') note(saysUnderWay(mark));
+      if (mark !== 'unknown' && !isSaid) log.error(`${saysUnderWay(mark)}; this node waits`);
+      isSaid ||= mark !== 'unknown';
+      await new Promise<void>((done) => {
+        wake = done;
+        systemClock.timer(POLL_MS, done);
+      });
+    }
+  }
+
+  /** The mark of what makes the database refuse writes; undefined once nothing does. */
+  const look = async (): Promise<MoveMark | undefined> => (await moveUnderWay(db)) ?? (await readMove(db));
+
+  async function leave(mark: MoveMark): Promise<void> {
+    const summary = saysMoved(mark);
+    const finding = note(summary);
     log.fatal(summary);
+    isStopped = true;
+    await tell(finding, mark).catch((error: unknown) =>
+      log.error({ err: error }, 'could not tell that the database was moved'),
+    );
     gone.resolve(summary);
   }
-  db.onFenced(() => void leave());
+
+  const stopFencing = db.onFenced(() => {
+    if (isStopped || following) return;
+    note('this database refuses what is written, because it is being or was moved to another one');
+    following = follow().finally(() => (following = undefined));
+  });
   return {
     gone: gone.promise,
     findings: () => (found ? [findingOf('database_moved', { ...found, summary: `${found.summary}.` })] : []),
     check: () => (found ? Promise.reject(new Error(found.summary)) : Promise.resolve()),
+    async stop() {
+      stopFencing();
+      isStopped = true;
+      wake();
+      await following;
+    },
   };
 }

@@ -23,14 +23,37 @@ export async function serverFacts(db: Executor): Promise<ServerFacts> {
   };
 }
 
-/** How many connections other processes of ours have to this PostgreSQL database. `own` are those of the caller. */
-export async function otherConnections(db: Executor, own: string): Promise<number> {
-  const row = await db.get<{ n: number }>(
-    `select count(*) as n from pg_stat_activity
-      where datname = current_database() and application_name like 'rasket%' and application_name <> ?`,
+/** A session that a process of ours has at this PostgreSQL database. */
+export interface DatabaseSession {
+  pid: number;
+  application: string;
+  /** The address of its machine; null for one that came by a Unix socket of the server's own. */
+  host: string | null;
+  openMs: number;
+}
+
+/** Those of other processes, the oldest first. `own` is the name of the caller's. */
+export async function otherSessions(db: Pick<Executor, 'all'>, own: string): Promise<DatabaseSession[]> {
+  const rows = await db.all<DatabaseSession>(
+    `select pid, application_name as application, host(client_addr) as host,
+        (extract(epoch from now() - backend_start) * 1000)::bigint as "openMs" from pg_stat_activity
+      where datname = current_database() and application_name like 'rasket%' and application_name <> ?
+      order by backend_start, pid`,
     [own],
   );
-  return row?.n ?? 0;
+  return rows.map((row) => ({ ...row, openMs: Number(row.openMs) }));
+}
+
+/** How the name of a move's own sessions begins, by which nodes know that it is still under way. */
+export const MOVE_SESSION = 'rasket-move-';
+
+/** Whether a move is under way on this PostgreSQL database. */
+export async function hasMoveSession(db: Pick<Executor, 'get'>): Promise<boolean> {
+  const row = await db.get<{ n: number }>(
+    `select count(*) as n from pg_stat_activity where datname = current_database() and starts_with(application_name, ?)`,
+    [MOVE_SESSION],
+  );
+  return (row?.n ?? 0) > 0;
 }
 
 /** What the database takes on its disk, in bytes. */

@@ -12,6 +12,7 @@ export { overlaid } from './overlaid.ts';
 export { ping } from './ping.ts';
 export { openSnapshot, writeSnapshot, type Snapshot } from './snapshot.ts';
 export { openPgTurn } from './pg-turn.ts';
+export { openPgPresence } from './pg-presence.ts';
 export { openPgSnapshot, partsOfPgUrl, SnapshotInUse, type PgSnapshot } from './pg-snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
@@ -35,9 +36,12 @@ export {
 export {
   databaseBytes,
   gatherStatistics,
-  otherConnections,
+  hasMoveSession,
+  MOVE_SESSION,
+  otherSessions,
   serverFacts,
   tableBytes,
+  type DatabaseSession,
   type ServerFacts,
 } from './database-facts.ts';
 export type { Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';

@@ -5,6 +5,7 @@ import { isPlanOfOldSchema } from './faults.ts';
 import { createPgMemo } from './pg-changes.ts';
 import { createPgHearing } from './pg-hearing.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
+import { prepareMigration, prepareSession } from './pg-session.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
 import { withoutTimeouts } from './pg-timeouts.ts';
 import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
@@ -20,8 +21,6 @@ export const pgClient = (config: pg.ClientConfig): pg.Client => new pg.Client(co
 const QUERY_MS_MAX = 60_000;
 const CONNECT_MS_MAX = 10_000;
 const IDLE_MS_MAX = 30_000;
-/** A node that vanished in a transaction holds rows which every other node writes, and a server learns of it after hours. */
-const VANISHED_MS = 10_000;
 
 /** What runs statements: the pool for one on its own, a connection inside a transaction. */
 type Runner = Pick<pg.Pool, 'query'>;
@@ -110,23 +109,6 @@ function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
   return pool;
 }
 
-/**
- * `off` would answer before a commit is on disk, and a crash of the server would take back accepted mail. Any other value
- * has at least this server's disk waited for, and is the operator's choice.
- */
-const SYNCED = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
-
-/** What the operator has set stays. */
-const LET_GO = `select set_config('idle_in_transaction_session_timeout', '${VANISHED_MS}', false)
-  where current_setting('idle_in_transaction_session_timeout') = '0'`;
-
-/** Of a migration, which is one transaction with pauses of its own. */
-const UNHURRIED = withoutTimeouts({ inTransaction: false });
-
-async function prepareSession(client: pg.ClientBase): Promise<void> {
-  await Promise.all([client.query(SYNCED), client.query(LET_GO)]);
-}
-
 export function executorOn(on: Runner, { statements, insert }: Shared, onWrite: (table: string) => void): Executor {
   async function query(sql: string, values: readonly Value[]): Promise<pg.QueryResult> {
     const table = tableWrittenBy(sql);
@@ -166,7 +148,7 @@ async function withKnex<T>({ url }: OpenDbOptions, work: (knex: Knex) => Promise
       min: 0,
       max: 2,
       afterCreate: (client: pg.Client, done: Done) =>
-        void Promise.all([client.query(SYNCED), client.query(UNHURRIED)]).then(
+        void prepareMigration(client).then(
           () => done(null, client),
           (error: Error) => done(error, client),
         ),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { systemClock } from '../clock/index.ts';
+import { endWhenGone } from './pg-session.ts';
 
 export interface ListenerOptions {
   /** Reaches PostgreSQL itself: a pooler that lends its connections for a transaction passes nothing on. */
@@ -124,6 +125,7 @@ class Listener implements PgListener {
       await client.connect();
       // A notification is nothing that a power cut could take away.
       await client.query('set synchronous_commit = off');
+      await endWhenGone(client);
       await client.query(`listen ${CHANNEL}`);
       if (client !== this.#client) return;
       this.#lastHeard = systemClock.now();

@@ -68,7 +68,7 @@ export interface Db extends Executor {
   /** Fires what other processes have given to `onAnnounced` under this name, which is that of no table. */
   announce(name: string): void;
   onAnnounced(name: string, fire: () => void): () => void;
-  /** Calls `fire` once, when a write is refused because the database was moved away (write-fence.ts); the returned function ends that. */
+  /** Calls `fire` whenever a write is refused because the database is being moved or was moved away (write-fence.ts); the returned function ends that. */
   onFenced(fire: () => void): () => void;
   /** Begins to hear what other processes commit and announce, and to tell them. On SQLite there are none. */
   hear(options: HearingOptions): Hearing;

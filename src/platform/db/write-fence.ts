@@ -70,23 +70,22 @@ export function isFenced(error: unknown): boolean {
   return String(code).startsWith('SQLITE_CONSTRAINT') && String(message).includes(SAYS);
 }
 
-/** Tells those who gave `fire` to `onFenced` of the first write that a fence refuses. */
+/** Tells those who gave `fire` to `onFenced` of each write that a fence refuses. */
 export function noticingFence(db: Omit<Db, 'onFenced'>): Db {
   const listeners = new Set<() => void>();
-  let isNoticed = false;
   async function noticing<T>(writing: Promise<T>): Promise<T> {
     try {
       return await writing;
     } catch (error) {
-      if (!isNoticed && isFenced(error)) {
-        isNoticed = true;
-        for (const fire of listeners) fire();
-      }
+      if (isFenced(error)) for (const fire of listeners) fire();
       throw error;
     }
   }
   return {
     ...db,
+    // These may write too, and answer what they have written.
+    all: <T>(...statement: Parameters<Db['all']>) => noticing(db.all<T>(...statement)),
+    get: <T>(...statement: Parameters<Db['get']>) => noticing(db.get<T>(...statement)),
     run: (...statement) => noticing(db.run(...statement)),
     runEach: (...statement) => noticing(db.runEach(...statement)),
     insertMany: (...insert) => noticing(db.insertMany(...insert)),

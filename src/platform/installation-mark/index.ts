@@ -2,21 +2,11 @@
  * The mark of an installation: a file that says whose a folder is. The data folder has one, and the folder of the blobs,
  * which nodes may share. Beside it stands the mark of a copy. Its owner alone can read it, and it is never overwritten by another installation's.
  */
-export { COPY_FILES, readCopyMark, removeCopyMark, RESTORING_KEY, writeCopyMark } from './copy-mark.ts';
-import {
-  closeSync,
-  fchmodSync,
-  fchownSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+export { COPY_FILES, readCopyMark, removeCopyMark, writeCopyMark } from './copy-mark.ts';
+export { hasWitness, removeOldWitnesses, writeWitness } from './folder-witness.ts';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { syncFolder, writeFile } from './mark-file.ts';
 
 export const MARK_FILE = 'installation.id';
 
@@ -35,7 +25,7 @@ export function writeMark(folder: string, id: string): string | undefined {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (readIfThere(file)?.trim() === '') rmSync(file, { force: true });
   try {
-    writeFile(file, 'wx', { id, folder });
+    writeFile(file, 'wx', { text: `${id}\n`, folder });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     closeToOthers(file, folder);
@@ -51,26 +41,12 @@ function closeToOthers(file: string, folder: string): void {
   if (id === undefined || !isOwn || (statSync(file).mode & 0o077) === 0) return;
   const part = `${file}.${process.pid}.part`;
   try {
-    writeFile(part, 'w', { id, folder });
+    writeFile(part, 'w', { text: `${id}\n`, folder });
     renameSync(part, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EROFS') return;
     rmSync(part, { force: true });
     throw error;
-  }
-}
-
-function writeFile(file: string, flags: 'w' | 'wx', { id, folder }: { id: string; folder: string }): void {
-  const handle = openSync(file, flags, 0o600);
-  try {
-    writeSync(handle, `${id}\n`);
-    fchmodSync(handle, 0o600);
-    // A command of root's must not leave a file that the service cannot read.
-    const { uid, gid } = statSync(folder);
-    if (process.getuid?.() === 0) fchownSync(handle, uid, gid);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 
@@ -82,10 +58,4 @@ function readIfThere(file: string): string | undefined {
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw error;
   }
-}
-
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r');
-  fsyncSync(handle);
-  closeSync(handle);
 }

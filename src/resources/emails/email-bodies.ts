@@ -1,5 +1,5 @@
 import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
+import { inCompany, type Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { readContent, sizeOfContent } from '../contents/index.ts';
 import { renderSharedBody } from '../shared-bodies/index.ts';
@@ -94,7 +94,31 @@ export interface StoredBody {
 
 export async function findBody(store: Store, db: Executor, emailId: string): Promise<StoredBody | undefined> {
   const [row] = await bodyRowsByIds(db, [emailId]);
-  if (!row) return undefined;
+  return row && storedBody(store, db, row);
+}
+
+/** So many rows are read at a time: each is as large as `storage.inline_bytes` lets it be. */
+const ROWS_AT_ONCE = 32;
+
+/** The same for many who ask at that moment: a database server is asked once for all of them. */
+export function createBodyFinder(store: Store): (emailId: string) => Promise<StoredBody | undefined> {
+  const { db } = store;
+  if (db.dialect === 'sqlite') return (emailId) => findBody(store, db, emailId);
+  const rowOf = inCompany<string, BodyRow | undefined>(async (ids) => {
+    const parts = Array.from({ length: Math.ceil(ids.length / ROWS_AT_ONCE) }, (_, at) =>
+      bodyRowsByIds(db, ids.slice(at * ROWS_AT_ONCE, (at + 1) * ROWS_AT_ONCE)),
+    );
+    const rows = new Map((await Promise.all(parts)).flat().map((row) => [row.email_id, row]));
+    return ids.map((id) => rows.get(id));
+  });
+  return async (emailId) => {
+    const row = await rowOf(emailId);
+    return row && storedBody(store, db, row);
+  };
+}
+
+async function storedBody(store: Store, db: Executor, row: BodyRow): Promise<StoredBody> {
+  const { email_id: emailId } = row;
   if (row.shared_body_id !== null) {
     const body = await loadBody(store, db, row);
     const sizeIn = (text: string | null): number => Buffer.byteLength(text ?? '');

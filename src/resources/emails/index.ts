@@ -23,7 +23,14 @@ export {
 export { openAttachment } from './attachment-content.ts';
 export { invalidAttachment, readAttachments, sizeOfFile } from './read-attachments.ts';
 export { readMailboxes } from './read-mailboxes.ts';
-export { findBody, isLargeBody, loadBodies, type EmailBody, type StoredBody } from './email-bodies.ts';
+export {
+  createBodyFinder,
+  findBody,
+  isLargeBody,
+  loadBodies,
+  type EmailBody,
+  type StoredBody,
+} from './email-bodies.ts';
 export { bodyRow, contentsOf, linksOf, sharedBodyRow, ATTACHMENT_BLOB, type SharedBody } from './email-bodies.ts';
 export {
   accountMailAmong,

@@ -28,8 +28,8 @@ const team = (severity: Known['severity'], says: string, words: string, command:
 export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   database_moved: installation(
     'error',
-    'The database of this node was moved to another one; the node takes nothing more, and stops.',
-    'Let database.driver and database.url of its settings lead to where it was moved, or take the node out; where that is, says its log',
+    'The database of this node is being or was moved to another one; the node takes nothing, and stops once the move has ended.',
+    'Once the move has ended, let database.driver and database.url of its settings lead to where it was moved, or take the node out; where that is, says its log',
     null,
   ),
   restored: installation(

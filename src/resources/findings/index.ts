@@ -39,6 +39,7 @@ export {
   forgetOldNotices,
   forgetWaitingNotices,
   noteChanges,
+  noticesAbout,
   type Changes,
   type Notice,
 } from './notices.ts';

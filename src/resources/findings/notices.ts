@@ -120,6 +120,13 @@ function noticesOf({ config, ids }: Store, at: number, body: string): Omit<Notic
   return channels.map((channel) => ({ id: ids.uuid(), channel, body, created_at: at }));
 }
 
+/** What tells of these to the channels of the settings, where the database cannot keep it. */
+export function noticesAbout(ctx: Store, findings: readonly Finding[]): Notice[] {
+  const at = ctx.clock.now();
+  const body = bodyOf(ctx, at, { appeared: findings, mended: [], findings });
+  return noticesOf(ctx, at, body).map((notice) => ({ ...notice, attempts: 1 }));
+}
+
 /** The next notice that is due, as begun: a process that ends from here on may have told it or not, and it is not told again. */
 export async function beginNotice({ clock, db }: Store): Promise<Notice | undefined> {
   for (;;) {

@@ -1,7 +1,8 @@
 import { hasTable, type Db } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { InstallationMismatch } from './installation.ts';
+import { InstallationMismatch } from './installation-mismatch.ts';
 import { readSetting, writeSetting } from './instance.store.ts';
+import { forgetWitness } from './shared-folder.ts';
 
 type PlaceOfBlobs = Store['config']['blobs']['store'];
 
@@ -21,7 +22,10 @@ export const readBlobsMove = async (db: Db): Promise<BlobsMove | undefined> =>
 
 /** One commit decides which place is in force: a kill before it leaves the one of before, a kill behind it the other one. */
 export const noteBlobsMove = ({ db, clock }: Pick<Store, 'db' | 'clock'>, move: BlobsMove): Promise<void> =>
-  writeSetting(db, SETTING, move, clock.now());
+  db.tx(async (tx) => {
+    await writeSetting(tx, SETTING, move, clock.now());
+    if (move.state === 'moved') await forgetWitness(tx);
+  });
 
 /** Also where the store is away and its mark cannot be read: whatever was stored at the wrong place would be looked for in vain. */
 export async function mustHaveBlobsHere({ db, config }: Pick<Store, 'db' | 'config'>): Promise<void> {

@@ -10,13 +10,9 @@ export {
   readBackupNotes,
   type BackupNotes,
 } from './backup-notes.ts';
-export {
-  bindInstallation,
-  installationOf,
-  InstallationMismatch,
-  mustBelongTogether,
-  mustHaveDatabase,
-} from './installation.ts';
+export { bindInstallation, installationOf, mustBelongTogether, mustHaveDatabase } from './installation.ts';
+export { InstallationMismatch } from './installation-mismatch.ts';
+export { leaveWitness } from './shared-folder.ts';
 export { mustHaveBlobsHere, noteBlobsMove, readBlobsMove, type BlobsMove } from './blobs-place.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { isAway, settleHere } from './home.ts';
@@ -26,6 +22,7 @@ export {
   fenceMoved,
   forgetMove,
   installationHash,
+  isLeaving,
   mustNotBeMoved,
   noteLeaving,
   noteMove,
@@ -33,8 +30,11 @@ export {
   noteUnfinished,
   noteUse,
   readMove,
+  MoveUnderWay,
+  moveUnderWay,
+  saysMoved,
+  saysUnderWay,
   stayHere,
-  whyFenced,
   type MoveMark,
 } from './moves.ts';
 export {

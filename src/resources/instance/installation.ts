@@ -6,15 +6,9 @@ import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { listTeams } from '../teams/index.ts';
+import { InstallationMismatch } from './installation-mismatch.ts';
 import { addSetting, readSetting, sealedSamples, writeSetting } from './instance.store.ts';
-
-/**
- * Database, data folder, blobs and key belong to one installation: its id stands sealed in the database and plainly in
- * both folders, or in the bucket of the blobs. On a database of another installation, or an empty one, every blob would look as if no row named it.
- */
-export class InstallationMismatch extends Error {
-  override readonly name: string = 'InstallationMismatch';
-}
+import { mustFindWitness } from './shared-folder.ts';
 
 const SETTING = 'installation';
 const PURPOSE = 'installation id';
@@ -52,6 +46,7 @@ export async function mustBelongTogether(store: Opened, options: BelongingOption
   const id = await readId(store);
   if (id === undefined) await mustBeAdoptable(store, options.sealed);
   else await mustBearMarks(store, id, { mayBeAway: true });
+  await mustFindWitness(store);
   return id;
 }
 

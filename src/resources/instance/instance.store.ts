@@ -21,14 +21,29 @@ export async function writeSetting(db: Executor, name: string, value: unknown, a
   );
 }
 
-/** Writes a setting that was not written yet; of two processes at once one does. */
-export async function addSetting(db: Executor, name: string, value: unknown, at: number): Promise<void> {
-  await db.insertMany(
+/** Writes a setting that was not written yet; of two processes at once one does, and is answered true. */
+export async function addSetting(db: Executor, name: string, value: unknown, at: number): Promise<boolean> {
+  const added = await db.insertMany(
     'instance_settings',
     ['name', 'value', 'changed_at'],
     [[name, JSON.stringify(value), at]],
     'on conflict (name) do nothing',
   );
+  return added === 1;
+}
+
+/** False where it is not as it was read any more. */
+export async function replaceSetting(
+  db: Executor,
+  name: string,
+  { from, to, at }: { from: unknown; to: unknown; at: number },
+): Promise<boolean> {
+  const sql = 'update instance_settings set value = ?, changed_at = ? where name = ? and value = ?';
+  return (await db.run(sql, [JSON.stringify(to), at, name, JSON.stringify(from)])) === 1;
+}
+
+export async function removeSetting(db: Executor, name: string): Promise<void> {
+  await db.run('delete from instance_settings where name = ?', [name]);
 }
 
 /** Of a database server: which one it is, and which of its databases this is. Always the same with SQLite. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isoTime } from '../../platform/clock/index.ts';
-import { lowerFence, raiseFence, type Db, type Executor } from '../../platform/db/index.ts';
-import { InstallationMismatch } from './installation.ts';
+import { hasMoveSession, lowerFence, raiseFence, type Db, type Executor } from '../../platform/db/index.ts';
+import { InstallationMismatch } from './installation-mismatch.ts';
 import { readMoveText, removeMove, removeMoveText, replaceMoveText, writeMoveText } from './moves.store.ts';
 
 /** What a database says of its own move to another one, or from another one. */
@@ -23,6 +23,10 @@ export async function readMove(db: Pick<Db, 'dialect' | 'get'>): Promise<MoveMar
   const text = await readMoveText(db);
   return text === undefined ? undefined : (JSON.parse(text) as MoveMark);
 }
+
+/** Whether a move that has not ended has it refuse all writes. */
+export const isLeaving = async (db: Pick<Db, 'dialect' | 'get'>): Promise<boolean> =>
+  (await readMove(db))?.state === 'leaving';
 
 export const noteMove = (db: Executor, mark: MoveMark): Promise<void> => writeMoveText(db, JSON.stringify(mark));
 
@@ -67,6 +71,25 @@ export async function stayHere(db: Db): Promise<void> {
   });
 }
 
+/** Nothing is wrong: the same works once the move has ended or failed. */
+export class MoveUnderWay extends Error {
+  override readonly name = 'MoveUnderWay';
+}
+
+/**
+ * The mark of a move that is under way at this moment. One that was killed, or whose machine is gone, is ended: the database takes writes
+ * again. Who moves an SQLite file has locked its folder, so that whoever holds that finds such a move only.
+ */
+export async function moveUnderWay(db: Db): Promise<MoveMark | undefined> {
+  const mark = await readMove(db);
+  if (mark?.state !== 'leaving') return undefined;
+  if (db.dialect === 'pg' && (await hasMoveSession(db))) return mark;
+  await stayHere(db);
+  // Another move may have begun since.
+  const now = await readMove(db);
+  return now?.state === 'leaving' ? now : undefined;
+}
+
 export const installationHash = (id: string): string => createHash('sha256').update(`installation ${id}`).digest('hex');
 
 /** It takes a person to go on: the settings lead to a database that is out of use. */
@@ -88,13 +111,12 @@ export async function mustNotBeMoved(db: Pick<Db, 'dialect' | 'get'>): Promise<v
   );
 }
 
-/** Why it refuses what this process would write, once it does. */
-export async function whyFenced(db: Pick<Db, 'dialect' | 'get'>): Promise<string> {
-  const mark = await readMove(db).catch(() => undefined);
-  if (!mark) return 'this database was moved to another one; this node stops';
-  const { state, other, at } = mark;
-  return `this database ${state === 'moved' ? 'was' : 'is being'} moved to ${other} (${isoTime(at)}); this node stops`;
-}
+/** What a node says of a move that it meets. */
+export const saysUnderWay = ({ other, at }: MoveMark): string =>
+  `this database is being moved to ${other} (since ${isoTime(at)}); nothing is written to it until that has ended or failed`;
+
+export const saysMoved = ({ other, at }: MoveMark): string =>
+  `this database was moved to ${other} (${isoTime(at)}); this node stops`;
 
 /**
  * From the first use on, a move is not undone any more: only moved back. Of a use and an undoing at the same moment one alone happens; throws

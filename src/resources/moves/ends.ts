@@ -3,10 +3,12 @@ import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import {
   countRows,
-  otherConnections,
+  MOVE_SESSION,
+  otherSessions,
   schemaState,
   serverFacts,
   tableShapes,
+  type DatabaseSession,
   type Executor,
   type OpenDbOptions,
 } from '../../platform/db/index.ts';
@@ -26,7 +28,7 @@ export interface MoveEnd {
 }
 
 /** Our own connections bear this name, so that those of other processes are known. */
-export const CONNECTION = `rasket-move-${process.pid}`;
+export const CONNECTION = `${MOVE_SESSION}${process.pid}`;
 
 export function named({ options, says }: MoveEnd): MoveEnd {
   if (options.driver !== 'pg') return { options, says };
@@ -78,11 +80,31 @@ export async function mustTakeEverything(db: Executor, says: string): Promise<vo
 
 export async function mustBeAlone(db: Executor, says: string): Promise<void> {
   if (db.dialect !== 'pg') return;
-  const others = await otherConnections(db, CONNECTION);
-  if (others === 0) return;
+  const others = await otherSessions(db, CONNECTION);
+  if (others.length === 0) return;
+  const pids = others.map(({ pid }) => pid).join(', ');
+  const open =
+    others.length === 1 ? 'another connection of rasket is' : `${others.length} other connections of rasket are`;
   throw new MoveRefused(
-    `${others === 1 ? 'another connection of rasket is' : `${others} other connections of rasket are`} open to ${says}; stop all nodes and commands first. Nothing was changed`,
+    `${open} open to ${says}; stop all nodes and commands first. They are: ${listed(others)}. Those of a machine that is cut off end within a minute by themselves; to end them at once: select pg_terminate_backend(pid) from unnest(array[${pids}]) as pid. Nothing was changed`,
   );
+}
+
+const LISTED_MAX = 20;
+
+function listed(sessions: readonly DatabaseSession[]): string {
+  const shown = sessions.slice(0, LISTED_MAX).map(({ pid, application, host, openMs }) => {
+    const from = host === null ? 'a socket of its own machine' : host;
+    return `"${application}" from ${from}, open for ${ageOf(openMs)} (${pid})`;
+  });
+  const more = sessions.length - shown.length;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+}
+
+function ageOf(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
 /** An SQLite file takes about what the rows take elsewhere; its log takes a little more. */

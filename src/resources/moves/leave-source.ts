@@ -1,7 +1,7 @@
-import { isLockTimeout, openDb } from '../../platform/db/index.ts';
+import { isLockTimeout, openDb, openPgPresence } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { fenceMoved, noteLeaving, noteMoved, stayHere, type MoveMark } from '../instance/index.ts';
-import { MoveRefused, type MoveEnd } from './ends.ts';
+import { CONNECTION, MoveRefused, type MoveEnd } from './ends.ts';
 
 export interface Leaving {
   /** Does the rest of the move; where that fails, the source takes writes again. */
@@ -24,7 +24,7 @@ export interface SourceLeft {
  * way or behind it, cannot accept mail that would never be sent, nor send what the target sends.
  */
 export async function leaveSource(
-  { clock }: Pick<Store, 'clock'>,
+  { clock, config }: Pick<Store, 'clock' | 'config'>,
   { from, to, installation, isMoved, isUnchanged }: SourceLeft,
 ): Promise<Leaving> {
   const mark = { state: 'leaving' as const, installation, other: to.says, at: clock.now() } satisfies MoveMark;
@@ -41,8 +41,10 @@ export async function leaveSource(
   async function mustBeUnchanged(): Promise<void> {
     if (!(await isUnchanged())) throw wasChanged();
   }
+  const end = await showMove(from, config);
   await onSource((db) => (isMoved ? fenceMoved(db) : noteLeaving(db, mark, mustBeUnchanged))).catch(
-    (error: unknown) => {
+    async (error: unknown) => {
+      await end();
       throw isLockTimeout(error)
         ? new MoveRefused(
             `a node or a command is writing to ${from.says}; stop all nodes and commands first, and begin again`,
@@ -58,10 +60,18 @@ export async function leaveSource(
         // A kill does as much: the next start on the source does it then.
         await onSource(stayHere).catch(() => undefined);
         throw error;
+      } finally {
+        await end();
       }
     },
     async giveUp() {
       if (!isMoved && !(await onSource((db) => noteMoved(db, mark, clock.now())))) throw wasChanged();
     },
   };
+}
+
+/** By this nodes know that the fence is that of a command that runs, and wait; without it they take the fence off. */
+async function showMove({ options }: MoveEnd, { database }: Store['config']): Promise<() => Promise<void>> {
+  if (options.driver !== 'pg') return async () => undefined;
+  return openPgPresence(database.listen_url || options.url, CONNECTION);
 }

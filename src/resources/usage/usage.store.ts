@@ -26,13 +26,16 @@ export async function countUsage(
   addition: { teamId: string; kind: UsageKind; at: number; count: number },
 ): Promise<{ daily: number; monthly: number }> {
   const { day, month } = periodsOf(addition.at);
-  const sql = `insert into usage_counters (team_id, period, kind, used) values (?, ?, ?, ?)
-    on conflict (team_id, period, kind) do update set used = usage_counters.used + excluded.used returning used`;
-  const add = async (period: string): Promise<number> =>
-    Number((await tx.get<{ used: number }>(sql, [addition.teamId, period, addition.kind, addition.count]))?.used);
+  const { teamId, kind, count } = addition;
   // Always the day first: two nodes that took the rows in different orders would wait for each other.
-  const daily = await add(day);
-  return { daily, monthly: await add(month) };
+  const rows = await tx.all<{ period: string; used: number }>(
+    `insert into usage_counters (team_id, period, kind, used) values (?, ?, ?, ?), (?, ?, ?, ?)
+      on conflict (team_id, period, kind) do update set used = usage_counters.used + excluded.used
+      returning period, used`,
+    [...[teamId, day, kind, count], ...[teamId, month, kind, count]],
+  );
+  const usedIn = (period: string): number => Number(rows.find((row) => row.period === period)?.used);
+  return { daily: usedIn(day), monthly: usedIn(month) };
 }
 
 export async function usageOf(db: Executor, teamId: string, now: number): Promise<Usage> {

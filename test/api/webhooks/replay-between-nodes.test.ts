@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
@@ -21,6 +21,7 @@ it.runIf(driver === 'pg')('two nodes that replay at the same time share the ten 
   }
   const dataDir = scratchFolder('rasket-test-');
   mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
+  symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
   // The nodes of an installation share its instance key.
   cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
   const { config, log } = scene.app.world;

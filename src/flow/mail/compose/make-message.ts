@@ -1,7 +1,7 @@
 import type { World } from '../../../platform/world/index.ts';
 import { composeMessage } from '../../../protocol/mime/index.ts';
 import { readContents } from '../../../resources/contents/index.ts';
-import { attachmentsOf, findBody, type EmailRow, type StoredBody } from '../../../resources/emails/index.ts';
+import { attachmentsOf, createBodyFinder, type EmailRow, type StoredBody } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { createFairBudget, type FairBudget, type GiveBack } from '../../../platform/fair-share/index.ts';
 import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
@@ -44,13 +44,14 @@ export function createMakeMessage(world: World): MakeMessage {
   const kept = createFairBudget(KEPT_BYTES_TOTAL);
   const working = createFairBudget(WORKING_BYTES_TOTAL);
   const hashing = createFairBudget(HASHING_MAX);
+  const bodyOf = createBodyFinder(world);
 
   return async (row, domain, signal) => {
     if (domain.fault !== undefined)
       throw new Error(`the keys of ${domain.name} cannot be used`, { cause: domain.fault });
     if (row.has_message === 1) return makeSubmitted(row, domain, signal);
     const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
-    const body = await findBody(world, world.db, row.id);
+    const body = await bodyOf(row.id);
     const sources = { row, domain, attachments };
     const { whole, streamed } = weigh(sources, body);
     const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
