@@ -102,3 +102,33 @@ describe.runIf(driver === 'pg')('a session of ours ends soon after its client is
     }
   });
 });
+
+// runs only with PostgreSQL: an embedded database ends nothing by itself
+describe.runIf(driver === 'pg')('what takes as long as it takes', () => {
+  it('is ended by none of the times that the operator has set for statements and transactions', async () => {
+    const scratch = await openScratchDb();
+    const { url } = scratch.options;
+    const { version } = await serverFacts(scratch.db);
+    const names = ['idle_in_transaction_session_timeout', 'lock_timeout', 'statement_timeout'];
+    if (Number.parseInt(version, 10) >= 17) names.push('transaction_timeout');
+    const inForce = `select distinct setting from pg_settings where name in (${names.map((name) => `'${name}'`).join(', ')})`;
+    const database = new URL(url).pathname.slice(1);
+    for (const name of names) await scratch.db.run(`alter database ${database} set ${name} = '2s'`);
+    const migrating = await scratch.db.withKnex((knex) => knex.raw<{ rows: unknown }>(inForce));
+    expect(migrating.rows).toEqual([{ setting: '0' }]);
+    const snapshot = await openPgSnapshot(url, { isAlone: true });
+    expect(await snapshot.all(inForce)).toEqual([{ setting: '0' }]);
+    await snapshot.close();
+    const endTurn = await openPgTurn(url, () => undefined);
+    // The first has it for longer than that, and the second waits for longer.
+    const second = openPgTurn(url, () => undefined);
+    const old = `select pid from pg_stat_activity where application_name = 'rasket upgrade' and datname = current_database()
+      and clock_timestamp() - xact_start > interval '2.5 seconds'`;
+    await expect.poll(() => scratch.db.all(old)).toHaveLength(2);
+    await endTurn();
+    await (
+      await second
+    )();
+    await scratch.close();
+  });
+});

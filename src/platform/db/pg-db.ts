@@ -7,7 +7,6 @@ import { createPgHearing } from './pg-hearing.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
 import { prepareMigration, prepareSession } from './pg-session.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
-import { withoutTimeouts } from './pg-timeouts.ts';
 import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */

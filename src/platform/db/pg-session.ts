@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { withoutTimeouts } from './pg-timeouts.ts';
 
 /** A node that vanished in a transaction holds rows which every other node writes, and a server learns of it after hours. */
 const VANISHED_MS = 10_000;
@@ -14,7 +15,7 @@ const LET_GO = `select set_config('idle_in_transaction_session_timeout', '${VANI
   where current_setting('idle_in_transaction_session_timeout') = '0'`;
 
 /** Of a migration, which is one transaction with pauses of its own. */
-const UNHURRIED = `select set_config('idle_in_transaction_session_timeout', '0', false)`;
+const UNHURRIED = withoutTimeouts({ inTransaction: false });
 
 /**
  * Within these a server ends the session of a client that is gone without a word: one that waits for it, one that sends to it, and one

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { endWhenGone } from './pg-session.ts';
+import { withoutTimeouts } from './pg-timeouts.ts';
 
 /** Any number that no other program takes: the name of our lock among the advisory locks of a database. */
 const LOCK = 7_264_015_552;
@@ -19,9 +20,8 @@ export async function openPgTurn(url: string, onWait: () => void): Promise<() =>
   await client.connect();
   try {
     await endWhenGone(client);
-    await client.query('begin');
-    for (const timeout of ['idle_in_transaction_session_timeout', 'statement_timeout', 'lock_timeout'])
-      await client.query(`set local ${timeout} = 0`);
+    // In one message: the time of a transaction is limited from its beginning on.
+    await client.query(`begin; ${withoutTimeouts({ inTransaction: true })}`);
     const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [LOCK]);
     if (rows[0]?.taken !== true) {
       onWait();
