@@ -75,14 +75,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const uploads = createUploadBudget(config.http.email_body_limit_bytes);
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const answerRefusal = createRefusalAnswer(world, { rateLimit, uploads });
-  const served = serveOperations({
-    services,
-    validators,
-    rateLimit,
-    noteAnswer,
-    countUpload: uploads.count,
-    findCaller,
-  });
+  const { count: countUpload } = uploads;
+  const served = serveOperations({ services, validators, rateLimit, noteAnswer, countUpload, findCaller });
   const answersPublic = publicRoutesOf(world, parts);
   const lastAnswers = createLastAnswers();
   const server: FastifyInstance = fastify({
@@ -135,18 +129,18 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       await requestLog.close();
     },
   };
+}
 
-  /** Unknown paths and methods: refused before the credential is checked and before any byte of a body is read. */
-  function targetFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
-    const { operation, methods: known = [] } = targetOf(request) ?? {};
-    if (operation || request.routeOptions.config.isForPeople) return undefined;
-    const methods = [...known, ...methodsOfPage(request.url)];
-    if (methods.length === 0) return notFound('Route');
-    reply.header('allow', methods.join(', '));
-    return refuse('method_not_allowed', {
-      say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.`,
-    });
-  }
+/** Unknown paths and methods: refused before the credential is checked and before any byte of a body is read. */
+function targetFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
+  const { operation, methods: known = [] } = targetOf(request) ?? {};
+  if (operation || request.routeOptions.config.isForPeople) return undefined;
+  const methods = [...known, ...methodsOfPage(request.url)];
+  if (methods.length === 0) return notFound('Route');
+  reply.header('allow', methods.join(', '));
+  return refuse('method_not_allowed', {
+    say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.`,
+  });
 }
 
 /** What is no operation of the contract, an unknown path for one, is counted together. */

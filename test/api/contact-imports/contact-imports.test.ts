@@ -267,8 +267,7 @@ describe('POST /contacts/imports', () => {
     const rows = numbers.map((number, i) => `n${i}@example.org,${'😀'.repeat(200)},"${number}"`);
     const { counts, failures } = await imported(team, `email,first_name,seats\n${rows.join('\n')}\n`);
     expect(counts).toMatchObject({ created: 5, failed: 7 });
-    expect(failures.slice(0, -1).map(({ value }) => value)).toEqual(numbers.slice(5, -1));
-    expect(failures.at(-1)).toMatchObject({ reason: 'seats must be a number', value: expect.stringMatching(/^1+/) });
+    expect(failures.map(({ value }) => value)).toEqual([...numbers.slice(5, -1), expect.stringMatching(/^1+/)]);
   });
 
   it('quotes, single ones too, and line ends of every kind', async () => {
