@@ -22,7 +22,7 @@ it('each gets its own body; PostgreSQL is asked for all of them at once, 32 at a
   const bodyOf = createBodyFinder({ ...world, db: { ...world.db, all } });
   const found = await Promise.all([...ids, NOBODYS].map(bodyOf));
   expect(found.at(-1)).toBeUndefined();
-  const texts = await Promise.all(found.slice(0, -1).map((body) => body?.load()));
+  const texts = await Promise.all(found.slice(0, -1).map(async (body) => body?.load()));
   expect(texts).toEqual(ids.map((_, n) => ({ text: `Text ${n}.`, html: `<p>${n}</p>` })));
   expect(asked).toHaveLength(driver === 'pg' ? 2 : 41);
 });

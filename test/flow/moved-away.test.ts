@@ -9,7 +9,7 @@ import { connectAsFound } from '../../src/open-store.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { openDb, type Db } from '../../src/platform/db/index.ts';
 import { webhookHeaders } from '../../src/protocol/webhook-signature/index.ts';
-import { noteLeaving } from '../../src/resources/instance/index.ts';
+import { noteBlobsMove, noteLeaving } from '../../src/resources/instance/index.ts';
 import { moveDatabase } from '../../src/resources/moves/index.ts';
 import { leaveSource, type Leaving } from '../../src/resources/moves/leave-source.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
@@ -256,5 +256,31 @@ it.runIf(driver === 'pg')(
     expect(id).toBe(posted[1]?.headers['webhook-id']);
     const signed = webhookHeaders([secret], { id: id ?? '', timestampSeconds: Number(at), body: first?.body ?? '' });
     expect(first?.headers).toMatchObject(signed);
+  },
+);
+
+// runs only with PostgreSQL: SQLite bears one node
+it.runIf(driver === 'pg')(
+  'a node has to find what another one has left in the folder of blobs, until all blobs were taken elsewhere',
+  async () => {
+    const { scene, direct, dataDir, start } = await twoNodes();
+    await (await start({ url: direct }, ['http'])).close(0);
+    const ownFolder = (): void => {
+      rmSync(path.join(dataDir, 'blobs'));
+      mkdirSync(path.join(dataDir, 'blobs'), { mode: 0o700 });
+      copyFileSync(path.join(scene.dataDir, 'installation.id'), path.join(dataDir, 'blobs', 'installation.id'));
+    };
+    ownFolder();
+    await expect(start({ url: direct }, ['http'])).rejects.toThrow(
+      /\/blobs is not the folder that the other nodes of this installation keep blobs in .*: touch .*\/blobs\/shared-[0-9a-f]{32}\./,
+    );
+    rmSync(path.join(dataDir, 'blobs'), { recursive: true });
+    symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
+    await (await start({ url: direct }, ['http'])).close(0);
+
+    // As the end of `rasket blobs move --to files` leaves it, on a machine whose folder is another one.
+    await noteBlobsMove(scene.app.world, { state: 'moved', from: 's3', to: 'files' });
+    ownFolder();
+    await (await start({ url: direct }, ['http'])).close(0);
   },
 );

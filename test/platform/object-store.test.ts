@@ -164,7 +164,9 @@ describe('a store that does otherwise', () => {
     await store.close();
     store = open({ timeoutMs: 100, giveUpMs: 400 });
     first('stall', 'PUT', Infinity);
-    await expect(store.put('key', bodyOf(content))).rejects.toThrow(/does not answer PUT/);
+    await expect(store.put('key', bodyOf(content))).rejects.toThrow(
+      /does not answer PUT: no sign of life for [\d.]+ s \(blobs\.timeout_seconds\)/,
+    );
     first('stall', 'GET', Infinity);
     await expect(read('key')).rejects.toThrow(/does not answer GET/);
   });

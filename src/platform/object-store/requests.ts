@@ -172,9 +172,14 @@ async function refusal({ name, options }: Peer, method: string, answer: Answer):
   return refusedBy(name, { method, status, body: await shortText(answer.body), date, region }, options.now());
 }
 
-function unanswered({ name }: Peer, method: string, cause: unknown): ObjectStoreFault {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  const why = [code, message].filter(Boolean).join(' ');
+const SILENT_CODES = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT'];
+
+function unanswered({ name, options }: Peer, method: string, cause: unknown): ObjectStoreFault {
+  const { code = '', message } = cause as NodeJS.ErrnoException;
+  // A store that is slow, and not away, is told from others by this.
+  const why = SILENT_CODES.includes(code)
+    ? `no sign of life for ${options.timeoutMs / 1000} s (blobs.timeout_seconds)`
+    : [code, message].filter(Boolean).join(' ');
   return new ObjectStoreFault(`${name} does not answer ${method}: ${why}`, { isTransient: true, cause });
 }
 
