@@ -10,9 +10,9 @@ export async function findLabels(client: Client, inbox: string, named: readonly 
   return named.map((one) => {
     const found = data.find(({ id, name }) => id === one || name.toLowerCase() === one.toLowerCase());
     if (found) return found.id;
-    throw new CliFault(`there is no label ${one} in this inbox.`, 'notFound', {
-      words: 'See what there is with',
-      command: ['listInboxLabels', inbox],
-    });
+    throw new CliFault(`there is no label ${one} in this inbox.`, 'notFound', [
+      { words: 'See what there is with', command: ['listInboxLabels', inbox] },
+      { words: 'Make it with', command: ['createInboxLabel', inbox, '--name', one] },
+    ]);
   });
 }

@@ -91,7 +91,9 @@ describe('threads at the command line', () => {
     const ask = async () => (await inbox.call('GET', `/threads/${threadId}`)).body;
     await inbox.call('POST', '/labels', { body: { name: 'Billing', color: '#00A2C7' } });
     expect((await rasket(['label', inbox.address, threadId, 'billing'])).stdout).toContain('Billing');
-    expect((await rasket(['label', inbox.address, threadId, 'nothing'])).stderr).toContain('there is no label nothing');
+    const { stderr } = await rasket(['label', inbox.address, threadId, 'nothing']);
+    expect(stderr).toContain('there is no label nothing');
+    expect(stderr).toContain('Make it with: rasket inbox create-label ');
     expect((await ask()).labels).toMatchObject([{ name: 'Billing' }]);
     await rasket(['unlabel', inbox.address, threadId, 'Billing']);
     expect((await ask()).labels).toEqual([]);
