@@ -73,7 +73,7 @@ export class Navigator implements Host, Stage {
         this.#unsay = () => undefined;
         this.#heard(undefined);
       },
-      silent: () => this.#heard(this.lostSince ?? Date.now()),
+      silent: (since = Date.now()) => this.#heard(this.lostSince ?? since),
     });
   }
 

@@ -11,7 +11,7 @@ import type { UploadBudget } from './upload-budget.ts';
 /** Answers whatever went wrong: as the API does, or where the route is a step of OAuth, as OAuth has it. */
 export function createRefusalAnswer(
   world: World,
-  { rateLimit, uploads }: { rateLimit: RateLimit; uploads: Pick<UploadBudget, 'letGo'> },
+  { rateLimit, letGo }: { rateLimit: RateLimit } & Pick<UploadBudget, 'letGo'>,
 ): (request: FastifyRequest, reply: FastifyReply, error: unknown) => void {
   const isTrusted = createRangeCheck(world.config.http.trusted_proxies);
   return (request, reply, error) => {
@@ -21,7 +21,7 @@ export function createRefusalAnswer(
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     if (![400, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
     if (isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) {
-      uploads.letGo(request.raw);
+      letGo(request.raw);
       return readRest(world, request, () => send(request, reply, refusal));
     }
     // The unread rest of the body would be taken for the next request.

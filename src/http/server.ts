@@ -72,10 +72,9 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const validators = await compileValidators(services.document);
   validators.compile(COMPILED_AT_START);
   const rateLimit = createRateLimit(world);
-  const uploads = createUploadBudget(config.http.email_body_limit_bytes);
+  const { count: countUpload, letGo } = createUploadBudget(config.http.email_body_limit_bytes);
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
-  const answerRefusal = createRefusalAnswer(world, { rateLimit, uploads });
-  const { count: countUpload } = uploads;
+  const answerRefusal = createRefusalAnswer(world, { rateLimit, letGo });
   const served = serveOperations({ services, validators, rateLimit, noteAnswer, countUpload, findCaller });
   const answersPublic = publicRoutesOf(world, parts);
   const lastAnswers = createLastAnswers();
