@@ -165,7 +165,7 @@ describe('a broadcast at the local hour', () => {
     await arrivals.until(new Date(scene.clock.now() + MINUTE).toISOString(), 5000);
     expect(Object.keys(arrivals.seen)).toHaveLength(6);
     expect(await campaign.get(id)).toMatchObject({ waiting_reason: 'local_hour', recipients: 6 });
-    await arrivals.until(inHours(9));
+    await arrivals.until(inHours(9), HOUR);
     expect(Object.values(arrivals.seen).map((times) => times.length)).toEqual(Array(7).fill(1));
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 7 });
   });
@@ -177,7 +177,7 @@ describe('a broadcast at the local hour', () => {
     const id = await campaign.broadcast({ subject: 'Canceled', scheduled_at: inHours(10), local_time: true });
     await arrivals.until(inHours(2));
     expect((await campaign.call('POST', `/broadcasts/${id}/cancel`)).status).toBe(200);
-    await arrivals.until(inHours(10));
+    await arrivals.until(inHours(10), HOUR);
     expect(Object.keys(arrivals.seen)).toEqual(['tokyo']);
     expect(await campaign.get(id)).toMatchObject({ status: 'canceled', recipients: 1, next_at: null });
   });
@@ -209,7 +209,7 @@ describe('a broadcast at the local hour', () => {
     expect(Object.keys(arrivals.seen)).toEqual(['tokyo']);
     const renamed = { email: 'kyoto@one.example' };
     expect((await campaign.call('PATCH', '/contacts/tokyo@one.example', renamed)).status).toBe(200);
-    await arrivals.until(inHours(24));
+    await arrivals.until(inHours(24), 2 * HOUR);
     expect(Object.keys(arrivals.seen).sort()).toEqual(['tokyo', 'utc']);
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 2 });
   });
