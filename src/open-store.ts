@@ -28,6 +28,7 @@ import {
   mustHaveBlobsHere,
   mustHaveDatabase,
   mustNotBeMoved,
+  mustTakeAnyText,
   noteUse,
   stayHere,
 } from './resources/instance/index.ts';
@@ -84,6 +85,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 export async function migrateStore(store: Store, wishes: UpgradeWishes = {}): Promise<string[]> {
   await stayHere(store.db);
   const { done: before, pending } = await schemaState(store.db);
+  if (before.length === 0) await mustTakeAnyText(store);
   const isUpgrade = before.length > 0 && pending.length > 0;
   const done = isUpgrade ? await upgrade(store, wishes) : await migrate(store.db);
   await bindInstallation(store, sealedColumns);

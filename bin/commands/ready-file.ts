@@ -10,13 +10,26 @@ export function forgetDeadReady(dataDir: string): void {
   if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
 }
 
+interface Listening {
+  host: string;
+  port: number;
+  /** Where others reach it. */
+  url: string;
+}
+
 /** The address of the server that runs on this folder; undefined where none does. */
-export function runningUrl(dataDir: string): string | undefined {
+export const runningUrl = (dataDir: string): string | undefined => runningHttp(dataDir)?.url;
+
+/** The port itself of that server: whatever its public name leads to. */
+export function runningPort(dataDir: string): string | undefined {
+  const http = runningHttp(dataDir);
+  return http && urlFromHere({ http });
+}
+
+function runningHttp(dataDir: string): Listening | undefined {
   if (!isRunning(dataDir)) return undefined;
-  const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
-    listeners: { http?: { url: string } };
-  };
-  return listeners.http?.url;
+  const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as { listeners: { http?: Listening } };
+  return listeners.http;
 }
 
 /** Where the server is, or will be by its configuration; with port 0 the real address is known once it runs. */
@@ -27,7 +40,7 @@ export function addressOf(dataDir: string, { http }: Config): string {
 }
 
 /** The API as this machine itself reaches it. */
-export function urlFromHere({ http }: Pick<Config, 'http'>): string {
+export function urlFromHere({ http }: { http: Pick<Config['http'], 'host' | 'port'> }): string {
   const host = ['0.0.0.0', '::', ''].includes(http.host) ? '127.0.0.1' : http.host;
   return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
 }

@@ -16,6 +16,7 @@ export {
   InstallationMismatch,
   mustBelongTogether,
   mustHaveDatabase,
+  mustTakeAnyText,
 } from './installation.ts';
 export { mustHaveBlobsHere, noteBlobsMove, readBlobsMove, type BlobsMove } from './blobs-place.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
