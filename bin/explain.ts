@@ -65,6 +65,7 @@ const EXPECTED = new Set([
   'SchemaTooNew',
   'MoveRefused',
   'RowFault',
+  'UnfitDatabase',
   'UnknownTable',
   'UpgradeRefused',
   'BackupFault',

@@ -3,8 +3,6 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { driver } from '../rig/database.ts';
-import { startTcpRelay } from '../rig/tcp-relay.ts';
 import { listen, type Blocker } from './blocker.ts';
 import { Desk, expectOneLine, root } from './desk.ts';
 import { Installation, type Made } from './installation.ts';
@@ -89,24 +87,6 @@ describe('rasket serve', () => {
     const given = args.includes('--data') ? args : ['--data', 'data', ...args];
     const ended = await desk.rasket(['serve', ...given], { env: { ...env, RASKET_HTTP_PORT: '0', ...more } });
     expectOneLine(ended, says);
-  });
-
-  // runs only with PostgreSQL: an embedded database is there
-  it.runIf(driver === 'pg')('waits for a database server that starts after it, and says so', async () => {
-    await install();
-    const url = new URL(env.RASKET_DATABASE_URL ?? '');
-    const relay = await startTcpRelay({ host: url.hostname, port: Number(url.port) });
-    onTestFinished(() => relay.close());
-    relay.set('cut');
-    url.port = `${relay.port}`;
-    const args = ['serve', '--data', 'data'];
-    const through = { ...env, RASKET_HTTP_PORT: '0', RASKET_DATABASE_URL: url.href };
-    const running = desk.start(desk.at('path/rasket'), args, { env: through });
-    await vi.waitFor(() => expect(running.stderr).toContain('"msg":"waiting for PostgreSQL"'), { timeout: 60_000 });
-    relay.set('open');
-    const server = await desk.whenReady(running, desk.at('data/run/ready.json'));
-    expect((await fetch(`${server.url}/ready`)).status).toBe(200);
-    expect(await server.stop()).toMatchObject({ code: 0 });
   });
 
   it('names the setting of the port that is taken', async () => {

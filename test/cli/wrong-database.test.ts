@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import Sqlite from 'better-sqlite3';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { driver } from '../rig/database.ts';
 import { Desk, expectOneLine, type Ended } from './desk.ts';
 import { Installation, type Made } from './installation.ts';
@@ -61,19 +61,17 @@ it.runIf(driver === 'pg')('an installation is not begun in a database that canno
   const name = `latin_${process.pid}`;
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  onTestFinished(async () => {
-    await client.query(`drop database ${name} with (force)`);
+  try {
+    await client.query(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
+    const latin = new URL(url);
+    latin.pathname = name;
+    const settings = { ...env, RASKET_DATABASE_URL: latin.href };
+    const says = /has the encoding LATIN1, .* createdb --encoding UTF8 --template template0\. Nothing was changed/;
+    for (const _ of ['once', 'again']) expectOneLine(await rasket(['init', '--data', 'latin'], settings), says);
+  } finally {
+    await client.query(`drop database if exists ${name} with (force)`);
     await client.end();
-  });
-  await client.query(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
-  const latin = new URL(url);
-  latin.pathname = name;
-  const settings = { ...env, RASKET_DATABASE_URL: latin.href };
-  for (const words of [['init'], ['init']])
-    expectOneLine(
-      await rasket([...words, '--data', 'latin'], settings),
-      /has the encoding LATIN1, .* createdb --encoding UTF8 --template template0\. Nothing was changed/,
-    );
+  }
 });
 
 describe('an installation', () => {

@@ -56,12 +56,17 @@ export async function mustBelongTogether(store: Opened, options: BelongingOption
   return id;
 }
 
+/** Whatever it holds, nothing of ours may be written into it. */
+class UnfitDatabase extends Error {
+  override readonly name = 'UnfitDatabase';
+}
+
 /** Of a database that is to be filled: in another encoding it refuses the first mail with a letter that it has not. */
 export async function mustTakeAnyText(store: Place & { db: Executor }): Promise<void> {
   if (store.db.dialect !== 'pg') return;
   const { encoding } = await serverFacts(store.db);
   if (encoding === 'UTF8') return;
-  throw new InstallationMismatch(
+  throw new UnfitDatabase(
     `${databaseName(store.config, store.dataDir)} has the encoding ${encoding}, which does not hold every mail; make one with: createdb --encoding UTF8 --template template0. Nothing was changed`,
   );
 }
