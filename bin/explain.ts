@@ -1,3 +1,4 @@
+import os from 'node:os';
 import { EXIT, type Ending } from '../cli/output/exit-codes.ts';
 
 /** A fault of whoever typed the command: one line, no stack. */
@@ -39,6 +40,8 @@ interface SystemFault extends Error {
   port?: number;
   hostname?: string;
   errors?: unknown[];
+  /** The setting that names the port. */
+  setting?: string;
   /** Of a ConfigFault and a BackupNotWhole: one line for each thing to correct. */
   faults?: readonly string[];
 }
@@ -64,6 +67,7 @@ const EXPECTED = new Set([
   'MoveRefused',
   'MoveUnderWay',
   'RowFault',
+  'UnfitDatabase',
   'UnknownTable',
   'UpgradeRefused',
   'BackupFault',
@@ -81,17 +85,18 @@ function explainSocket({ code = '', syscall, address, port }: SystemFault): stri
   return `PostgreSQL cannot be reached at ${address} (${code}); is it running there?`;
 }
 
-function explainSystem({ code = '', syscall, path, address, port, hostname }: SystemFault): string | undefined {
+function explainSystem(fault: SystemFault): string | undefined {
+  const { code = '', syscall, path, address, port, hostname, setting = 'http.port' } = fault;
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} on ${address} is in use; stop the other program or set RASKET_HTTP_PORT, or the port under [https], to another`;
+      return `port ${port} on ${address} is in use; stop the other program, or set ${setting} (${variableOf(setting)}) to another`;
     case 'EADDRNOTAVAIL':
       return `${address} is not an address of this machine; set RASKET_HTTP_HOST, or the host under [https], to one that is`;
     case 'EACCES':
     case 'EPERM':
       return port === undefined
-        ? `${path} may not be read or written by this user`
-        : `port ${port} needs a privilege; choose one above 1023`;
+        ? `${path} may not be read or written by ${account()}; look at owner and mode of it and of the folders above it`
+        : `port ${port} needs a privilege; set ${setting} (${variableOf(setting)}) to one above 1023`;
     case 'EROFS':
       return `${path} is on a file system that is read-only; choose another folder with --data, or mount it for writing`;
     case 'ENOTDIR':
@@ -117,41 +122,58 @@ function explainSystem({ code = '', syscall, path, address, port, hostname }: Sy
   }
 }
 
-function explainDatabase({ code = '', name, message, address, port }: SystemFault): string | undefined {
+const variableOf = (setting: string): string => `RASKET_${setting.replace('.', '_').toUpperCase()}`;
+
+/** As root, a command works as the account that owns the data folder. */
+function account(): string {
+  try {
+    return `the account ${os.userInfo().username}`;
+  } catch {
+    return `the account with the id ${process.getuid?.()}`;
+  }
+}
+
+/** By the code of PostgreSQL: what is done about it. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '3D000': 'make it with createdb, or correct the URL of the database',
+  '28P01': 'correct the password in the URL of the database, or at the server',
+  '28000':
+    'correct the user in the URL of the database, or let pg_hba.conf of the server admit it (peer takes the system user of the same name alone)',
+  '42501': 'best, this user owns the database: alter database … owner to …',
+  '53300': 'raise max_connections of the server, or lower database.pool_max',
+  '57P03': 'it is starting or stopping; try again',
+};
+
+function explainDatabase({ code = '', name, message, address, port, path }: SystemFault): string | undefined {
+  const file = `the database file${path === undefined ? '' : ` ${path}`}`;
   switch (code) {
     case 'SQLITE_NOTADB':
     case 'SQLITE_CORRUPT':
-      return `the database file is damaged or no SQLite database (${message}); restore it from a backup`;
+      return `${file} is damaged or no SQLite database (${message}); restore it from a backup`;
     case 'SQLITE_BUSY':
     case 'SQLITE_LOCKED':
       return 'the database is locked by another program; stop it and start again';
     case 'SQLITE_CANTOPEN':
     case 'SQLITE_READONLY':
     case 'SQLITE_PERM':
-      return 'the database file cannot be opened for writing; look at its owner, its mode and the folder around it';
+      return `${file} cannot be opened for writing by ${account()}; look at its owner, its mode and the folder around it`;
     case 'ECONNREFUSED':
     case 'ECONNRESET':
     case 'ETIMEDOUT':
       return `PostgreSQL cannot be reached${address === undefined ? '' : ` at ${address}:${port}`} (${code}); is it running there?`;
-    // What a fence says, met by a start in the middle: the next one waits until the move has ended.
-    case 'MOVED':
-    case '3D000':
-    case '28P01':
-    case '28000':
-    case '42501':
-    case '53300':
-    case '57P03':
-      return `PostgreSQL refused: ${message}`;
     default:
+      if (ADVICE[code] !== undefined) return `PostgreSQL refused: ${message}; ${ADVICE[code]}`;
   }
   // Extended codes say where it happened (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
   if (code.startsWith('SQLITE_IOERR')) {
-    return `the database file cannot be read or written (${code}); look at the disk: free space, file size limits, errors. Nothing that was accepted is lost`;
+    return `${file} cannot be read or written (${code}); look at the disk: free space, file size limits, errors. Nothing that was accepted is lost`;
   }
   const plain = /^SQLITE_[A-Z]+/.exec(code)?.[0];
   if (plain !== undefined && plain !== code) {
-    return explainDatabase({ name, message, code: plain });
+    return explainDatabase({ name, message, code: plain, ...(path === undefined ? {} : { path }) });
   }
+  if (message.startsWith('Connection terminated'))
+    return `PostgreSQL ended the connection (${message}); is it running and reachable?`;
   if (name === 'KnexTimeoutError') return 'the database did not answer in time; is it running and reachable?';
   return undefined;
 }

@@ -28,17 +28,21 @@ function isOfInstaller(file: string): boolean {
 export function settingsOf(dataDir: string): { file?: string; env: NodeJS.ProcessEnv } {
   const installed = findInstallation();
   if (installed?.data !== dataDir) return { env: process.env };
-  mustBeReadable(installed.config);
+  mustBeReadable(installed);
   return { file: installed.config, env: { ...variablesIn(installed.environment), ...process.env } };
 }
 
-function mustBeReadable(file: string): void {
+function mustBeReadable({ config: file, data }: Installation): void {
   try {
     accessSync(file, constants.R_OK);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') return;
+    // The service itself, to which no sudo helps.
+    const isService = statSync(data, { throwIfNoEntry: false })?.uid === process.getuid?.();
     throw new OperatorFault(
-      `${file} may be read by root and the account of the service only; run this command with sudo`,
+      isService
+        ? `${file} may not be read by the account of the service; let its group read it, as root: chgrp ${process.getgid?.()} ${file} && chmod 640 ${file}; and look at the mode of its folder`
+        : `${file} may be read by root and the account of the service only; run this command with sudo`,
     );
   }
 }

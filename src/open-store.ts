@@ -31,6 +31,7 @@ import {
   moveUnderWay,
   MoveUnderWay,
   mustNotBeMoved,
+  mustTakeAnyText,
   noteUse,
   saysUnderWay,
 } from './resources/instance/index.ts';
@@ -90,6 +91,7 @@ export async function migrateStore(
 ): Promise<string[]> {
   await outwaitMove(store, isNode);
   const { done: before, pending } = await schemaState(store.db);
+  if (before.length === 0) await mustTakeAnyText(store);
   const isUpgrade = before.length > 0 && pending.length > 0;
   const done = isUpgrade ? await upgrade(store, wishes) : await migrate(store.db);
   await bindInstallation(store, sealedColumns);

@@ -13,6 +13,7 @@ import {
 } from '../../src/resources/backups/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { noteBackup } from '../../src/resources/instance/index.ts';
+import { isSingleFile, loadAddon } from '../../src/program-files/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { BackupNotWhole, OperatorFault } from '../explain.ts';
 import { becomeFirstOtherOn, becomeOwnerOf } from '../installation.ts';
@@ -56,12 +57,23 @@ function sayLacks({ content_in: place, not_held: lacks = [] }: BackupFacts): voi
   if (lacks.length > 0) console.log(`Not held: ${lacks.join(', ')}; nor the settings file. Keep copies of your own.`);
 }
 
+/** Once this process is another account, that may have no folder from which it is loaded. */
+function loadAddonFirst(): void {
+  if (!isSingleFile) return;
+  try {
+    loadAddon();
+  } catch {
+    // A dump is read without it, and who opens an SQLite file says why it is not there.
+  }
+}
+
 /** Reads all of it; the exit code says whether it is whole. */
 export async function verify(target: string, options: DataOptions & { json?: boolean }): Promise<void> {
   const folder = path.resolve(target);
   if (!existsSync(folder))
     throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups`, 'notFound');
   const { pg_programs: programs } = readConfig(options).backup;
+  loadAddonFirst();
   becomeFirstOtherOn(folder);
   const { at, faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
   if (options.json) console.log(JSON.stringify({ folder, verified_at: at, faults }));
@@ -81,6 +93,7 @@ export async function restore(source: string, options: DataOptions): Promise<voi
     throw new OperatorFault(`${folder} is not there; see which there are with: rasket backups list FOLDER`, 'notFound');
   const config = readConfig(options);
   const dataDir = dataFolder(options);
+  loadAddonFirst();
   becomeOwnerOf(dataDir);
   const { pg_programs: programs } = config.backup;
   const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });

@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { listTime, type Column, type Terminal } from '../../cli/output/index.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import { backupsFolder, listBackups, type KeptBackup } from '../../src/resources/backups/index.ts';
 import { noteBackup } from '../../src/resources/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { becomeOwnerOf } from '../installation.ts';
+import { becomeFirstOtherOn, becomeOwnerOf } from '../installation.ts';
 import { dataFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
 
@@ -12,13 +13,25 @@ type Options = DataOptions & { json?: boolean; wide?: boolean };
 
 /** In the folder of the settings, or another. */
 export function printBackups(directory: string | undefined, options: Options): void {
-  const dataDir = dataFolder(options);
-  mustBeInitialised(dataDir);
-  const where =
-    directory === undefined ? backupsFolder({ config: readConfig(options), dataDir }) : path.resolve(directory);
-  becomeOwnerOf(dataDir);
+  const where = directory === undefined ? ownBackups(options) : namedBackups(path.resolve(directory));
   const none = `There are no backups in ${where}. Make one with: rasket backup FOLDER; or every day with backup.schedule`;
   printRows(listBackups(where).map(shown), columnsFor, { ...options, none });
+}
+
+function ownBackups(options: Options): string {
+  const dataDir = dataFolder(options);
+  mustBeInitialised(dataDir);
+  const where = backupsFolder({ config: readConfig(options), dataDir });
+  becomeOwnerOf(dataDir);
+  return where;
+}
+
+/** Also on a machine that has nothing but the backups yet. */
+function namedBackups(where: string): string {
+  if (!existsSync(where))
+    throw new OperatorFault(`${where} is not there; name the folder that backups are in`, 'notFound');
+  becomeFirstOtherOn(where);
+  return where;
 }
 
 const shown = ({ folder, facts, verification }: KeptBackup) => ({

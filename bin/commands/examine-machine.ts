@@ -9,6 +9,7 @@ import { createLog } from '../../src/platform/log/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
+import type { Store } from '../../src/platform/store/index.ts';
 import { writeMachinePass } from '../../src/resources/operators/index.ts';
 import {
   certificateFindings,
@@ -22,7 +23,7 @@ import {
 import { explain, OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation } from '../installation.ts';
 import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
-import { addressOf, runningUrl, runningUrlFromHere } from './ready-file.ts';
+import { addressOf, runningPid, runningPort, runningUrl } from './ready-file.ts';
 
 /** The one that is named, or the installation of this machine; a development server is asked with its own key instead. */
 export function findMachine(
@@ -42,7 +43,7 @@ export function findMachine(
     mayLook,
     ...(mayLook ? whereIs(data, settings) : { url: undefined }),
     running: () => runningHere(data),
-    look: () => look(options, settings),
+    look: (isUnanswered) => look(options, { settings, isUnanswered }),
   };
 }
 
@@ -74,7 +75,7 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
 /** The pass is for the listener that runs on this folder, and for nobody a setting may name. */
 function runningHere(data: string): ReturnType<Machine['running']> {
   try {
-    const url = runningUrlFromHere(data);
+    const url = runningPort(data);
     return url === undefined
       ? undefined
       : { url, pass: writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }) };
@@ -86,8 +87,14 @@ function runningHere(data: string): ReturnType<Machine['running']> {
 
 type Named = Required<Pick<DataOptions, 'data'>> & DataOptions;
 
+interface Looking {
+  settings: () => Config;
+  /** The server that runs was asked to examine its machine, and does not. */
+  isUnanswered: boolean;
+}
+
 /** Writes nothing, migrates nothing, and stops at nothing. */
-async function look(options: Named, settings: () => Config): Promise<MachineLook> {
+async function look(options: Named, { settings, isUnanswered }: Looking): Promise<MachineLook> {
   const { data } = options;
   const nothing: MachineLook = { data, nodes: [], findings: [], checks: [], problems: [], notAsked: [] };
   if (!isReadable(data)) {
@@ -97,18 +104,20 @@ async function look(options: Named, settings: () => Config): Promise<MachineLook
   try {
     const config = settings();
     becomeOwnerOf(data);
-    const { nodes, checks, findings } = presentForOperator(await lookWith(config, options));
-    const notAsked = nodes.length > 0 ? [] : [NOT_KNOWN_HERE];
+    const { nodes, checks, findings } = presentForOperator(await lookWith(config, options, isUnanswered));
+    const notAsked = nodes.length === 0 ? [NOT_KNOWN_HERE] : isUnanswered ? [NOT_KEPT] : [];
     return { ...nothing, nodes, checks, findings, notAsked };
   } catch (error) {
     return { ...nothing, problems: explain(error) };
   }
 }
 
-const NOT_KNOWN_HERE =
-  'No server runs, so this command has looked outside by itself, with the settings that it was given; what was seen is not kept.';
+const BY_ITSELF =
+  'this command has looked outside by itself, with the settings that it was given; what was seen is not kept.';
+const NOT_KNOWN_HERE = `No server runs, so ${BY_ITSELF}`;
+const NOT_KEPT = `So ${BY_ITSELF}`;
 
-async function lookWith(config: Config, options: Named): Promise<Look> {
+async function lookWith(config: Config, options: Named, isUnanswered: boolean): Promise<Look> {
   const { data: dataDir } = options;
   mustBeInitialised(dataDir);
   const log = createLog({ level: 'error', format: 'pretty' });
@@ -120,7 +129,7 @@ async function lookWith(config: Config, options: Named): Promise<Look> {
         `The database is of an older version of rasket (${pending.length} migrations are missing); start the server, or run: rasket migrate --data ${dataDir}`,
       );
     const found = withCopy(dataDir, await lookAtInstallation(store));
-    if (found.nodes.length > 0) return found;
+    if (found.nodes.length > 0) return isUnanswered ? await examinedHere(store, found) : found;
     const start = await startOf(options);
     const findings = found.findings.map((finding) =>
       finding.code === 'delivery_not_running' ? notRunning(dataDir, start) : finding,
@@ -133,6 +142,14 @@ async function lookWith(config: Config, options: Named): Promise<Look> {
   } finally {
     await closeStore(store);
   }
+}
+
+/** Beside a server that does not examine its machine, such as one that cannot write down what it sees. */
+async function examinedHere(store: Store, found: Look): Promise<Look> {
+  const { lookOutside } = await import('./look-outside.ts');
+  const checks = await lookOutside(store, runningPid(store.dataDir));
+  const outside = checks.flatMap((check) => check.findings);
+  return { ...found, checks, findings: gravestFirst([...withoutExaminations(found, found.findings), ...outside]) };
 }
 
 /** What was examined before, and is examined anew. */

@@ -4,11 +4,11 @@ import { certificateFilesOf, examineCertificate } from '../../src/platform/serve
 import type { Store } from '../../src/platform/store/index.ts';
 import type { Look } from '../../src/resources/findings/index.ts';
 
-/** By this process, as no server does. */
-export async function lookOutside(store: Store): Promise<Look['checks']> {
+/** By this process, as no server does; `pid` is one that runs and is looked at. */
+export async function lookOutside(store: Store, pid?: number): Promise<Look['checks']> {
   const world = withNet(store);
   try {
-    return await examineHere(world, { pid: undefined, tls: () => shownBy(store) });
+    return await examineHere(world, { pid, tls: () => shownBy(store) });
   } finally {
     closeNet(world);
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { closeStore, migrateStore, openStore } from '../../src/open-store.ts';
@@ -90,9 +90,10 @@ export function readSettings(
   return { ...read, ...given };
 }
 
-export function mustBeInitialised(dataDir: string, make = `rasket init --data ${dataDir}`): void {
+export function mustBeInitialised(dataDir: string, make = howToMake(dataDir)): void {
   const key = instanceKeyPath(dataDir);
-  if (!existsSync(key)) {
+  // Throws where this account may not look into the folder: nothing is known of it then.
+  if (statSync(key, { throwIfNoEntry: false }) === undefined) {
     mustNotLackKey(dataDir);
     throw new OperatorFault(`${dataDir} is no data folder of rasket; make one with: ${make}`);
   }
@@ -105,6 +106,9 @@ export function mustBeInitialised(dataDir: string, make = `rasket init --data ${
     );
   }
 }
+
+const howToMake = (dataDir: string): string =>
+  findInstallation()?.data === dataDir ? 'sudo rasket setup' : `rasket init --data ${dataDir}`;
 
 /** A folder that was in use has files that no other program makes. */
 export function mustNotLackKey(dataDir: string): void {

@@ -11,6 +11,7 @@ import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
 import { dataFolder, DEVELOPMENT_MARK, mustBeInitialised, readConfig, type DataOptions } from './open.ts';
 import { forgetDeadReady, forgetOwnReady, writeReady } from './ready-file.ts';
+import { waitForDatabase } from './wait-for-database.ts';
 
 export interface ServeOptions extends DataOptions {
   roles?: Role[];
@@ -27,6 +28,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const roles = options.roles ?? ROLES;
   const log = createLog({ ...config.log, isForJournal: process.env.JOURNAL_STREAM !== undefined });
   forgetDeadReady(dataDir);
+  await waitForDatabase(config, log);
   const upgrade = { noBackup: options.backup === false };
   const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade });
   const stop = listenForStop(log);

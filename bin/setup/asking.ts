@@ -99,7 +99,7 @@ function unanswered({ flag, label, found }: Pick<Question<unknown>, 'flag' | 'la
     found === undefined
       ? ''
       : ` (found: ${found.value || 'none'}, ${found.from}; --yes takes everything that was found)`;
-  return new OperatorFault(`${label} is not known and nobody can be asked here; say it with ${flag}${offer}`, 'usage');
+  return new OperatorFault(`${label}: nobody can be asked here; say it with ${flag}${offer}`, 'usage');
 }
 
 interface Lines {

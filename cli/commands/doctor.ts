@@ -169,27 +169,29 @@ async function look(
   };
   const looking: Looking = { session, examined, add, note };
   // Before anything is asked, so that nobody tells of what is mended.
-  if (isHere) await examineHere(looking, machine);
+  const isUnanswered = isHere && !(await examineHere(looking, machine));
   if (isUnknown) examined.not_asked.push(...notKnown(machine));
   else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
-  if (isHere) examined.findings = withMachine(examined.findings, await lookHere(machine, examined, add));
+  if (isHere) examined.findings = withMachine(examined.findings, await lookHere(looking, machine, isUnanswered));
   // What was named was not looked at.
   if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;
   if (examined.findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;
   return { examined, exitCode };
 }
 
-/** Has the server of this machine examine it; where none runs, the look does. */
-async function examineHere({ session, examined }: Looking, machine: Machine): Promise<void> {
+/** Has the server of this machine examine it; answers false where that does not, and the look does. */
+async function examineHere({ session, examined }: Looking, machine: Machine): Promise<boolean> {
   const running = machine.mayLook ? machine.running() : undefined;
-  if (!running) return;
+  if (!running) return true;
   const { target, version } = session;
   const client = createClient({ ...target, url: running.url, apiKey: running.pass, version });
   try {
     await client.call('examineInstallation', {});
+    return true;
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown';
     examined.not_asked.push(`Not examined anew, as the server of this machine does not do it: ${why}`);
+    return false;
   }
 }
 
@@ -266,11 +268,11 @@ async function askFindings(
 }
 
 async function lookHere(
+  { examined, add }: Looking,
   machine: Machine,
-  examined: Examined,
-  add: (problem: string, itsCode: number) => void,
+  isUnanswered: boolean,
 ): Promise<MachineLook['findings']> {
-  const { data, nodes, checks, findings, problems, notAsked } = await machine.look();
+  const { data, nodes, checks, findings, problems, notAsked } = await machine.look(isUnanswered);
   examined.machine = { data, nodes };
   if (checks.length > 0) examined.checks = checks;
   for (const problem of problems) add(problem, EXIT.failed);

@@ -23,8 +23,8 @@ export interface Machine {
   mayLook: boolean;
   /** The server that runs here, and a pass by which it is asked as an operator for a minute. */
   running(): { url: string; pass: string } | undefined;
-  /** Only after everything else: as root, the process is the account of the service from here on. */
-  look(): Promise<MachineLook>;
+  /** Only after everything else: as root, the process is the account of the service from here on. Where its server was asked to examine it and does not, the look does. */
+  look(isUnanswered: boolean): Promise<MachineLook>;
 }
 
 /** What was typed; a path that is whole. */

@@ -99,7 +99,7 @@ export async function startMetricsPort(world: World): Promise<MetricsPort | unde
     if (!answers(request, response)) response.writeHead(404).end('Only /metrics is here.\n');
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (fault) => reject(Object.assign(fault, { setting: 'metrics.port' })));
     server.listen({ host, port }, resolve);
   });
   return {

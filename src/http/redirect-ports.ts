@@ -24,7 +24,7 @@ export async function openRedirectPorts(world: World): Promise<RedirectPorts> {
         if (!answersChallenge(request, response)) redirect(request, response, port === 443 ? '' : `:${port}`);
       });
       servers.push(server);
-      bound.push(await listenOn(server, each, host));
+      bound.push(await listenOn(server, { port: each, host, setting: 'https.redirect_ports' }));
     }
   } catch (error) {
     for (const server of servers) server.close();

@@ -43,7 +43,7 @@ export async function openSecurePorts(world: World, server: Server, parts: Secur
         else secure.emit('connection', socket);
       });
       listeners.push(listener);
-      bound.push(await listenOn(listener, port, host));
+      bound.push(await listenOn(listener, { port, host, setting: 'https.ports' }));
     }
   } catch (error) {
     for (const listener of listeners) listener.close();
@@ -60,8 +60,16 @@ export async function openSecurePorts(world: World, server: Server, parts: Secur
   };
 }
 
-export function listenOn(server: NetServer, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
+export interface Opening {
+  port: number;
+  host: string;
+  /** Who is told that it cannot be opened is told what to change. */
+  setting: string;
+}
+
+export function listenOn(server: NetServer, { port, host, setting }: Opening): Promise<number> {
+  return new Promise((resolve, rejectWith) => {
+    const reject = (fault: Error): void => rejectWith(Object.assign(fault, { setting }));
     server.once('error', reject);
     server.listen({ port, ...(host === '' ? {} : { host }) }, () => {
       server.off('error', reject);

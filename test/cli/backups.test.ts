@@ -132,7 +132,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
     const args = ['backup', 'verify', desk.at('kept/planted')];
     const told = await desk.start(desk.at('path/rasket'), args, { env: {} }).ended;
     expect(told.code).not.toBe(0);
-    expect(told.stderr).toMatch(/may not be read or written by this user|belongs to another account/);
+    expect(told.stderr).toMatch(/may not be read or written by the account|belongs to another account/);
     expect(fs.readdirSync(desk.at('secret/copy'))).toEqual(expect.arrayContaining(['SHA256SUMS']));
     const mine = await desk.start(desk.at('path/rasket'), ['backup', 'verify', desk.at('secret/copy')], { env: {} })
       .ended;
@@ -246,6 +246,10 @@ describe.skipIf(driver === 'pg')('a backup by schedule', () => {
       ...folders.slice(-2),
     ]);
     const listed = await desk.rasket(['backups', 'list', kept, '--data', scene.dataDir, '--json']);
+    // Nor is an installation needed, where one is to be restored.
+    const elsewhere = { env: { RASKET_DATA: desk.at('nothing-here') } };
+    expect(await desk.rasket(['backups', 'list', kept, '--json'], elsewhere)).toEqual(listed);
+    expectOneLine(await desk.rasket(['backups', 'list', desk.at('none')], elsewhere), /none is not there; name/, 66);
     const rows = JSON.parse(listed.stdout) as {
       folder: string;
       bytes: number;

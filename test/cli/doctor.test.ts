@@ -63,6 +63,15 @@ async function doctor(expected: number, more = env): Promise<Examined> {
 const stateOf = ({ checks }: Examined, name: string): string | undefined =>
   checks.find((check) => check.name === name)?.state;
 
+it('the server of this machine is asked at its own port, wherever its public name leads', async () => {
+  const more = { ...env, RASKET_HTTP_PUBLIC_URL: 'https://nowhere.rasket.test', RASKET_DOCTOR_CHECKS: 'files' };
+  const server = await desk.serve(['serve', '--data', 'data'], { env: more });
+  const asked = await doctor(69, more);
+  expect(asked.not_asked.join()).not.toContain('Not examined');
+  expect(stateOf(asked, 'files')).toBe('passed');
+  await server.stop();
+});
+
 it('a server that runs examines its machine, without a key; what it finds stands at all places until it is mended', async () => {
   const server = await desk.serve(['serve', '--data', 'data'], { env });
   const well = await doctor(0);

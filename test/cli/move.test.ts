@@ -217,7 +217,7 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     await isRefused(
       ['migrate-to-postgres', '--to', wrong.href],
       {},
-      /PostgreSQL refused: password authentication failed/,
+      /PostgreSQL refused: password authentication failed.*; correct the password in the URL of the database/,
     );
     const nowhere = new URL(url);
     nowhere.port = '1';

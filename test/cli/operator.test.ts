@@ -137,7 +137,10 @@ describe('rasket serve', () => {
     const refused = await desk.rasket(['serve', '--data', 'data'], {
       env: { ...env, RASKET_HTTP_PORT: `${blocker.port}` },
     });
-    expectOneLine(refused, new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use; .*RASKET_HTTP_PORT`));
+    expectOneLine(
+      refused,
+      new RegExp(`port ${blocker.port} on 127\\.0\\.0\\.1 is in use; .*http\\.port \\(RASKET_HTTP_PORT\\)`),
+    );
     expect(fs.existsSync(killed.readyFile)).toBe(false);
     blocker.close();
     await desk.serve(['serve', '--data', 'data'], { env });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { listen, type Blocker } from './blocker.ts';
 import { Desk, expectOneLine, root } from './desk.ts';
 import { Installation, type Made } from './installation.ts';
@@ -73,7 +73,11 @@ describe('rasket serve', () => {
     },
     {
       why: 'a PostgreSQL that is not there',
-      env: { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: 'postgres://a@127.0.0.1:1/b' },
+      env: {
+        RASKET_DATABASE_DRIVER: 'pg',
+        RASKET_DATABASE_URL: 'postgres://a@127.0.0.1:1/b',
+        RASKET_DATABASE_WAIT_SECONDS: '0',
+      },
       says: /PostgreSQL cannot be reached at 127\.0\.0\.1:1 \(ECONNREFUSED\)/,
     },
     { why: 'a damaged instance key', key: 'AAAA', says: /instance\.key is damaged; restore it from a backup/ },
@@ -83,6 +87,36 @@ describe('rasket serve', () => {
     const given = args.includes('--data') ? args : ['--data', 'data', ...args];
     const ended = await desk.rasket(['serve', ...given], { env: { ...env, RASKET_HTTP_PORT: '0', ...more } });
     expectOneLine(ended, says);
+  });
+
+  it('names the setting of the port that is taken', async () => {
+    await install();
+    const blocker = await listen(0);
+    onTestFinished(() => blocker.close());
+    const taken = { ...env, RASKET_HTTP_PORT: '0', RASKET_METRICS_PORT: `${blocker.port}` };
+    const { code, stderr } = await desk.rasket(['serve', '--data', 'data'], { env: taken });
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `rasket: port ${blocker.port} on 127.0.0.1 is in use; stop the other program, or set metrics.port (RASKET_METRICS_PORT)`,
+    );
+  });
+
+  // runs only as root, who alone can become another account
+  it.runIf(process.getuid?.() === 0)('does not take a folder that it may not look into for no folder', async () => {
+    await install();
+    fs.chmodSync(desk.folder, 0o755);
+    fs.chmodSync(desk.at('data'), 0o700);
+    const words = [
+      '--reuid=65534',
+      '--regid=65534',
+      '--clear-groups',
+      desk.at('path/rasket'),
+      'serve',
+      '--data',
+      'data',
+    ];
+    const ended = await desk.start('setpriv', words, { env }).ended;
+    expectOneLine(ended, /data\/instance\.key may not be read or written by the account .*; look at owner and mode/);
   });
 
   it('lists every fault of a configuration, one a line', async () => {

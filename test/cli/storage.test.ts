@@ -32,7 +32,7 @@ describe.skipIf(driver === 'pg')('a database file in trouble', () => {
     {
       why: 'a damaged file',
       spoil: () => fs.writeFileSync(desk.at('data/rasket.db'), 'This is no database.'.repeat(500)),
-      says: /database file is damaged or no SQLite database .*; restore it from a backup/,
+      says: /database file \S+rasket\.db is damaged or no SQLite database .*; restore it from a backup/,
     },
     {
       why: 'a file whose pages were overwritten',
@@ -49,7 +49,7 @@ describe.skipIf(driver === 'pg')('a database file in trouble', () => {
         fs.rmSync(desk.at('data/rasket.db'));
         fs.mkdirSync(desk.at('data/rasket.db'));
       },
-      says: /database file cannot be opened for writing/,
+      says: /database file \S+rasket\.db cannot be opened for writing by the account/,
     },
     {
       why: 'the schema of a newer release',
@@ -116,6 +116,26 @@ describe.skipIf(driver === 'pg' || !mountable)('a disk in trouble', () => {
       'rasket init --data disk/data >out && mount -o remount,ro disk && exec rasket serve --data disk/data';
     const ended = await desk.start('unshare', inOwnMount('20m', script), { env: { RASKET_HTTP_PORT: '0' } }).ended;
     expectOneLine(ended, /(read-only|cannot be opened for writing)/);
+  });
+
+  it('one that is full is what the load balancer and the operator are told', async () => {
+    const script = 'rasket init --data disk/data >out && exec rasket serve --data disk/data';
+    const env = { RASKET_HTTP_PORT: '0', RASKET_DOCTOR_CHECKS: 'disk' };
+    const running = desk.start('unshare', inOwnMount('20m', script), { env });
+    const disk = `/proc/${running.pid}/root${desk.at('disk')}`;
+    const server = await desk.whenReady(running, `${disk}/data/run/ready.json`);
+    fill(`${disk}/filler`);
+    const ready = await fetch(`${server.url}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([503, expect.objectContaining({ failed: ['storage'] })]);
+    const enter = ['-t', `${running.pid}`, '-U', '-m', '--preserve-credentials', '--wd=.'];
+    const words = [desk.at('path/rasket'), 'doctor', '--data', 'disk/data'];
+    const told = await desk.start('nsenter', [...enter, ...words], { env }).ended;
+    expect(told.stdout).toMatch(/disk\s+failed\s+0 MiB of 20 MiB are free/);
+    expect(told.stdout).toMatch(/error\s+disk_low/);
+    expect(told.stdout).toContain('this command has looked outside by itself');
+    expect(told.code).not.toBe(0);
+    fs.rmSync(`${disk}/filler`);
+    expect(await server.stop()).toMatchObject({ code: 0 });
   });
 
   it('one that fills up refuses new mail, loses none that it took, and goes on when there is room', async () => {

@@ -55,6 +55,25 @@ const OPERATORS_COMMANDS = [['serve'], ['migrate'], ['teams', 'list'], ['sending
 // skipped because with PostgreSQL it would be the same: what a data folder holds is compared with values that tests on both read
 const itOnSqlite = it.skipIf(driver === 'pg');
 
+// runs only with PostgreSQL: SQLite knows no other encoding
+it.runIf(driver === 'pg')('an installation is not begun in a database that cannot hold every text', async () => {
+  const { RASKET_DATABASE_URL: url = '' } = env;
+  const name = `latin_${process.pid}`;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`);
+    const latin = new URL(url);
+    latin.pathname = name;
+    const settings = { ...env, RASKET_DATABASE_URL: latin.href };
+    const says = /has the encoding LATIN1, .* createdb --encoding UTF8 --template template0\. Nothing was changed/;
+    for (const _ of ['once', 'again']) expectOneLine(await rasket(['init', '--data', 'latin'], settings), says);
+  } finally {
+    await client.query(`drop database if exists ${name} with (force)`);
+    await client.end();
+  }
+});
+
 describe('an installation', () => {
   it('has one id, in the database sealed, in the data folder and with the blobs', async () => {
     await install();
@@ -98,7 +117,9 @@ describe('a data folder on another database', () => {
       const refused = await rasket([...words, '--data', 'data'], await lostSettings());
       expectOneLine(
         refused,
-        new RegExp(`is empty, but .*data belongs to installation ${id}: were the settings of its`),
+        new RegExp(
+          `is empty, but .*data belongs to installation ${id}: (was the file lost \\(then restore it from a backup\\), or )?were the settings of its`,
+        ),
       );
       expect(refused.stderr).toMatch(/RASKET_DATABASE_DRIVER, RASKET_DATABASE_URL, RASKET_DATABASE_PATH, or --config/);
     }
@@ -113,7 +134,7 @@ describe('a data folder on another database', () => {
     fs.rmSync(desk.at('data/installation.id'));
     fs.rmSync(desk.at('data/blobs/installation.id'));
     const refused = await rasket(['serve', '--data', 'data'], await lostSettings());
-    expectOneLine(refused, /is empty, but .*data holds content of mail: were the settings/);
+    expectOneLine(refused, /is empty, but .*data holds content of mail: (was the file lost .*, or )?were the settings/);
     await startsAndStops('data');
   });
 

@@ -33,7 +33,7 @@ describe('a file that cannot be read as TOML is named', () => {
 
   it('when it does not exist', () => {
     expect(faultsOf(() => loadConfig({ env: {}, file: 'no/such.toml' }))).toEqual([
-      'no/such.toml: the file cannot be read (ENOENT); give the path of a readable TOML file',
+      'no/such.toml: the file cannot be read (ENOENT); there is no such file; give the path of a TOML file',
     ]);
   });
 });

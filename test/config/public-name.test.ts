@@ -23,6 +23,12 @@ describe('a server that sends real mail has a public name', () => {
     ]);
   });
 
+  it('is not missed where the settings file cannot be read: that is the fault to mend', () => {
+    const unread = () => loadConfig({ env: {}, file: 'no/such.toml', isServing: true });
+    expect(faultsOf(unread)).toEqual([expect.stringMatching(/^no\/such\.toml: the file cannot be read/)]);
+    expect(faultsOf(() => loadToml('[http', serving))).toEqual([expect.stringContaining('not valid TOML')]);
+  });
+
   it.each(['192.0.2.1', '::1', '2130706433'])('%s is no name at all, for any command', (host) => {
     expect(faultsOf(() => loadToml(`instance.host = "${host}"`))).toEqual([
       `rasket.toml: instance.host must be a host name such as mail.example.com; got "${host}"`,

@@ -79,6 +79,16 @@ describe.runIf(isPossible)('what install.sh leaves', () => {
     expect(typed(`${email.trim()} -s -o /dev/null -w '%{http_code}'`).stdout).toMatch(/^(200|403)$/);
   });
 
+  it('the service that may not read its settings is told the command that lets it, and not sudo', () => {
+    typed('chgrp root /etc/rasket/rasket.toml');
+    const refused = machine.type('setpriv --reuid=rasket --regid=rasket --clear-groups rasket serve');
+    typed('chgrp rasket /etc/rasket/rasket.toml');
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^rasket: \/etc\/rasket\/rasket\.toml may not be read by the account of the service; .* as root: chgrp \d+ .* chmod 640 [^\n]*\n$/,
+    );
+  });
+
   it('looks at it as root, by everybody’s eyes no further, and with the key of its team', () => {
     const portsMissing = {
       status: 1,

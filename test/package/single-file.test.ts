@@ -167,6 +167,25 @@ describe.runIf(process.getuid?.() === 0)('root, on data of another account', () 
   });
 });
 
+// runs only as root, who alone may act as another account
+it.runIf(process.getuid?.() === 0)('root verifies and restores a backup as the account that owns the folder', () => {
+  const at = (name: string): string => path.join(folder, 'of-service', name);
+  const env = { HOME: path.join(folder, 'home-of-root') };
+  const rasket = (...words: string[]) => spawnSync(file, words, { env, encoding: 'utf8' });
+  fs.mkdirSync(at('restored'), { recursive: true });
+  fs.chmodSync(folder, 0o755);
+  expect(rasket('init', '--data', at('data'))).toMatchObject({ status: 0 });
+  execFileSync('chown', ['-R', '65534', at('.')]);
+  for (const words of [
+    ['backup', at('copy'), '--data', at('data')],
+    ['backup', 'verify', at('copy')],
+    ['restore', at('copy'), '--data', at('restored')],
+  ]) {
+    const ended = rasket(...words);
+    expect(ended, ended.stderr).toMatchObject({ status: 0, stderr: '' });
+  }
+});
+
 // runs only where a root of its own may be mounted
 describe.runIf(isPossible)('in a read-only root without Node.js', () => {
   let server: ChildProcess;

@@ -129,12 +129,19 @@ async function copySynced(from: string, to: string): Promise<void> {
   }
 }
 
+/** A page of most file systems. */
+const PROBE_BYTES = 4096;
+
 /** Throws where nothing can be written. */
 async function probe(root: string): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const file = path.join(root, `.check-${process.pid}`);
-  await writeFile(file, '', { mode: 0o600 });
-  await rm(file, { force: true });
+  try {
+    // An empty file finds room on a full disk.
+    await writeFile(file, Buffer.alloc(PROBE_BYTES), { mode: 0o600 });
+  } finally {
+    await rm(file, { force: true });
+  }
 }
 
 async function openFile(file: string, range?: ByteRange): ReturnType<Blobs['open']> {

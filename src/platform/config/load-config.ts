@@ -27,7 +27,7 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   const defaults = new Map(draft.values);
   if (input.profile === 'development') applyFile(draft, shipped('development.toml'), 'profile');
   const { file } = input;
-  if (file !== undefined) applyFile(draft, { read: () => readFileSync(file), shownAs: file }, 'file');
+  const isRead = file === undefined || applyFile(draft, { read: () => readFileSync(file), shownAs: file }, 'file');
   applyEnvironment(draft, input.env);
   for (const leaf of listLeaves(input.overrides ?? {}))
     applyLeaf(draft, leaf, { source: 'override', shownAs: 'override' });
@@ -36,7 +36,8 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   if (draft.faults.size > 0 && isIncomplete(draft)) throw new ConfigFault([...draft.faults]);
   const config = assemble(draft.values);
   addConflicts(draft, config);
-  if (input.isServing) addNameFault(draft, config, input.file);
+  // What a file that cannot be read says of the name, nobody knows.
+  if (input.isServing && isRead) addNameFault(draft, config, input.file);
   if (draft.faults.size > 0) throw new ConfigFault([...draft.faults]);
   return { config, sources: draft.sources, warnings: [...draft.warnings] };
 }
@@ -59,10 +60,14 @@ function shipped(name: string): Layer {
   return { read: () => readProgramFile(`config/${name}`), shownAs: `config/${name}` };
 }
 
-function applyFile(draft: Draft, file: Layer, source: Source): void {
+function applyFile(draft: Draft, file: Layer, source: Source): boolean {
   const content = readTomlFile(file.read, file.shownAs);
-  if ('fault' in content) draft.faults.add(content.fault);
-  else for (const leaf of listLeaves(content.tree)) applyLeaf(draft, leaf, { source, shownAs: file.shownAs });
+  if ('fault' in content) {
+    draft.faults.add(content.fault);
+    return false;
+  }
+  for (const leaf of listLeaves(content.tree)) applyLeaf(draft, leaf, { source, shownAs: file.shownAs });
+  return true;
 }
 
 function isIncomplete(draft: Draft): boolean {

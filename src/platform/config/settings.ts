@@ -39,6 +39,7 @@ export const sections = {
     listen_url: network.postgresUrlOrEmpty,
     path: text('the path of a file, not empty', (value) => value !== '' && !value.includes('\0')),
     pool_max: integer({ min: 1, max: 1000, unit: 'connections' }),
+    wait_seconds: integer({ min: 0, max: 3600, unit: 'seconds; 0 waits for none' }),
   },
   dns: {
     servers: list(network.dnsServer, { min: 0, max: 10 }),

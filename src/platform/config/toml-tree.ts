@@ -8,6 +8,12 @@ export interface Leaf {
 
 export type TomlFile = { readonly tree: object } | { readonly fault: string };
 
+const ADVICE: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file; give the path of a TOML file',
+  EISDIR: 'it is a folder; give the path of a TOML file',
+  EACCES: 'this account may not; look at owner and mode of the file and of the folders above it',
+};
+
 /** Reads a file whole; what is wrong with it is told as one line that begins with its name. */
 export function readTomlFile(read: () => Uint8Array, shownAs: string): TomlFile {
   let bytes: Uint8Array;
@@ -15,7 +21,9 @@ export function readTomlFile(read: () => Uint8Array, shownAs: string): TomlFile 
     bytes = read();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return { fault: `${shownAs}: the file cannot be read (${code}); give the path of a readable TOML file` };
+    return {
+      fault: `${shownAs}: the file cannot be read (${code}); ${ADVICE[code] ?? 'give the path of a TOML file'}`,
+    };
   }
   try {
     const content = new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -16,7 +16,7 @@ export { openPgPresence } from './pg-presence.ts';
 export { openPgSnapshot, partsOfPgUrl, SnapshotInUse, type PgSnapshot } from './pg-snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
-export { isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
+export { isDatabaseGone, isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
 export { isFenced, lowerFence, raiseFence } from './write-fence.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export { endOfUuid, mustBeAlone, rowsEnding } from './rows-ending.ts';

@@ -4,7 +4,14 @@ import type { Db, OpenDbOptions } from './types.ts';
 import { noticingFence } from './write-fence.ts';
 
 /** Each driver is loaded only where it is used. */
-export const openDb = async (options: OpenDbOptions): Promise<Db> => noticingFence(await openDriver(options));
+export const openDb = async (options: OpenDbOptions): Promise<Db> =>
+  noticingFence(await openDriver(options).catch((fault: unknown) => namingFile(fault, options)));
+
+/** SQLite does not say which file it means. */
+function namingFile(fault: unknown, { driver, file }: OpenDbOptions): never {
+  if (driver !== 'pg' && fault instanceof Error && !('path' in fault)) Object.assign(fault, { path: file });
+  throw fault;
+}
 
 async function openDriver(options: OpenDbOptions): Promise<Omit<Db, 'onFenced'>> {
   if (options.driver === 'better-sqlite3') {

@@ -44,6 +44,16 @@ describe('a line', () => {
     expect(lines.join('')).not.toContain('s3cret');
   });
 
+  it('shows no stack of a disk, a network or a server in trouble', () => {
+    const { log, lines } = logTo('json');
+    for (const code of ['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'ENOSPC', 'ECONNREFUSED', '57P01'])
+      log.error({ err: Object.assign(new Error('cannot'), { code }) }, 'cron job failed');
+    expect(lines).toHaveLength(5);
+    expect(lines.join('')).not.toContain('stack');
+    log.error({ err: Object.assign(new Error('a defect'), { code: 'ERR_INVALID_ARG_TYPE' }) }, 'failed');
+    expect(lines.at(-1)).toContain('"stack"');
+  });
+
   it('shows of an error what it says and where it happened, and not the row a database puts beside it', () => {
     const { log, lines } = logTo('json');
     const cause = Object.assign(new Error('null value in column'), { code: '23502', detail: 'Failing row: s3cret' });

@@ -32,6 +32,10 @@ export function createLog(options: LogOptions): Log {
   );
 }
 
+/** A disk, a network or a database server in trouble: where in the program it was noticed helps nobody to mend it. */
+const OF_THE_WORLD =
+  /^(?:E[A-Z0-9]+|SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN|BUSY|LOCKED|CORRUPT|NOTADB)\w*|(?:08|53|57P)\w*)$/;
+
 /** Not every field of an error: PostgreSQL puts the whole failing row into `detail`. */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -41,7 +45,7 @@ function errorFields(error: unknown): unknown {
     type: error.name,
     message: error.message,
     ...(code === undefined ? {} : { code }),
-    stack: error.stack,
+    ...(OF_THE_WORLD.test(String(code)) ? {} : { stack: error.stack }),
     ...cause,
   };
 }

@@ -154,6 +154,30 @@ test('what ends during a blocked claim makes the loop look once more', async () 
   expect([loop.state(), asked.length]).toEqual(['looking', 3]);
 });
 
+test('claims that go on throwing are logged once a minute, and anew once one has succeeded', async () => {
+  let isBroken = true;
+  const { loop, clock, logged } = stage({
+    async claim() {
+      if (isBroken) throw new Error('planted');
+      return NOTHING;
+    },
+  });
+  const polls = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) await clock.pass(POLL_MS);
+  };
+  loop.start();
+  await loop.idle();
+  await polls(Math.ceil(60_000 / POLL_MS) - 1);
+  expect(logged).toHaveLength(1);
+  await polls(1);
+  expect(logged).toHaveLength(2);
+  isBroken = false;
+  await polls(1);
+  isBroken = true;
+  await polls(1);
+  expect(logged).toHaveLength(3);
+});
+
 test('a claim that throws is logged, and made again with the poll', async () => {
   let isBroken = true;
   const { loop, clock, due, carried, logged } = stage({

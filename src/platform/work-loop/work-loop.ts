@@ -1,4 +1,4 @@
-import { repeat, rest, stopwatch, type Clock } from '../clock/index.ts';
+import { isoTime, repeat, rest, stopwatch, type Clock } from '../clock/index.ts';
 import type { Log } from '../log/index.ts';
 
 /**
@@ -80,6 +80,8 @@ interface Carried<T> {
   ended: Promise<void>;
 }
 
+const TELL_MS = 60_000;
+
 class Loop<T> implements WorkLoop<T> {
   readonly #options: WorkLoopOptions<T>;
   readonly #interrupt = new AbortController();
@@ -89,6 +91,8 @@ class Loop<T> implements WorkLoop<T> {
   /** The last look left something behind; how many have ended since it began. */
   #isBlocked = false;
   #endedSinceLook = 0;
+  /** Of looks, one after the other. */
+  #failures: { since: number; count: number; toldAt: number } | undefined;
   #renewal: Promise<void> | undefined;
   #cancelTimer = (): void => undefined;
   #stopRenewing = (): void => undefined;
@@ -115,21 +119,34 @@ class Loop<T> implements WorkLoop<T> {
   }
 
   async #lookUntilNothingIsDue(): Promise<void> {
-    const { clock, log, name, pollMs } = this.#options;
+    const { clock, pollMs } = this.#options;
     this.#cancelTimer();
     let nextAt = Infinity;
     try {
       do nextAt = await this.#lookOnce();
       while (this.state() === 'woken' || (nextAt <= clock.now() && !this.#isStopping()));
+      this.#failures = undefined;
     } catch (error) {
       nextAt = Infinity;
-      log.error({ err: error }, `${name}: work could not be claimed`);
+      this.#tellOfFailure(error);
     }
     if (!this.#isStopping()) {
       this.#state = 'waiting';
       this.#cancelTimer = clock.timer(Math.min(pollMs, nextAt - clock.now()), () => this.wake());
     }
     this.#tellIdle();
+  }
+
+  /** A database that is away fails every poll of every loop, for as long as it takes: that fills no disk. */
+  #tellOfFailure(error: unknown): void {
+    const { clock, log, name } = this.#options;
+    const now = clock.now();
+    const failures = (this.#failures ??= { since: now, count: 0, toldAt: -Infinity });
+    failures.count += 1;
+    if (now - failures.toldAt < TELL_MS) return;
+    failures.toldAt = now;
+    const before = failures.count === 1 ? {} : { times: failures.count, since: isoTime(failures.since) };
+    log.error({ err: error, ...before }, `${name}: work could not be claimed`);
   }
 
   /** Answers when the next look has to be made: an item falls due, or as long has passed since this one began as the poll says. */

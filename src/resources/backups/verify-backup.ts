@@ -86,6 +86,8 @@ async function faultsOfDatabase(
       : faultsOfFile(folder, facts, check);
     return [...found, ...check.faults()];
   } catch (error) {
+    // That says nothing of the backup.
+    if (error instanceof Error && error.name === 'AddonFault') throw error;
     return [`${facts.database} cannot be read: ${error instanceof Error ? error.message : String(error)}`];
   }
 }

@@ -10,9 +10,14 @@ export {
   readBackupNotes,
   type BackupNotes,
 } from './backup-notes.ts';
-export { bindInstallation, installationOf, mustBelongTogether, mustHaveDatabase } from './installation.ts';
-export { InstallationMismatch } from './installation-mismatch.ts';
-export { leaveWitness } from './shared-folder.ts';
+export {
+  bindInstallation,
+  installationOf,
+  InstallationMismatch,
+  mustBelongTogether,
+  mustHaveDatabase,
+  mustTakeAnyText,
+} from './installation.ts';
 export { mustHaveBlobsHere, noteBlobsMove, readBlobsMove, type BlobsMove } from './blobs-place.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { isAway, settleHere } from './home.ts';

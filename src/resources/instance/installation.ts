@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { readPostgresUrl, type Config } from '../../platform/config/index.ts';
-import { hasTable, schemaState, type Executor } from '../../platform/db/index.ts';
+import { hasTable, schemaState, serverFacts, type Executor } from '../../platform/db/index.ts';
 import { MARK_FILE, readMark, writeMark } from '../../platform/installation-mark/index.ts';
 import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
@@ -29,9 +29,10 @@ export async function mustHaveDatabase(place: Place, mayFound: boolean): Promise
   const { dataDir, blobs } = place;
   const empty = `${databaseName(place.config, dataDir)} is empty`;
   const id = readMark(dataDir) ?? (await blobs.readMark());
+  const isFile = place.config.database.driver !== 'pg';
   if (id !== undefined || !(await blobs.isEmpty())) {
     throw new InstallationMismatch(
-      `${empty}, but ${dataDir} ${id === undefined ? 'holds content of mail' : `belongs to installation ${id}`}: ${LOST_SETTINGS}`,
+      `${empty}, but ${dataDir} ${id === undefined ? 'holds content of mail' : `belongs to installation ${id}`}: ${isFile ? LOST_FILE : ''}${LOST_SETTINGS}`,
     );
   }
   if (!mayFound) throw new InstallationMismatch(`${empty}; make an installation with: rasket init --data ${dataDir}`);
@@ -48,6 +49,21 @@ export async function mustBelongTogether(store: Opened, options: BelongingOption
   else await mustBearMarks(store, id, { mayBeAway: true });
   await mustFindWitness(store);
   return id;
+}
+
+/** Whatever it holds, nothing of ours may be written into it. */
+class UnfitDatabase extends Error {
+  override readonly name = 'UnfitDatabase';
+}
+
+/** Of a database that is to be filled: in another encoding it refuses the first mail with a letter that it has not. */
+export async function mustTakeAnyText(store: Place & { db: Executor }): Promise<void> {
+  if (store.db.dialect !== 'pg') return;
+  const { encoding } = await serverFacts(store.db);
+  if (encoding === 'UTF8') return;
+  throw new UnfitDatabase(
+    `${databaseName(store.config, store.dataDir)} has the encoding ${encoding}, which does not hold every mail; make one with: createdb --encoding UTF8 --template template0. Nothing was changed`,
+  );
 }
 
 /** Seals the id into a migrated database that has none and marks the folders. Safe to call in any number of processes. */
@@ -166,6 +182,7 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
   if (failure !== undefined) throw wrongKey(store, failure);
 }
 
+const LOST_FILE = 'was the file lost (then restore it from a backup), or ';
 const LOST_SETTINGS =
   'were the settings of its database lost (RASKET_DATABASE_DRIVER, RASKET_DATABASE_URL, RASKET_DATABASE_PATH, or --config)? Nothing was changed';
 
