@@ -161,6 +161,9 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
     case 'ECONNRESET':
     case 'ETIMEDOUT':
       return `PostgreSQL cannot be reached${address === undefined ? '' : ` at ${address}:${port}`} (${code}); is it running there?`;
+    // What a fence says, met by a start in the middle: the next one waits until the move has ended.
+    case 'MOVED':
+      return `PostgreSQL refused: ${message}`;
     default:
       if (ADVICE[code] !== undefined) return `PostgreSQL refused: ${message}; ${ADVICE[code]}`;
   }

@@ -13,11 +13,12 @@ export {
 export {
   bindInstallation,
   installationOf,
-  InstallationMismatch,
   mustBelongTogether,
   mustHaveDatabase,
   mustTakeAnyText,
 } from './installation.ts';
+export { InstallationMismatch } from './installation-mismatch.ts';
+export { leaveWitness } from './shared-folder.ts';
 export { mustHaveBlobsHere, noteBlobsMove, readBlobsMove, type BlobsMove } from './blobs-place.ts';
 export { sealAnew, type SealedAnew } from './seal-anew.ts';
 export { isAway, settleHere } from './home.ts';
