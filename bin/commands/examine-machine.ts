@@ -23,7 +23,7 @@ import {
 import { explain, OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation } from '../installation.ts';
 import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
-import { addressOf, runningPid, runningPort, runningUrl } from './ready-file.ts';
+import { addressOf, runningUrl, runningUrlFromHere } from './ready-file.ts';
 
 /** The one that is named, or the installation of this machine; a development server is asked with its own key instead. */
 export function findMachine(
@@ -75,7 +75,7 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
 /** The pass is for the listener that runs on this folder, and for nobody a setting may name. */
 function runningHere(data: string): ReturnType<Machine['running']> {
   try {
-    const url = runningPort(data);
+    const url = runningUrlFromHere(data);
     return url === undefined
       ? undefined
       : { url, pass: writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }) };
@@ -147,7 +147,7 @@ async function lookWith(config: Config, options: Named, isUnanswered: boolean): 
 /** Beside a server that does not examine its machine, such as one that cannot write down what it sees. */
 async function examinedHere(store: Store, found: Look): Promise<Look> {
   const { lookOutside } = await import('./look-outside.ts');
-  const checks = await lookOutside(store, runningPid(store.dataDir));
+  const checks = await lookOutside(store);
   const outside = checks.flatMap((check) => check.findings);
   return { ...found, checks, findings: gravestFirst([...withoutExaminations(found, found.findings), ...outside]) };
 }

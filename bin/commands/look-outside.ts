@@ -3,12 +3,13 @@ import { closeNet, withNet } from '../../src/open-world.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import type { Look } from '../../src/resources/findings/index.ts';
+import { runningPid } from './ready-file.ts';
 
-/** By this process, as no server does; `pid` is one that runs and is looked at. */
-export async function lookOutside(store: Store, pid?: number): Promise<Look['checks']> {
+/** By this process, as no server does; one that runs is looked at. */
+export async function lookOutside(store: Store): Promise<Look['checks']> {
   const world = withNet(store);
   try {
-    return await examineHere(world, { pid, tls: () => shownBy(store) });
+    return await examineHere(world, { pid: runningPid(store.dataDir), tls: () => shownBy(store) });
   } finally {
     closeNet(world);
   }

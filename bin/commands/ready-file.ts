@@ -10,25 +10,20 @@ export function forgetDeadReady(dataDir: string): void {
   if (!isRunning(dataDir)) rmSync(readyFile(dataDir), { force: true });
 }
 
-interface Listening {
-  host: string;
-  port: number;
-  /** Where others reach it. */
-  url: string;
-}
-
 /** The address of the server that runs on this folder; undefined where none does. */
 export const runningUrl = (dataDir: string): string | undefined => runningHttp(dataDir)?.url;
 
-/** The port itself of that server: whatever its public name leads to. */
-export function runningPort(dataDir: string): string | undefined {
+/** The same as this machine reaches it: its public address may lead nowhere yet, or to somebody else. */
+export function runningUrlFromHere(dataDir: string): string | undefined {
   const http = runningHttp(dataDir);
   return http && urlFromHere({ http });
 }
 
-function runningHttp(dataDir: string): Listening | undefined {
+function runningHttp(dataDir: string): { host: string; port: number; url: string } | undefined {
   if (!isRunning(dataDir)) return undefined;
-  const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as { listeners: { http?: Listening } };
+  const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
+    listeners: { http?: { host: string; port: number; url: string } };
+  };
   return listeners.http;
 }
 
