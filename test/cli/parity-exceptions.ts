@@ -194,7 +194,7 @@ export const exceptions: Record<string, Exception> = {
   deleteSso: { without: ownTeam },
   addSsoDomain: { without: ownTeam },
   removeSsoDomain: { without: ownTeam },
-  verifySsoDomain: { without: ownTeam },
+  verifySsoDomain: { without: ownTeam, exitCode: 1 },
   removeTeamMember: { without: ownTeam },
   listInvitations: { without: ownTeam },
   createInvitation: { without: ownTeam },

@@ -127,7 +127,7 @@ describe('rasket setup by flags', () => {
     const asked = { '--domain': 'example.com', '--public-address': '192.0.2.10', '--team': 'Office' };
     expectRefused(
       await setUp(asked, '--no-email'),
-      /Public host name of this machine is not known .* --host \(found: mail\.example\.com, .*rasket\.toml; --yes takes/,
+      /Public host name of this machine: nobody can be asked here; .* --host \(found: mail\.example\.com, .*rasket\.toml; --yes takes/,
       64,
     );
     const { stdout, code } = await setUp(asked, '--no-email', '--yes');

@@ -86,9 +86,10 @@ describe('every page', () => {
     },
   );
 
-  it.each(peoplePages.map(({ path }) => path))('%s has nothing below it, and is not below /api/v1', async (path) => {
+  const withParts = peoplePages.map(({ path }) => path).filter((path) => path !== '/');
+  it.each(withParts)('%s has nothing below it, and is not below /api/v1', async (path) => {
     expect(await visitor.open(`${path}/x-y-z`)).toMatchObject({ status: 404, heading: 'There is no page here' });
-    const below = await visitor.open(`/api/v1${path}`);
-    expect([below.status, below.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);
+    const moved = await visitor.open(`/api/v1${path}`);
+    expect([moved.status, moved.headers['content-type']]).toEqual([404, 'application/json; charset=utf-8']);
   });
 });

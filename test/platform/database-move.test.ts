@@ -56,7 +56,7 @@ async function stoppedScene(more: Partial<MoveOrder['watch']> = {}): Promise<Sta
 const fileOf = ({ scene }: Stage): string => {
   const blobs = path.join(scene.dataDir, 'blobs');
   const found = readdirSync(blobs, { recursive: true, withFileTypes: true }).find(
-    (one) => one.isFile() && one.name !== 'installation.id',
+    (one) => one.isFile() && one.name !== 'installation.id' && !one.name.startsWith('shared-'),
   );
   return path.join(found?.parentPath ?? '', found?.name ?? '');
 };

@@ -24,7 +24,7 @@ const pathOf = (target: string): string => target.split('?', 1)[0] ?? '';
 /** Whether the path is a page's, or below one. */
 export function isPeoplePage(target: string): boolean {
   const path = pathOf(target);
-  return peoplePages.some((page) => path === page.path || path.startsWith(`${page.path}/`));
+  return peoplePages.some((page) => path === page.path || (page.path !== '/' && path.startsWith(`${page.path}/`)));
 }
 
 /** By its path, decoded. */

@@ -81,11 +81,14 @@ export function noticingFence(db: Omit<Db, 'onFenced'>): Db {
       throw error;
     }
   }
-  return {
-    ...db,
-    // These may write too, and answer what they have written.
+  // They may write too, and answer what they have written. SQLite is read in the turn of the caller, and a move of it has the folder to itself.
+  const reading: Pick<Db, 'all' | 'get'> = {
     all: <T>(...statement: Parameters<Db['all']>) => noticing(db.all<T>(...statement)),
     get: <T>(...statement: Parameters<Db['get']>) => noticing(db.get<T>(...statement)),
+  };
+  return {
+    ...db,
+    ...(db.dialect === 'pg' && reading),
     run: (...statement) => noticing(db.run(...statement)),
     runEach: (...statement) => noticing(db.runEach(...statement)),
     insertMany: (...insert) => noticing(db.insertMany(...insert)),

@@ -21,7 +21,6 @@ describe('paths and methods', () => {
   const notFound = { status: 404, body: { statusCode: 404, name: 'not_found' } };
 
   it.each([
-    '/',
     '/nothing',
     '/emails/',
     '//emails',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openWorld } from '../../../src/open-world.ts';
@@ -252,6 +252,7 @@ describe('commits at the same time', () => {
     mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
     // The nodes of an installation share its instance key.
     copyFileSync(instanceKeyPath(world.dataDir), instanceKeyPath(dataDir));
+    symlinkSync(path.join(world.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
     const other =
       driver === 'pg' ? await openWorld({ config: world.config, dataDir, clock: scene.clock, log: world.log }) : world;
     try {

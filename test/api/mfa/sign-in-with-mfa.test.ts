@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
@@ -152,6 +152,7 @@ describe('a code', () => {
     const dataDir = scratchFolder('rasket-test-');
     mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
     cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
+    symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
     const { config, log } = scene.app.world;
     const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });
     try {

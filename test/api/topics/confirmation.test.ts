@@ -1,5 +1,5 @@
 // an opt-in through the API --> a mail with a link --> the page behind it
-import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
@@ -308,6 +308,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
     const dataDir = scratchFolder('rasket-test-');
     mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
     cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
+    symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
     const { config, log } = scene.app.world;
     const { clock } = scene;
     // SQLite has one process.
