@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { scratchFolder } from '../rig/scratch.ts';
 import { makeCertificate } from '../rig/tls.ts';
 import { freePort } from '../rig/free-port.ts';
@@ -55,7 +55,12 @@ export async function planPebble(): Promise<PebblePlan> {
       };
       try {
         await expect.poll(() => said, { timeout: 30_000 }).toContain('ACME directory available');
-        return { root: await read(`https://127.0.0.1:${management}/roots/0`, own.cert), stop };
+        // It says so before its ports listen.
+        await vi.waitFor(() => read(`https://127.0.0.1:${port}/dir`, own.cert), { timeout: 30_000 });
+        const root = await vi.waitFor(() => read(`https://127.0.0.1:${management}/roots/0`, own.cert), {
+          timeout: 30_000,
+        });
+        return { root, stop };
       } catch (error) {
         await stop();
         throw error;
