@@ -13,6 +13,7 @@ import { noteBlobsMove, noteLeaving } from '../../src/resources/instance/index.t
 import { moveDatabase } from '../../src/resources/moves/index.ts';
 import { leaveSource, type Leaving } from '../../src/resources/moves/leave-source.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
+import { nodeFolder } from '../rig/node-folder.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
 import { startPgRelay } from '../rig/pg-relay.ts';
@@ -40,11 +41,8 @@ async function twoNodes(config: SceneOptions['config'] = {}) {
     await scene.close();
     await way.close();
   });
-  const dataDir = scratchFolder('rasket-node-');
+  const dataDir = nodeFolder(scene);
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-  mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
-  copyFileSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
-  symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
   const start = async (database: Partial<Config['database']>, roles: readonly Role[]): Promise<App> => {
     const { config, clock, log } = scene.app.world;
     const settings = { ...config, database: { ...config.database, ...database } };

@@ -31,6 +31,13 @@ export const HOSTILE = [
   '\u{10ffff}',
 ];
 
+async function createThings(db: Db): Promise<void> {
+  const [uuid, bytes] = db.dialect === 'pg' ? ['uuid', 'bytea'] : ['text', 'blob'];
+  await db.run(
+    `create table things (id ${uuid} primary key, name text unique, n bigint, body ${bytes}, ratio double precision)`,
+  );
+}
+
 /** What every driver promises in the same way. */
 export function describeSeam(): void {
   let scratch: ScratchDb;
@@ -38,10 +45,7 @@ export function describeSeam(): void {
   beforeAll(async () => {
     scratch = await openScratchDb();
     db = scratch.db;
-    const [uuid, bytes] = db.dialect === 'pg' ? ['uuid', 'bytea'] : ['text', 'blob'];
-    await db.run(
-      `create table things (id ${uuid} primary key, name text unique, n bigint, body ${bytes}, ratio double precision)`,
-    );
+    await createThings(db);
   });
   afterAll(() => scratch.close());
   beforeEach(async () => void (await db.run('delete from things')));
@@ -217,6 +221,8 @@ export function describeSeam(): void {
     });
   });
 
+  itWaitsForTransactions(() => db);
+
   describe('an unsynced transaction', () => {
     it('is a transaction like any other', async () => {
       const fault = new Error('changed my mind');
@@ -317,5 +323,28 @@ export function describeSeam(): void {
       }
       expect(up).toEqual(newestFirst.slice(0, -1));
     }
+  });
+}
+
+function itWaitsForTransactions(dbOf: () => Db): void {
+  it('a write that answers its rows waits for a transaction under way', async () => {
+    const db = dbOf();
+    const [isOpen, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = db.tx(async (tx) => {
+      await tx.run('insert into things (id, name) values (?, ?)', [randomUUID(), 'first']);
+      isOpen.resolve();
+      await mayEnd.promise;
+    });
+    await isOpen.promise;
+    const insert = 'insert into things (id, name) values (?, ?) returning name';
+    const others = Promise.all([
+      db.get(insert, [randomUUID(), 'second']),
+      db.all(`/* with a comment */ ${insert}`, [randomUUID(), 'third']),
+    ]);
+    // SQLite has one writer: what waits for it is not under way yet.
+    setImmediate(mayEnd.resolve);
+    expect(await others).toEqual([{ name: 'second' }, [{ name: 'third' }]]);
+    await first;
+    expect(await db.all('select name from things order by name')).toHaveLength(3);
   });
 }

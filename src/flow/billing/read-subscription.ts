@@ -17,7 +17,7 @@ export async function readSubscription(
   { isRecheck = false }: { isRecheck?: boolean } = {},
 ): Promise<boolean> {
   const { clock, db } = store;
-  const question = await db.tx((tx) => countQuestion(tx, teamId, clock.now()));
+  const question = await countQuestion(db, teamId, clock.now());
   const subscription = (await provider.fetchSubscription(teamId)) ?? (await endedOf(store, teamId));
   if (!subscription) return false;
   const { status, periodStart, periodEnd } = subscription;

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Db, Executor, Row, Value } from './types.ts';
 import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
 import { createLockWait } from './lock-wait.ts';
-import { createTableVersions, memoOver, tableWrittenBy } from './memo.ts';
+import { createTableVersions, memoOver, tableWrittenBy, writesRows } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
 
@@ -29,13 +29,8 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
   const commit = writer.prepare('commit');
   const rollback = writer.prepare('rollback');
 
-  // The writer is one connection: transactions and single writes take turns on it.
-  let turn: Promise<unknown> = Promise.resolve();
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work);
-    turn = result.then(ignore, ignore);
-    return result;
-  }
+  const turns = createTurns();
+  const write = <T>(work: (tx: Executor) => Promise<T>): Promise<T> => turns.take(() => transact(work));
 
   return {
     dialect: 'sqlite',
@@ -46,7 +41,7 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
       }, load),
     ...{ onCommit: listeners.add, ...WITHOUT_OTHERS },
     cutUnusedPages: (pagesMax) =>
-      inTurn(async () => {
+      turns.take(async () => {
         // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.
         const pragma = (text: string): number => firstNumber(writer.pragma(text) as Row[]);
         return untilUnlocked(() => {
@@ -56,15 +51,15 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
       }),
     unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
-    all: (sql, values) => reading().all(sql, values),
-    get: (sql, values) => reading().get(sql, values),
-    run: (sql, values) => inTurn(() => transact((tx) => tx.run(sql, values))),
-    runEach: (...statement) => inTurn(() => transact((tx) => tx.runEach(...statement))),
-    insertMany: (...insert) => inTurn(() => transact((tx) => tx.insertMany(...insert))),
-    tx: (work) => inTurn(() => transact(work)),
-    txUnsynced: (work) => inTurn(() => transactUnsynced(work)),
+    all: (sql, values) => (writesRows(sql) ? write((tx) => tx.all(sql, values)) : reading().all(sql, values)),
+    get: (sql, values) => (writesRows(sql) ? write((tx) => tx.get(sql, values)) : reading().get(sql, values)),
+    run: (sql, values) => write((tx) => tx.run(sql, values)),
+    runEach: (...statement) => write((tx) => tx.runEach(...statement)),
+    insertMany: (...insert) => write((tx) => tx.insertMany(...insert)),
+    tx: write,
+    txUnsynced: (work) => turns.take(() => transactUnsynced(work)),
     async close() {
-      await turn;
+      await turns.over();
       reads.end();
       reader.close();
       writer.close();
@@ -103,6 +98,20 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
       writer.pragma('synchronous = FULL');
     }
   }
+}
+
+/** The writer is one connection: transactions and single writes take turns on it. */
+function createTurns() {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    take<T>(work: () => Promise<T>): Promise<T> {
+      const result = last.then(work);
+      last = result.then(ignore, ignore);
+      return result;
+    },
+    /** Resolves when all that have been taken by now are over. */
+    over: () => last,
+  };
 }
 
 async function withKnexOn<T>(file: string, work: (knex: Knex) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import knexModule, { type Knex } from 'knex';
 import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
-import { tableWrittenBy } from './memo.ts';
+import { tableWrittenBy, writesRows } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
 import type { Db, Executor, Row, Value } from './types.ts';
@@ -21,8 +21,8 @@ export function openKnexDb(file: string): Omit<Db, 'onFenced'> {
     memo: (_tables, load) => load,
     onCommit: listeners.add,
     ...WITHOUT_OTHERS,
-    all: reading.all,
-    get: reading.get,
+    all: (sql, values) => (writesRows(sql) ? transact((tx) => tx.all(sql, values)) : reading.all(sql, values)),
+    get: (sql, values) => (writesRows(sql) ? transact((tx) => tx.get(sql, values)) : reading.get(sql, values)),
     // `changes()` speaks of the connection's latest statement: nothing else may run between it and ours.
     run: (...statement) => transact((tx) => tx.run(...statement)),
     runEach: (...statement) => transact((tx) => tx.runEach(...statement)),

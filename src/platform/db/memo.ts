@@ -54,5 +54,10 @@ export const withoutCommitNotice = (sql: string): string => `/* without commit n
 
 const WRITES_TO = /^\s*(?:insert\s+into|update|delete\s+from)\s+(\w+)/i;
 
+/** Whether a statement writes, also where it answers the rows that it has written (`returning`). */
+export const writesRows = (sql: string): boolean => WRITES.test(sql);
+
+const WRITES = /^\s*(?:\/\*[^*]*\*\/\s*)?(?:insert|update|delete)\b/i;
+
 /** The table a statement writes to; undefined for one that is `withoutCommitNotice`. */
 export const tableWrittenBy = (sql: string): string | undefined => WRITES_TO.exec(sql)?.[1];

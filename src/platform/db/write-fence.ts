@@ -81,14 +81,11 @@ export function noticingFence(db: Omit<Db, 'onFenced'>): Db {
       throw error;
     }
   }
-  // They may write too, and answer what they have written. SQLite is read in the turn of the caller, and a move of it has the folder to itself.
-  const reading: Pick<Db, 'all' | 'get'> = {
-    all: <T>(...statement: Parameters<Db['all']>) => noticing(db.all<T>(...statement)),
-    get: <T>(...statement: Parameters<Db['get']>) => noticing(db.get<T>(...statement)),
-  };
   return {
     ...db,
-    ...(db.dialect === 'pg' && reading),
+    // These may write too, and answer what they have written.
+    all: <T>(...statement: Parameters<Db['all']>) => noticing(db.all<T>(...statement)),
+    get: <T>(...statement: Parameters<Db['get']>) => noticing(db.get<T>(...statement)),
     run: (...statement) => noticing(db.run(...statement)),
     runEach: (...statement) => noticing(db.runEach(...statement)),
     insertMany: (...insert) => noticing(db.insertMany(...insert)),

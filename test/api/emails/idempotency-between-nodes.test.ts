@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
-import path from 'node:path';
+import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
+import { nodeFolder } from '../../rig/node-folder.ts';
 import { createApi } from '../../rig/api.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene } from '../../rig/scene.ts';
-import { scratchFolder } from '../../rig/scratch.ts';
 
 // runs only on PostgreSQL: SQLite has one process.
 it.runIf(driver === 'pg')(
@@ -15,11 +14,7 @@ it.runIf(driver === 'pg')(
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
     const domain = await team.domain();
-    const dataDir = scratchFolder('rasket-test-');
-    mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
-    symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
-    // The nodes of an installation share its instance key.
-    cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
+    const dataDir = nodeFolder(scene);
     const { config, log } = scene.app.world;
     const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });
     try {

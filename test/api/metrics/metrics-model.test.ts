@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
-import path from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openWorld } from '../../../src/open-world.ts';
 import { isByMachine, recordEvents, type NewEvent } from '../../../src/events/index.ts';
-import { instanceKeyPath } from '../../../src/platform/secrets/index.ts';
 import type { World } from '../../../src/platform/world/index.ts';
+import { nodeFolder } from '../../rig/node-folder.ts';
 import { madeUp } from '../../rig/events.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { scratchFolder } from '../../rig/scratch.ts';
 import { dice, testSeed } from '../../rig/seed.ts';
 
 const QUARTER = 900_000;
@@ -248,11 +246,7 @@ describe('commits at the same time', () => {
   it('lose no count and count nothing twice, on two nodes where there can be two', async () => {
     const team = await scene.team();
     const { world } = scene.app;
-    const dataDir = scratchFolder('rasket-test-');
-    mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
-    // The nodes of an installation share its instance key.
-    copyFileSync(instanceKeyPath(world.dataDir), instanceKeyPath(dataDir));
-    symlinkSync(path.join(world.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
+    const dataDir = nodeFolder(world);
     const other =
       driver === 'pg' ? await openWorld({ config: world.config, dataDir, clock: scene.clock, log: world.log }) : world;
     try {

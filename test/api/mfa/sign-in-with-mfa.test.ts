@@ -1,13 +1,12 @@
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
-import path from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
 import { tell } from '../../../src/resources/accounts/index.ts';
 import { resetMfa } from '../../../src/resources/mfa/index.ts';
 import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
+import { nodeFolder } from '../../rig/node-folder.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
-import { scratchFolder } from '../../rig/scratch.ts';
 import { Browser, enrolled, PASSWORD, personOf, STEP_MS, wrongCode, type Enrolled } from './authenticator.ts';
 
 let scene: Scene;
@@ -149,10 +148,7 @@ describe('a code', () => {
 
   // runs only on PostgreSQL: SQLite has one process.
   it.runIf(driver === 'pg')('that comes to two nodes at once begins one session', async () => {
-    const dataDir = scratchFolder('rasket-test-');
-    mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
-    cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
-    symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
+    const dataDir = nodeFolder(scene);
     const { config, log } = scene.app.world;
     const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });
     try {

@@ -1,11 +1,10 @@
 // an opt-in through the API --> a mail with a link --> the page behind it
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
-import path from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
+import { nodeFolder } from '../../rig/node-folder.ts';
 import { driver } from '../../rig/database.ts';
 import { linksTo, press, visit } from '../../rig/preference-pages.ts';
-import { scratchFolder } from '../../rig/scratch.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;
@@ -305,10 +304,7 @@ describe('an address is mailed about one topic once a day and three times in 30 
   it('whoever asks at the same time', async () => {
     const it = await asking();
     const email = 'quin@example.org';
-    const dataDir = scratchFolder('rasket-test-');
-    mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
-    cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
-    symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
+    const dataDir = nodeFolder(scene);
     const { config, log } = scene.app.world;
     const { clock } = scene;
     // SQLite has one process.

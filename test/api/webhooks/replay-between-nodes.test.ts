@@ -1,11 +1,10 @@
-import { cpSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
-import path from 'node:path';
+import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { startApp } from '../../../src/app.ts';
+import { nodeFolder } from '../../rig/node-folder.ts';
 import { createApi } from '../../rig/api.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene } from '../../rig/scene.ts';
-import { scratchFolder } from '../../rig/scratch.ts';
 import { plantWebhook, plantWebhookEvent } from '../../rig/webhooks.ts';
 
 // runs only on PostgreSQL: SQLite has one process.
@@ -19,11 +18,7 @@ it.runIf(driver === 'pg')('two nodes that replay at the same time share the ten 
     const event = await plantWebhookEvent(scene, team, id, { status: 'failed' });
     targets.push(`/webhooks/${id}/events/${event}/replay`);
   }
-  const dataDir = scratchFolder('rasket-test-');
-  mkdirSync(path.join(dataDir, 'run'), { mode: 0o700 });
-  symlinkSync(path.join(scene.dataDir, 'blobs'), path.join(dataDir, 'blobs'));
-  // The nodes of an installation share its instance key.
-  cpSync(path.join(scene.dataDir, 'instance.key'), path.join(dataDir, 'instance.key'));
+  const dataDir = nodeFolder(scene);
   const { config, log } = scene.app.world;
   const node = await startApp({ config, dataDir, clock: scene.clock, version: '0.0.0-test', log, roles: ['http'] });
   try {
