@@ -27,7 +27,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof OperatorFault) return error.exitCode;
   if (error instanceof Error && error.name === 'MoveUnderWay') return EXIT.limit;
   // The unit does not try that again: it takes a person.
-  return error instanceof Error && ['UpgradeRefused', 'DatabaseMoved'].includes(error.name)
+  return error instanceof Error && ['UpgradeRefused', 'DatabaseFileLost', 'DatabaseMoved'].includes(error.name)
     ? EXIT.refused
     : EXIT.failed;
 }
@@ -61,6 +61,7 @@ const EXPECTED = new Set([
   'AddonFault',
   'CertificateFault',
   'DataFolderInUse',
+  'DatabaseFileLost',
   'DatabaseMoved',
   'InstallationMismatch',
   'SchemaTooNew',

@@ -10,7 +10,7 @@ import { createModelHealth } from './flow/ai/index.ts';
 import { noPayments, type PaymentProvider } from './flow/billing/index.ts';
 import { createAccept, type Accept } from './flow/mail/accept/index.ts';
 import { createIssued, type Issued } from './flow/certificates/index.ts';
-import { createDoctor, tellOfMove } from './flow/doctor/index.ts';
+import { createDoctor, tellOfLoss } from './flow/doctor/index.ts';
 import { createConfirmations, createImportLoop, type Imports } from './flow/audience/index.ts';
 import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
 import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
@@ -21,7 +21,7 @@ import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
 import { createNode, exportTraces, hearOtherNodes, type Node, watchInstallation } from './flow/upkeep/index.ts';
-import { watchMove, type MoveWatch } from './flow/upkeep/index.ts';
+import { watchDatabase, type DatabaseWatch } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
@@ -69,8 +69,8 @@ export interface App {
   confirmations: ReturnType<typeof createConfirmations> | undefined;
   people: People | undefined;
   tracking: Tracking | undefined;
-  /** Resolves with why, once the database was moved away beside this process, which has to stop then. */
-  gone: Promise<string>;
+  /** Resolves with why, once the database was moved away or lost beside this process, which has to stop then. */
+  gone: Promise<Error>;
   /** The jobs of the cron table, to be run by hand too. */
   jobs: readonly CronJob[];
   /** Reads again what may be replaced while it runs: the operator's certificate. */
@@ -107,9 +107,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world));
     await prepareData(world, options.upgrade);
-    const { node, move } = createOwnNode(world, options.version, [...roles]);
+    const { node, watch } = createOwnNode(world, options.version, [...roles]);
     // Behind all others, whose last spans go with it.
-    toStop.push(hearOtherNodes(world, node), move.stop, node.stop, exportTraces(world, options.version));
+    toStop.push(hearOtherNodes(world, node), watch.stop, node.stop, exportTraces(world, options.version));
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.
@@ -135,7 +135,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
     if (tracking) toStop.push((graceMs) => tracking.close(graceMs));
     const listeners = createListeners(world);
-    const stages = { accept, listeners, wakeQueue, node, doctor, move };
+    const stages = { accept, listeners, wakeQueue, node, doctor, watch };
     const certificates = await startCertificates(world, roles);
     if (certificates) toStop.push(certificates.close);
     show(certificates?.tls);
@@ -152,7 +152,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     await webhooks?.start();
     await audience?.start();
     return {
-      ...{ world, http, smtp, webhooks, tracking, jobs, close, gone: move.gone },
+      ...{ world, http, smtp, webhooks, tracking, jobs, close, gone: watch.gone },
       queue: mail?.queue,
       imports: audience?.imports,
       ...{ automations: audience?.automations, broadcasts: audience?.broadcasts },
@@ -165,11 +165,11 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-function createOwnNode(world: World, version: string, roles: readonly Role[]): { node: Node; move: MoveWatch } {
-  const tell: Parameters<typeof watchMove>[1] = (finding, mark) => tellOfMove(world, finding, mark);
-  const [node, move] = [createNode(world, { version, roles }), watchMove(world, tell)];
-  node.watch(move.findings);
-  return { node, move };
+function createOwnNode(world: World, version: string, roles: readonly Role[]) {
+  const watch = watchDatabase(world, (finding, event) => tellOfLoss(world, finding, event));
+  const node = createNode(world, { version, roles });
+  node.watch(watch.findings);
+  return { node, watch };
 }
 
 /** Examines the machine of this process, whose ports show what `show` was told. */
@@ -275,16 +275,16 @@ interface HttpStages extends Pick<
   HttpParts,
   'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'doctor' | 'secure'
 > {
-  move: MoveWatch;
+  watch: DatabaseWatch;
 }
 
 function startHttpPort(
   world: World,
   { version, payments = noPayments }: AppOptions,
-  { move, ...stages }: HttpStages,
+  { watch, ...stages }: HttpStages,
 ): Promise<HttpPort> {
   const checks = {
-    database: () => move.check().then(() => ping(world.db)),
+    database: () => watch.check().then(() => ping(world.db)),
     storage: () => world.blobs.check(),
   };
   const unknownProxy = createUnknownProxy(world);

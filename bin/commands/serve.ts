@@ -5,7 +5,6 @@ import { systemClock } from '../../src/platform/clock/index.ts';
 import { collectWhenIdle } from '../../src/platform/idle-memory/index.ts';
 import { createLog, type Log } from '../../src/platform/log/index.ts';
 import { openServiceManager } from '../../src/platform/systemd/index.ts';
-import { DatabaseMoved } from '../../src/resources/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf } from '../installation.ts';
 import { outliveReaders } from '../output.ts';
@@ -109,9 +108,9 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
   // Listeners keep the process up, but a process with the delivery role alone has none.
   const keepUp = setInterval(() => undefined, 2 ** 30);
   const endCollecting = collectWhenIdle(systemClock);
-  const asked = await Promise.race([stop.asked.then((signal) => ({ signal })), app.gone.then((moved) => ({ moved }))]);
+  const asked = await Promise.race([stop.asked.then((signal) => ({ signal })), app.gone.then((gone) => ({ gone }))]);
   endCollecting();
-  log.info({ ...asked, graceMs }, 'stopping');
+  log.info({ ...('gone' in asked ? { gone: asked.gone.message } : asked), graceMs }, 'stopping');
   forgetOwnReady(dataDir);
   // A database that answers nothing must not keep us: what was in hand is taken up after the next start.
   const cut = setTimeout(() => {
@@ -123,11 +122,11 @@ export async function untilStopped(stop: Stop, app: App, dataDir: string, graceM
     clearTimeout(cut);
   } catch (error) {
     // What was in hand cannot be written down there any more.
-    if (!('moved' in asked)) throw error;
+    if (!('gone' in asked)) throw error;
     log.warn({ err: error }, 'could not end everything');
   } finally {
     clearInterval(keepUp);
   }
   log.info('stopped');
-  if ('moved' in asked) throw new DatabaseMoved(asked.moved);
+  if ('gone' in asked) throw asked.gone;
 }

@@ -105,7 +105,9 @@ it.runIf(driver === 'pg').each(['while it is cut off', 'once it is back'])(
       expect([refused.status, refused.body.message]).toEqual([503, expect.stringMatching(/moved to another one/)]);
       expect(refused.headers.get('retry-after')).toBe('10');
     });
-    expect(await scene.app.gone).toMatch(/^this database was moved to the file rasket\.db \(.*\); this node stops$/);
+    expect((await scene.app.gone).message).toMatch(
+      /^this database was moved to the file rasket\.db \(.*\); this node stops$/,
+    );
     expect(scene.log.some((line) => line.includes('was moved to the file rasket.db'))).toBe(true);
     const ready = await scene.api('GET', '/ready');
     expect([ready.status, ready.body.failed]).toEqual([503, ['database']]);
@@ -234,7 +236,7 @@ it.runIf(driver === 'pg')(
     await migrateToSqlite(scene, { direct, dataDir });
     relay.heal();
     await mail.send('lost@one.example').catch(() => undefined);
-    expect(await scene.app.gone).toMatch(/was moved to the file rasket\.db/);
+    expect((await scene.app.gone).message).toMatch(/was moved to the file rasket\.db/);
     const lines = readFileSync(told, 'utf8').trim().split('\n');
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({

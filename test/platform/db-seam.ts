@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   isUniqueViolation,
@@ -7,6 +9,7 @@ import {
   pageValues,
   textsIn,
   uuidsIn,
+  openDb,
   type Db,
   type Page,
   type Value,
@@ -223,6 +226,8 @@ export function describeSeam(): void {
 
   itWaitsForTransactions(() => db);
 
+  itIsAbandoned();
+
   describe('an unsynced transaction', () => {
     it('is a transaction like any other', async () => {
       const fault = new Error('changed my mind');
@@ -346,5 +351,49 @@ function itWaitsForTransactions(dbOf: () => Db): void {
     expect(await others).toEqual([{ name: 'second' }, [{ name: 'third' }]]);
     await first;
     expect(await db.all('select name from things order by name')).toHaveLength(3);
+  });
+}
+
+/** On PostgreSQL there is no file of ours. */
+function itIsAbandoned(): void {
+  it('whose file was replaced is written whole to another one, takes nothing more and leaves no log behind', async () => {
+    const { db, options, close } = await openScratchDb();
+    const [file, copy, none] = [options.file, `${options.file}.copy`, path.join(options.file, 'none')];
+    expect(await db.lostFile()).toBeUndefined();
+    if (db.dialect === 'pg') {
+      await expect(db.abandonInto(copy)).rejects.toThrow(/its own files/);
+      return close();
+    }
+    await createThings(db);
+    const insert = (name: string) => db.run('insert into things (id, name) values (?, ?)', [randomUUID(), name]);
+    await insert('before');
+    expect(await db.lostFile()).toBeUndefined();
+    copyFileSync(file, `${file}.new`);
+    renameSync(`${file}.new`, file);
+    expect(await db.lostFile()).toBe(`${file} was replaced by another file`);
+    await insert('behind');
+
+    const [mayEnd, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const open = db.tx(async (tx) => {
+      await tx.run('insert into things (id, name) values (?, ?)', [randomUUID(), 'open']);
+      late.resolve();
+      await mayEnd.promise;
+    });
+    await late.promise;
+    const failing = db.abandonInto(none);
+    mayEnd.resolve();
+    await expect(open).rejects.toThrow(/deleted, renamed or replaced/);
+    await expect(failing).rejects.toThrow();
+    await expect(insert('refused')).rejects.toMatchObject({ code: 'DATABASE_FILE_LOST' });
+    await db.abandonInto(copy);
+    expect(await db.all('select name from things order by name')).toHaveLength(2);
+    await db.close();
+    expect(['-wal', '-shm'].filter((end) => existsSync(`${file}${end}`))).toEqual([]);
+
+    renameSync(copy, file);
+    const back = await openDb(options);
+    expect(await back.all('select name from things order by name')).toEqual([{ name: 'before' }, { name: 'behind' }]);
+    await back.close();
+    rmSync(path.dirname(file), { recursive: true });
   });
 }

@@ -5,4 +5,4 @@
  */
 export { createDoctor, examineHere, type Doctor } from './doctor.ts';
 export { tellNotices } from './tell-notices.ts';
-export { tellOfMove } from './tell-of-move.ts';
+export { tellOfLoss } from './tell-of-loss.ts';

@@ -10,7 +10,7 @@ export { hearOtherNodes } from './hear-nodes.ts';
 export { createRemoval, type Removed } from './remove-expired.ts';
 export { removeOldAudit } from './remove-old-audit.ts';
 export { watchInstallation } from './gauges.ts';
-export { watchMove, type MoveWatch } from './watch-move.ts';
+export { watchDatabase, type DatabaseWatch } from './watch-database.ts';
 export { createLogRemoval } from './remove-old-logs.ts';
 export { createWebhookRemoval, type WebhooksRemoved } from './remove-old-webhook-events.ts';
 export { removeOrphanBlobs, sweepBlobs, type BlobSweep } from './remove-orphan-blobs.ts';

@@ -1,33 +1,24 @@
+import type { DatabaseWatch, Tell, Watched } from './watch-database.ts';
 import { systemClock } from '../../platform/clock/index.ts';
-import type { World } from '../../platform/world/index.ts';
 import { findingOf, type Finding } from '../../resources/findings/index.ts';
-import { moveUnderWay, readMove, saysMoved, saysUnderWay, type MoveMark } from '../../resources/instance/index.ts';
-
-/** Whether the database of this process is being moved, or was moved away, beside it. */
-export interface MoveWatch {
-  /** Resolves with why, once the database refuses for good what this process writes. */
-  gone: Promise<string>;
-  findings(): readonly Finding[];
-  /** Rejects while the database refuses writes. */
-  check(): Promise<void>;
-  /** Ends the watching; what is being told of the move is told first. */
-  stop(): Promise<void>;
-}
+import {
+  DatabaseMoved,
+  moveUnderWay,
+  readMove,
+  saysMoved,
+  saysUnderWay,
+  type MoveMark,
+} from '../../resources/instance/index.ts';
 
 const POLL_MS = 1000;
-
-type Parts = Pick<World, 'db' | 'clock' | 'log'>;
 
 /**
  * A node that was cut off or suspended while the database was moved learns of it by the first write that is refused. While the move is
  * under way it waits, because the move may still fail; once that has ended, nothing that the node is asked for is acknowledged any more,
  * and it has nothing left to do. `tell` has that heard where the database cannot say it any more.
  */
-export function watchMove(
-  { db, clock, log }: Parts,
-  tell: (finding: Finding, mark: MoveMark) => Promise<void>,
-): MoveWatch {
-  const gone = Promise.withResolvers<string>();
+export function watchMove({ db, clock, log }: Watched, tell: Tell): DatabaseWatch {
+  const gone = Promise.withResolvers<Error>();
   let found: { summary: string; since: number } | undefined;
   let following: Promise<void> | undefined;
   let isStopped = false;
@@ -66,10 +57,10 @@ export function watchMove(
     const finding = note(summary);
     log.fatal(summary);
     isStopped = true;
-    await tell(finding, mark).catch((error: unknown) =>
+    await tell(finding, `${mark.other} ${mark.at}`).catch((error: unknown) =>
       log.error({ err: error }, 'could not tell that the database was moved'),
     );
-    gone.resolve(summary);
+    gone.resolve(new DatabaseMoved(summary));
   }
 
   const stopFencing = db.onFenced(() => {

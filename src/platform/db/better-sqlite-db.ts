@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
 import type { Db, Executor, Row, Value } from './types.ts';
 import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
+import { holdFiles } from './held-files.ts';
 import { createLockWait } from './lock-wait.ts';
 import { createTableVersions, memoOver, tableWrittenBy, writesRows } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
@@ -16,6 +17,7 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
   const [writer, reader] = [connect(file), connect(file)];
   // A wait inside SQLite blocks the whole process: `untilUnlocked` waits for the rest without blocking it.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);
+  const files = holdFiles(file);
   const untilUnlocked = createLockWait();
   const versions = createTableVersions();
   const listeners = createCommitListeners();
@@ -49,6 +51,14 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
           return cutUnusedPages(pragma, pagesMax);
         });
       }),
+    lostFile: files.lost,
+    abandonInto: (into) =>
+      files.abandonInto(into, () =>
+        turns.take(async () => {
+          reads.end();
+          writer.prepare('vacuum into ?').run(into);
+        }),
+      ),
     unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => (writesRows(sql) ? write((tx) => tx.all(sql, values)) : reading().all(sql, values)),
@@ -63,10 +73,12 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
       reads.end();
       reader.close();
       writer.close();
+      await files.closed();
     },
   };
 
   async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
+    files.mustNotBeAbandoned();
     touched.clear();
     await untilUnlocked(() => {
       // Reads go on while it waits, and end before each try.
@@ -75,6 +87,7 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
     });
     try {
       const value = await work(writing);
+      files.mustNotBeAbandoned();
       commit.run();
       versions.committed(touched);
       listeners.tell(touched);

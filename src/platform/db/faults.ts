@@ -69,6 +69,7 @@ const GONE_CODES = [
   'EAI_AGAIN',
   'EPIPE',
   'ETIMEDOUT',
+  'DATABASE_FILE_LOST',
   // Another program holds the file, and has for as long as we wait for that.
   'SQLITE_BUSY',
   // PostgreSQL: connection lost, shutting down, a transaction that was left alone for too long.

@@ -17,6 +17,7 @@ export { openPgSnapshot, partsOfPgUrl, SnapshotInUse, type PgSnapshot } from './
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
 export { isDatabaseGone, isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
+export { DatabaseFileLost, putBack, rescuedCopy, rescueName } from './held-files.ts';
 export { isFenced, lowerFence, raiseFence } from './write-fence.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
 export { endOfUuid, mustBeAlone, rowsEnding } from './rows-ending.ts';

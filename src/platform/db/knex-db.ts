@@ -1,5 +1,6 @@
 import knexModule, { type Knex } from 'knex';
 import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
+import { holdFiles } from './held-files.ts';
 import { tableWrittenBy, writesRows } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
@@ -12,10 +13,13 @@ export function openKnexDb(file: string): Omit<Db, 'onFenced'> {
   const reader = openSqlite3(file);
   const reading = executorOn(reader);
   const listeners = createCommitListeners();
+  const files = holdFiles(file);
   return {
     dialect: 'sqlite',
     withKnex: (work) => work(writer),
     unsafeSettings: async () => [],
+    lostFile: files.lost,
+    abandonInto: (into) => files.abandonInto(into, () => writer.raw('vacuum into ?', [into])),
     cutUnusedPages: (pagesMax) =>
       cutUnusedPages(async (text) => firstNumber((await writer.raw(`pragma ${text}`)) as Row[]), pagesMax),
     memo: (_tables, load) => load,
@@ -32,12 +36,18 @@ export function openKnexDb(file: string): Omit<Db, 'onFenced'> {
     async close() {
       await writer.destroy();
       await reader.destroy();
+      await files.closed();
     },
   };
 
   async function transact<T>(work: (tx: Executor) => Promise<T>): Promise<T> {
     const touched = new Set<string>();
-    const value = await writer.transaction((trx) => work(executorOn(trx, (table) => void touched.add(table))));
+    files.mustNotBeAbandoned();
+    const value = await writer.transaction(async (trx) => {
+      const done = await work(executorOn(trx, (table) => void touched.add(table)));
+      files.mustNotBeAbandoned();
+      return done;
+    });
     listeners.tell(touched);
     return value;
   }

@@ -46,6 +46,8 @@ export function openPgDb(options: OpenDbOptions): Omit<Db, 'onFenced'> {
       return (await alone.all<{ name: string }>(sql)).map(({ name }) => name);
     },
     cutUnusedPages: async () => 0,
+    lostFile: async () => undefined,
+    abandonInto: () => Promise.reject(new Error('PostgreSQL looks after its own files')),
     memo: createPgMemo(alone),
     ...hearing,
     all: alone.all,

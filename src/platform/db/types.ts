@@ -77,6 +77,10 @@ export interface Db extends Executor {
    * them stays for what is written next. PostgreSQL looks after its own files: nothing is cut there.
    */
   cutUnusedPages(pagesMax: number): Promise<number>;
+  /** Says which file of an SQLite database was deleted, renamed or replaced beside us, so that what is written is gone with this process. */
+  lostFile(): Promise<string | undefined>;
+  /** Refuses every write from the call on, and writes what is committed into a new SQLite file. It may be tried again where that fails. */
+  abandonInto(file: string): Promise<void>;
   /** Settings of a PostgreSQL server that let a power cut take back what it said was on disk. */
   unsafeSettings(): Promise<string[]>;
   /** For migrations alone: loading knex costs memory that a server with an up-to-date schema does not need. */

@@ -121,6 +121,8 @@ const delegates = (db: Db): Db => ({
   onFenced: (fire) => db.onFenced(fire),
   hear: (options) => db.hear(options),
   cutUnusedPages: (pagesMax) => db.cutUnusedPages(pagesMax),
+  lostFile: () => db.lostFile(),
+  abandonInto: (file) => db.abandonInto(file),
   unsafeSettings: () => db.unsafeSettings(),
   withKnex: (work) => db.withKnex(work),
   close: () => db.close(),

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { readPostgresUrl, type Config } from '../../platform/config/index.ts';
-import { hasTable, schemaState, serverFacts, type Executor } from '../../platform/db/index.ts';
+import { hasTable, putBack, rescuedCopy, schemaState, serverFacts, type Executor } from '../../platform/db/index.ts';
 import { MARK_FILE, readMark, writeMark } from '../../platform/installation-mark/index.ts';
 import { ObjectStoreFault } from '../../platform/object-store/index.ts';
 import { instanceKeyPath, keyIdIn, type SealedColumn } from '../../platform/secrets/index.ts';
@@ -32,7 +32,7 @@ export async function mustHaveDatabase(place: Place, mayFound: boolean): Promise
   const isFile = place.config.database.driver !== 'pg';
   if (id !== undefined || !(await blobs.isEmpty())) {
     throw new InstallationMismatch(
-      `${empty}, but ${dataDir} ${id === undefined ? 'holds content of mail' : `belongs to installation ${id}`}: ${isFile ? LOST_FILE : ''}${LOST_SETTINGS}`,
+      `${empty}, but ${dataDir} ${id === undefined ? 'holds content of mail' : `belongs to installation ${id}`}: ${isFile ? lostFile(place.config, dataDir) : ''}${LOST_SETTINGS}`,
     );
   }
   if (!mayFound) throw new InstallationMismatch(`${empty}; make an installation with: rasket init --data ${dataDir}`);
@@ -183,6 +183,14 @@ async function mustBeAdoptable(store: Opened, sealedColumns: BelongingOptions['s
 }
 
 const LOST_FILE = 'was the file lost (then restore it from a backup), or ';
+
+/** A server whose file was lost beside it has left what it held. */
+function lostFile(config: Config, dataDir: string): string {
+  const file = path.resolve(dataDir, config.database.path);
+  const copy = rescuedCopy(file);
+  return copy === undefined ? LOST_FILE : `was the file lost (then: ${putBack(file, copy)}), or `;
+}
+
 const LOST_SETTINGS =
   'were the settings of its database lost (RASKET_DATABASE_DRIVER, RASKET_DATABASE_URL, RASKET_DATABASE_PATH, or --config)? Nothing was changed';
 

@@ -4,7 +4,6 @@ import path from 'node:path';
 import { systemClock } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { noticesAbout, type Finding, type Notice } from '../../resources/findings/index.ts';
-import type { MoveMark } from '../../resources/instance/index.ts';
 import { tell } from './tell-notices.ts';
 
 /** Before each further try; the process waits for them before it ends. */
@@ -12,13 +11,13 @@ const RETRY_MS = [1000, 4000];
 const PREFIX = 'told-of-move-';
 
 /**
- * Has the command and the URL of the settings told that the database of this node was moved away. The database takes no note of it any
- * more: files in the folder of this node keep that it was begun, so that no process of the node tells it a second time.
+ * Has the command and the URL of the settings told why the database of this node is out of use. The database takes no note of it any
+ * more: files in the folder of this node keep that it was begun, so that no process of the node tells the same `event` a second time.
  */
-export async function tellOfMove(world: World, finding: Finding, mark: MoveMark): Promise<void> {
+export async function tellOfLoss(world: World, finding: Finding, event: string): Promise<void> {
   const { dataDir } = world;
   const folder = path.join(dataDir, 'run');
-  const which = createHash('sha256').update(`${mark.other} ${mark.at}`).digest('hex').slice(0, 16);
+  const which = createHash('sha256').update(event).digest('hex').slice(0, 16);
   await forgetOthers(folder, which);
   await Promise.all(
     noticesAbout(world, [finding]).map(async (notice) => {
@@ -51,7 +50,7 @@ async function begin(folder: string, name: string): Promise<boolean> {
   return true;
 }
 
-/** Of moves before this one. */
+/** Of events before this one. */
 async function forgetOthers(folder: string, which: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}${which}`))
