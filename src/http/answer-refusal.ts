@@ -22,11 +22,15 @@ export function createRefusalAnswer(
     if (![400, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
     if (isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) {
       letGo(request.raw);
-      return readRest(world, request, () => send(request, reply, refusal));
+      return readRest(world, request, answer);
     }
-    // The unread rest of the body would be taken for the next request.
-    reply.header('connection', 'close');
-    send(request, reply, refusal);
+    answer();
+
+    function answer(): void {
+      // The unread rest of the body would be taken for the next request.
+      if (!request.raw.complete) reply.header('connection', 'close');
+      send(request, reply, refusal);
+    }
   };
 
   function send(request: FastifyRequest, reply: FastifyReply, refusal: Refusal | OauthRefusal): void {
@@ -44,21 +48,28 @@ export function createRefusalAnswer(
 
 /** Longer than a proxy takes to pass on the largest body that it lets through. */
 const REST_MS_MAX = 60_000;
+/** So many of the largest bodies that are taken. */
+const REST_BODIES_MAX = 8;
 
 /**
  * A proxy gives up a body that is answered in its midst: nginx answers 502 in our place, and Caddy cuts off a client that has not sent all
- * of it yet. So the rest of a refused body is read and dropped before the answer; what comes for longer than a minute, behind it, for as
- * long as `endSlowUploads` lets it.
+ * of it yet. So the rest of a refused body is read and dropped before the answer. One that takes longer than a minute, or is larger than eight
+ * of the largest that are taken, is cut off all the same.
  */
-function readRest({ clock }: World, { raw }: FastifyRequest, answer: () => void): void {
+function readRest({ clock, config }: World, { raw }: FastifyRequest, answer: () => void): void {
   if (raw.destroyed) return answer();
   const finish = (): void => {
     cancel();
-    raw.off('end', finish).off('close', finish);
+    raw.off('end', finish).off('close', finish).off('data', count);
     answer();
   };
+  let left = REST_BODIES_MAX * config.http.email_body_limit_bytes;
+  const count = (chunk: Buffer): void => {
+    left -= chunk.length;
+    if (left < 0) finish();
+  };
   const cancel = clock.timer(REST_MS_MAX, finish);
-  raw.once('end', finish).once('close', finish).resume();
+  raw.once('end', finish).once('close', finish).on('data', count).resume();
 }
 
 export function answerPreflight(rateLimit: RateLimit, request: FastifyRequest, reply: FastifyReply): void {

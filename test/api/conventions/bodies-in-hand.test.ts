@@ -83,6 +83,10 @@ describe('bodies that are under way', () => {
       const { status } = await behind.api('POST', '/emails', { key: team.key, body: { text } });
       expect(status).toBe(422);
     }
+    // One without an end is cut off.
+    dropped.write(Buffer.alloc(5 * LARGEST_BYTES, ' '));
+    const answer = await dropped.answer();
+    expect([answer.status, answer.headers['connection']]).toEqual([400, 'close']);
   });
 
   it('are bounded for all together, and give back what they held when they break off or are answered', async () => {
