@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
-import { describeSeam } from './db-seam.ts';
+import { describeAbandoned, describeSeam } from './db-seam.ts';
 
 describe('the seam to the database', describeSeam);
+describe('a database whose file was replaced', describeAbandoned);

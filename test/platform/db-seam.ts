@@ -226,8 +226,6 @@ export function describeSeam(): void {
 
   itWaitsForTransactions(() => db);
 
-  itIsAbandoned();
-
   describe('an unsynced transaction', () => {
     it('is a transaction like any other', async () => {
       const fault = new Error('changed my mind');
@@ -355,8 +353,8 @@ function itWaitsForTransactions(dbOf: () => Db): void {
 }
 
 /** On PostgreSQL there is no file of ours. */
-function itIsAbandoned(): void {
-  it('whose file was replaced is written whole to another one, takes nothing more and leaves no log behind', async () => {
+export function describeAbandoned(): void {
+  it('is written whole to another file, takes nothing more and leaves no log behind', async () => {
     const { db, options, close } = await openScratchDb();
     const [file, copy, none] = [options.file, `${options.file}.copy`, path.join(options.file, 'none')];
     expect(await db.lostFile()).toBeUndefined();

@@ -1,25 +1,10 @@
 import path from 'node:path';
 import type { World } from '../../platform/world/index.ts';
-import type { Finding } from '../../resources/findings/index.ts';
+import type { DatabaseWatch, Tell } from './database-watch.ts';
 import { watchFiles } from './watch-files.ts';
 import { watchMove } from './watch-move.ts';
 
-/** Whether the database of this process is still the one that counts. */
-export interface DatabaseWatch {
-  /** Resolves with why, once the process can do nothing any more and has to end. */
-  gone: Promise<Error>;
-  findings(): readonly Finding[];
-  /** Rejects while nothing may be written. */
-  check(): Promise<void>;
-  /** Ends the watching; what is being told of it is told first. */
-  stop(): Promise<void>;
-}
-
-/** Has a finding told where the database cannot keep that it was; the same `event` once. */
-export type Tell = (finding: Finding, event: string) => Promise<void>;
-
-export type Watched = Pick<World, 'db' | 'clock' | 'log'>;
-
+/** Nothing is written to a database that was moved away, or to an SQLite file that is not in its place any more. */
 export function watchDatabase(world: World, tell: Tell): DatabaseWatch {
   const file = path.resolve(world.dataDir, world.config.database.path);
   const watches = [watchMove(world, tell), watchFiles(world, file, tell)];

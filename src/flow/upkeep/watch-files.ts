@@ -1,7 +1,7 @@
 import { repeat, systemClock } from '../../platform/clock/index.ts';
 import { DatabaseFileLost, putBack, rescueName } from '../../platform/db/index.ts';
 import { findingOf } from '../../resources/findings/index.ts';
-import type { DatabaseWatch, Tell, Watched } from './watch-database.ts';
+import type { DatabaseWatch, Tell, Watched } from './database-watch.ts';
 
 const POLL_MS = 1000;
 /** A rename to and fro is over by then. */

@@ -1,4 +1,4 @@
-import type { DatabaseWatch, Tell, Watched } from './watch-database.ts';
+import type { DatabaseWatch, Tell, Watched } from './database-watch.ts';
 import { systemClock } from '../../platform/clock/index.ts';
 import { findingOf, type Finding } from '../../resources/findings/index.ts';
 import {

@@ -42,23 +42,9 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
         return versions.of(tables);
       }, load),
     ...{ onCommit: listeners.add, ...WITHOUT_OTHERS },
-    cutUnusedPages: (pagesMax) =>
-      turns.take(async () => {
-        // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.
-        const pragma = (text: string): number => firstNumber(writer.pragma(text) as Row[]);
-        return untilUnlocked(() => {
-          reads.end();
-          return cutUnusedPages(pragma, pagesMax);
-        });
-      }),
+    cutUnusedPages: (pagesMax) => turns.take(() => untilUnlocked(() => cutPagesOf(writer, reads, pagesMax))),
     lostFile: files.lost,
-    abandonInto: (into) =>
-      files.abandonInto(into, () =>
-        turns.take(async () => {
-          reads.end();
-          writer.prepare('vacuum into ?').run(into);
-        }),
-      ),
+    abandonInto: (into) => files.abandonInto(into, () => turns.take(() => copyInto(writer, reads, into))),
     unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => (writesRows(sql) ? write((tx) => tx.all(sql, values)) : reading().all(sql, values)),
@@ -113,6 +99,17 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
   }
 }
 
+function cutPagesOf(writer: Sqlite.Database, reads: ReadSpan, pagesMax: number): Promise<number> {
+  reads.end();
+  // All rows are asked for: incremental_vacuum frees one page for each step, and a single row is a single step.
+  return cutUnusedPages((text) => firstNumber(writer.pragma(text) as Row[]), pagesMax);
+}
+
+async function copyInto(writer: Sqlite.Database, reads: ReadSpan, file: string): Promise<void> {
+  reads.end();
+  writer.prepare('vacuum into ?').run(file);
+}
+
 /** The writer is one connection: transactions and single writes take turns on it. */
 function createTurns() {
   let last: Promise<unknown> = Promise.resolve();
@@ -163,14 +160,17 @@ const STATEMENTS_CACHED_MAX = 500;
 /** One statement for so many rows costs two thirds of as many statements; with more in one it gets no cheaper. */
 const ROWS_AN_INSERT = 16;
 
+interface ReadSpan {
+  isOpen(): boolean;
+  extend(): void;
+  end(): void;
+}
+
 /**
  * One read transaction for everything that is read in one turn of the event loop: taking and releasing SQLite's locks
  * costs more than a look-up. It ends with the turn, and before anything is written.
  */
-function createReadSpan(
-  connection: Sqlite.Database,
-  onOutsideChange: () => void,
-): { isOpen(): boolean; extend(): void; end(): void } {
+function createReadSpan(connection: Sqlite.Database, onOutsideChange: () => void): ReadSpan {
   const begin = connection.prepare('begin');
   const commit = connection.prepare('commit');
   // Changes when another connection has committed, such as a command of the operator.
