@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isDatabaseSetback, openDb, openPgSnapshot, openPgTurn, serverFacts } from '../../src/platform/db/index.ts';
+import {
+  isDatabaseSetback,
+  openDb,
+  openPgPresence,
+  openPgSnapshot,
+  openPgTurn,
+  serverFacts,
+} from '../../src/platform/db/index.ts';
 import { driver } from '../rig/database.ts';
 import { startTcpRelay } from '../rig/tcp-relay.ts';
 import { openScratchDb } from './scratch-db.ts';
@@ -132,3 +139,22 @@ describe.runIf(driver === 'pg')('what takes as long as it takes', () => {
     await scratch.close();
   });
 });
+
+// runs only with PostgreSQL: nothing stands between us and a file
+it.runIf(driver === 'pg')(
+  'a move shows itself in a transaction, which a pooler lends to no other, no time limit ends and no vacuum waits for',
+  async () => {
+    const scratch = await openScratchDb();
+    const url = new URL(scratch.options.url);
+    url.searchParams.set('options', '-c idle_in_transaction_session_timeout=200 -c statement_timeout=200');
+    const end = await openPgPresence(url.href, 'rasket-move-1');
+    try {
+      const ages = `select count(*) as n from pg_stat_activity where application_name = 'rasket-move-1' and datname = current_database()
+        and state = 'idle in transaction' and backend_xmin is null and backend_xid is null and now() - xact_start > interval '400 ms'`;
+      await expect.poll(() => scratch.db.get(ages)).toEqual({ n: 1 });
+    } finally {
+      await end();
+      await scratch.close();
+    }
+  },
+);
