@@ -11,6 +11,8 @@ export interface Dialog {
   draw: (width: number, height: number) => string[];
   /** Answers false once it is over. */
   key: (key: string) => boolean;
+  /** What it is about is asked for: until that is there, only Esc means anything. */
+  isAsking?: boolean;
   paste?: (text: string) => void;
   copy?: () => string | undefined;
   /** What its keys are, for the last line; three spaces between two of them. */
