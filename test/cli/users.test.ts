@@ -204,3 +204,28 @@ it('the operator hands over links: to a new password, with a reason, and into a 
   expect(text).toContain('Lost the mailbox');
   expect(text).not.toMatch(/r[pi]_[\w-]{20}/);
 });
+
+it('a name that turns the direction of the text around is refused, and one that is stored steers no terminal', async () => {
+  const data = ['--data', 'data'];
+  expect(await desk.rasket(['init', ...data], { env })).toMatchObject({ code: 0 });
+  const create = ['users', 'create', 'ada@example.com', '--team', 'my-team', ...data];
+  const refused = await desk.rasket([...create, '--name', '\u202Eadmin'], { env });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/^rasket: name must be one line of at most 200 characters, none of which turns/);
+  // Marks that scripts from right to left are written with are kept.
+  expect(await desk.rasket([...create, '--name', 'עדה\u200F (Ada)'], { env })).toMatchObject({ code: 0 });
+  await desk.rasket(['teams', 'create', '\u202Eevil', ...data], { env });
+  const shown = await desk.rasket(['operators', 'create', '\u202Eeve', ...data], { env });
+  expect(shown.stdout).toContain('\uFFFDeve is an operator now.');
+  const steering = /[\u202A-\u202E\u2066-\u2069]/;
+  for (const words of [
+    ['teams', 'list'],
+    ['teams', 'list', '--json'],
+    ['teams', 'suspend', 'evil'],
+    ['teams', 'resume', 'evil', '--json'],
+    ['operators', 'list', '--json'],
+  ]) {
+    const { code, stdout } = await desk.rasket([...words, ...data], { env });
+    expect([words, code, steering.test(stdout)]).toEqual([words, 0, false]);
+  }
+});
