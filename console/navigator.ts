@@ -228,9 +228,10 @@ export class Navigator implements Host, Stage {
     this.changed();
   }
 
+  /** Of a server that does not answer nothing is waited for: nobody knows by then what was meant. */
   #awaited(key: string): Awaited {
-    if (this.dialog) return this.dialog.isAsking ? 'on its way' : undefined;
-    return this.prompt ? undefined : this.screen?.awaits?.(key);
+    const awaited = this.dialog ? this.dialog.isAsking && 'on its way' : !this.prompt && this.screen?.awaits?.(key);
+    return awaited && this.lostSince !== undefined ? 'not to be had' : awaited || undefined;
   }
 
   #isFree(key: string): boolean {

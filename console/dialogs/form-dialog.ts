@@ -160,6 +160,7 @@ export class FormDialog implements Dialog {
 
   key(key: string): boolean {
     if (key === 'esc') return false;
+    if (this.isAsking) return true;
     if (key === 'ctrl-o') return this.#openMore();
     const last = this.#entries.length - 1;
     if (['ctrl-s', 'enter', 'tab', 'shift-tab', 'down', 'up'].includes(key)) this.#complete();

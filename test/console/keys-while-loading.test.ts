@@ -143,6 +143,23 @@ describe('keys that are pressed while something loads', () => {
     door.close();
   });
 
+  it('are forgotten where the server does not answer any more', async () => {
+    const door = await startDoor();
+    await using seat = await Screen.take({ url: door.url, key: team.key });
+    await seat.sees('received mail');
+    door.shut(/^\/segments\/|^\/segments\?/);
+    await seat.type(':segments');
+    await seat.press('Enter');
+    await seat.sees('loading …');
+    await seat.press('j', 'Enter');
+    await seat.sees('2 keys wait');
+    await seat.sees('✗ no answer since', /^(?![^]*keys wait)/);
+    await seat.press('Enter');
+    door.open();
+    await seat.sees('✓ connected', /^› Customers/m);
+    door.close();
+  });
+
   it('are typed into a form that asks what is set', async () => {
     const door = await startDoor();
     await using seat = await Screen.take({ url: door.url, key: team.key });
