@@ -103,6 +103,20 @@ describe('the keys of the console', () => {
     await seat.sees('news.example.com');
   });
 
+  it('what has a name that no keyboard can type is deleted all the same', async () => {
+    await scene.api('POST', '/segments', { key: team.key, body: { name: 'a\u202Eb\u0007' } });
+    await go('segments', /^› a\uFFFDb\uFFFD/m);
+    await seat.press('d');
+    await seat.sees('Type a\uFFFDb\uFFFD (? for \uFFFD) to do it on');
+    await seat.type('a?b');
+    await seat.press('Enter');
+    await seat.sees('That is not the name; nothing was changed.');
+    await seat.type('?');
+    await seat.press('Enter');
+    await seat.sees('Deleted');
+    expect((await ask('/segments')).data).toMatchObject([{ name: 'Customers' }]);
+  });
+
   it('a filter that was pasted steers nothing where it is shown', async () => {
     await seat.press('2');
     await seat.sees('Your invoice');
