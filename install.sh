@@ -122,6 +122,20 @@ fish_completion=$destdir/usr/local/share/fish/vendor_completions.d/rasket.fish
 
 # What is not of rasket is neither replaced nor removed.
 is_program() { [ -f "$1/bin/rasket" ] && { [ -f "$1/.installation.json" ] || [ -f "$1/config/default.toml" ]; }; }
+# Folders beside the program are made and removed on the way. What bears this name in it, or is empty, this script has made; what
+# somebody else has put at their place is not touched.
+mark=.made-by-install.sh
+is_own() { [ -d "$1" ] && [ ! -h "$1" ] && { [ -e "$1/$mark" ] || [ -z "$(ls -A "$1")" ]; }; }
+is_there() { [ -e "$1" ] || [ -h "$1" ]; }
+# The mark goes last, so that one that was left half removed is known, too.
+remove_own() {
+  is_own "$1" || return 0
+  for one in "$1"/* "$1"/.[!.]*; do
+    [ "$one" = "$1/$mark" ] || rm -rf "$one"
+  done
+  rm -rf "$1"
+}
+is_own_note() { [ -f "$1" ] && [ ! -h "$1" ] && [ ! -s "$1" ]; }
 has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
 
 if [ $dry = yes ]; then
@@ -147,7 +161,12 @@ if [ $uninstall = yes ]; then
     rm -rf "$program"
   fi
   # Of a run that was broken off.
-  rm -rf "$program.new" "$program.previous" "$program.stopped"
+  remove_own "$program.new"
+  remove_own "$program.previous"
+  if is_own_note "$program.stopped"; then rm -f "$program.stopped"; fi
+  for one in "$program.new" "$program.previous" "$program.stopped"; do
+    if is_there "$one"; then say "$one was not made by this script and was left in place."; fi
+  done
   if has_systemd; then systemctl daemon-reload; fi
   say "rasket is removed. Kept: $settings, and all mail and keys in $state."
   say "To delete those for good: rm -r $destdir/etc/rasket $state && userdel rasket"
@@ -203,11 +222,22 @@ fi
 fresh=$program.new
 previous=$program.previous
 stopped=$program.stopped
+for one in "$fresh" "$previous"; do
+  if [ $in_place = no ] && is_there "$one" && ! is_own "$one"; then
+    fail "$one is in the way and was not made by this script; move it to another place first."
+  fi
+done
+if is_there "$stopped" && ! is_own_note "$stopped"; then
+  fail "$stopped is in the way and was not made by this script; move it to another place first."
+fi
 # Broken off between the two: the version before is put back, to be there if this one is broken off too.
 if [ ! -e "$program" ] && [ -e "$previous" ]; then mv "$previous" "$program"; fi
+# A copy that somebody makes of the program is not this script's.
+rm -f "$program/$mark"
 if [ $in_place = no ]; then
-  rm -rf "$fresh"
+  remove_own "$fresh"
   mkdir -p "$fresh"
+  : >"$fresh/$mark"
   items='package.json package-lock.json .npmrc bin src cli console migrations config docs monitoring LICENSE README.md CHANGELOG.md'
   if [ -n "$file" ]; then
     items='config docs monitoring LICENSE README.md CHANGELOG.md'
@@ -266,7 +296,10 @@ start_again() {
   trap - EXIT
   trap '' HUP INT PIPE TERM
   if [ $was_active = yes ] && has_systemd; then
-    if [ ! -e "$program" ] && [ -e "$previous" ]; then mv "$previous" "$program"; fi
+    if [ ! -e "$program" ] && [ -e "$previous" ]; then
+      mv "$previous" "$program"
+      rm -f "$program/$mark"
+    fi
     systemctl daemon-reload
     if systemctl start rasket.service; then
       rm -f "$stopped"
@@ -297,9 +330,13 @@ if has_systemd; then
   esac
 fi
 if [ $in_place = no ]; then
-  rm -rf "$previous"
-  if [ -e "$program" ]; then mv "$program" "$previous"; fi
+  remove_own "$previous"
+  if [ -e "$program" ]; then
+    : >"$program/$mark"
+    mv "$program" "$previous"
+  fi
   mv "$fresh" "$program"
+  rm -f "$program/$mark"
 fi
 
 chmod 750 "$destdir/etc/rasket"
@@ -326,7 +363,7 @@ fi
 chmod 640 "$settings"
 
 if [ $staged = yes ]; then
-  rm -rf "$previous"
+  remove_own "$previous"
   say "laid out under $destdir; account, dependencies and service are left to the installation on the machine itself"
   exit 0
 fi
@@ -342,6 +379,7 @@ if [ -e "$state/instance.key" ]; then
     if [ -e "$previous" ]; then
       rm -rf "$program"
       mv "$previous" "$program"
+      rm -f "$program/$mark"
       if [ $was_active = yes ] && systemctl start rasket.service; then
         was_active=no
         rm -f "$stopped"
@@ -353,7 +391,7 @@ if [ -e "$state/instance.key" ]; then
 else
   first=yes
 fi
-rm -rf "$previous"
+remove_own "$previous"
 
 upgraded=$was_active
 if [ $was_active = yes ]; then

@@ -26,10 +26,17 @@ export class BackupNotWhole extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof OperatorFault) return error.exitCode;
   if (error instanceof Error && error.name === 'MoveUnderWay') return EXIT.limit;
+  if (error instanceof Error && error.name === 'Refusal') return exitCodeOfRefusal(error);
   // The unit does not try that again: it takes a person.
   return error instanceof Error && ['UpgradeRefused', 'DatabaseFileLost', 'DatabaseMoved'].includes(error.name)
     ? EXIT.refused
     : EXIT.failed;
+}
+
+/** As over the API. What cannot be done just now is none of the caller's faults. */
+function exitCodeOfRefusal({ status = 500 }: Error & { status?: number }): number {
+  if (status >= 500) return EXIT.failed;
+  return status === 404 ? EXIT.notFound : EXIT.refused;
 }
 
 interface SystemFault extends Error {

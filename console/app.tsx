@@ -96,12 +96,15 @@ function tabs({ sectionName: current, sections, isPerson }: Navigator, columns: 
   return wholes(texts, Math.max(0, at), columns);
 }
 
+/** A filter stands in it as it was typed, or pasted. */
+const noteOf = (screen: Navigator['screen']): string => clean(screen?.note() ?? '');
+
 /** Beside the crumbs, which keep as much as tells where one is. */
 const hasRoom = (note: string, columns: number): boolean => shownWidth(note) <= columns - 13;
 
 function crumbs({ screens, screen }: Navigator, columns: number): string {
   const titles = screens.map(({ title }) => title);
-  const note = screen?.note() ?? '';
+  const note = noteOf(screen);
   return apart(` ${bold(titles.join(' › '))}`, hasRoom(note, columns) ? `${note} ` : '', columns);
 }
 
@@ -139,7 +142,7 @@ function lowerLines(navigator: Navigator, columns: number): string[] {
   const { prompt, message, screen, dialog } = navigator;
   if (!prompt) {
     // A dialog says what it meets itself.
-    const note = dialog ? '' : (screen?.note() ?? '');
+    const note = dialog ? '' : noteOf(screen);
     const said = new Set([message, hasRoom(note, columns) ? '' : note].filter((text) => text !== ''));
     const lines = [...said].flatMap((text) => wrap(text, columns - 2)).slice(0, LOWER_MAX);
     return lines.length === 0 ? [''] : lines.map((line) => ` ${line}`);

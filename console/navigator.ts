@@ -14,6 +14,7 @@ import { Prompt } from './prompt.ts';
 import { ListScreen } from './screens/list-screen.ts';
 import { screenOf } from './screens/screen-of.ts';
 import type { Host, Offer, Screen } from './screens/screen.ts';
+import { WaitingKeys, type Awaited } from './waiting-keys.ts';
 import { watchClient } from './watched-client.ts';
 
 interface Outside {
@@ -31,6 +32,9 @@ interface Outside {
 }
 
 const ID = /^([0-9a-f]{8}-[0-9a-f-]{27}|[a-z]+_[0-9a-f]{16,})$/;
+
+/** These need nothing that a screen shows. */
+const AT_ONCE = /^([0-9:/?rq]|esc)$/;
 
 /** As tables show it. */
 const END_OF_ID = /^[0-9a-f]{8}$/;
@@ -50,6 +54,13 @@ export class Navigator implements Host, Stage {
   #isWide = false;
   #stopOuter = new AbortController();
   readonly #runner = new ActionRunner(this);
+  readonly #waiting = new WaitingKeys({
+    target: () => this.dialog ?? this.screen,
+    awaited: (key) => this.#awaited(key),
+    isFree: (key) => this.#isFree(key),
+    obey: (key) => this.faults.orInWords(() => this.#dispatch(key), this.say),
+    say: (text) => void (this.message = text),
+  });
   /** Takes back what was said of a server that did not answer. */
   #unsay: () => void = () => undefined;
   dialog: Dialog | undefined;
@@ -85,6 +96,7 @@ export class Navigator implements Host, Stage {
   version = (): number => this.#version;
 
   changed = (): void => {
+    this.#waiting.obey();
     this.#version++;
     for (const listener of this.#listeners) listener();
   };
@@ -212,8 +224,20 @@ export class Navigator implements Host, Stage {
 
   key(key: string): void {
     if (key === 'ctrl-c') return this.#outside.quit();
-    this.faults.orInWords(() => this.#dispatch(key), this.say);
+    this.faults.orInWords(() => void (this.#waiting.take(key) || this.#dispatch(key)), this.say);
     this.changed();
+  }
+
+  /** Of a server that does not answer nothing is waited for: nobody knows by then what was meant. */
+  #awaited(key: string): Awaited {
+    const awaited = this.dialog ? this.dialog.isAsking && 'on its way' : !this.prompt && this.screen?.awaits?.(key);
+    return awaited && this.lostSince !== undefined ? 'not to be had' : awaited || undefined;
+  }
+
+  #isFree(key: string): boolean {
+    if (this.dialog) return key === 'esc';
+    if (this.screen?.own?.has(key)) return false;
+    return AT_ONCE.test(key) || this.#offeredActions().some(({ bound }) => bound.key === key);
   }
 
   paste(text: string): void {

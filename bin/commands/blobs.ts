@@ -23,7 +23,8 @@ type StoreName = Config['blobs']['store'];
 /** Takes all content to the other store while nothing runs. Called again after a kill, it goes on where it was. */
 export async function moveBlobs(options: MoveOptions): Promise<void> {
   const { to } = options;
-  if (to !== 's3' && to !== 'files') throw new OperatorFault(`--to must be s3 or files; got ${JSON.stringify(to)}`);
+  if (to !== 's3' && to !== 'files')
+    throw new OperatorFault(`--to must be s3 or files; got ${JSON.stringify(to)}`, 'usage');
   const given = readConfig(options);
   mustNameStore(given.blobs);
   const audit: CommandAudit = { action: 'storage.moved', always: true, details: { to } };

@@ -68,7 +68,7 @@ export async function whereListed<T>(
     if (!(error instanceof Refusal) || !/not found|already/.test(error.message)) throw error;
     const isMissing = error.errorName === 'not_found';
     const says = `${error.message} See what there is with: ${await onSameFolder(isMissing ? list : listOfTaken, options)}`;
-    throw new OperatorFault(says, isMissing ? 'notFound' : 'failed');
+    throw new OperatorFault(says, isMissing ? 'notFound' : 'refused');
   }
 }
 

@@ -5,7 +5,7 @@ import {
   revokeOperator,
   type OperatorRow,
 } from '../../src/resources/operators/index.ts';
-import { listTime, type Column, type Terminal } from '../../cli/output/index.ts';
+import { clean, cleanJson, type Column, listTime, type Terminal } from '../../cli/output/index.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
 import { addressOf } from './ready-file.ts';
@@ -16,8 +16,8 @@ export async function createNamedOperator(name: string, options: Options): Promi
   const audit = { action: 'operator.created', details: { name } };
   const open = [readConfig(options), dataFolder(options)] as const;
   const made = await withStore(...open, (store) => createOperator(store, name), { audit });
-  if (options.json) return console.log(JSON.stringify(made));
-  console.log(`${made.name} is an operator now. The token is shown this once:\n\n  ${made.token}\n`);
+  if (options.json) return console.log(cleanJson(made));
+  console.log(`${clean(made.name)} is an operator now. The token is shown this once:\n\n  ${made.token}\n`);
   const url = addressOf(dataFolder(options), open[0]);
   console.log(
     `Keep it for rasket queue and rasket audit all with: rasket login --profile operator --url ${url} --api-key`,
@@ -52,7 +52,7 @@ export async function revokeNamedOperator(operator: string, options: Options): P
   const row = await whereListed('rasket operators list', options, () =>
     withStore(...open, (store) => revokeOperator(store, operator), { audit }),
   );
-  console.log(options.json ? JSON.stringify(shown(row)) : `The token of ${row.name} is not accepted any more.`);
+  console.log(options.json ? cleanJson(shown(row)) : `The token of ${clean(row.name)} is not accepted any more.`);
 }
 
 const shown = (row: OperatorRow) => ({

@@ -1,4 +1,4 @@
-import { formatTable, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
+import { cleanJson, type Column, formatTable, openTerminal, type Terminal } from '../../cli/output/index.ts';
 
 /** As every list: a row a line for a person, who names none of it by its id; titles and tabs for a program, or `--json`. */
 export function printRows<Row>(
@@ -10,7 +10,7 @@ export function printRows<Row>(
     none,
   }: { json?: boolean | undefined; wide?: boolean | undefined; none: string },
 ): void {
-  if (isJson) return console.log(JSON.stringify(rows));
+  if (isJson) return console.log(cleanJson(rows));
   const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
   if (rows.length === 0) terminal.hint(none);
   const all = columnsFor(terminal);

@@ -1,3 +1,4 @@
+import { cleanJson } from '../../cli/output/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { recogniseCopy } from '../../src/recognise-copy.ts';
 import { countRestored, resumeRestored } from '../../src/resources/broadcasts/index.ts';
@@ -53,7 +54,7 @@ export async function sending(wanted: string | undefined, options: SendingOption
       marketing_reason: toMany.reason,
       restored_broadcasts: restored,
     };
-    return console.log(JSON.stringify(said));
+    return console.log(cleanJson(said));
   }
   if (!marketing) console.log(sentenceOf('Sending', all));
   if (marketing || !toMany.isOn) console.log(sentenceOf('Marketing mail', toMany));

@@ -8,7 +8,7 @@ import {
 } from '../../src/resources/teams/index.ts';
 import { stopEnforcingSso, takeSsoDomain } from '../../src/resources/sso/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
-import { listTime, openTerminal, type Column, type Terminal } from '../../cli/output/index.ts';
+import { clean, cleanJson, type Column, listTime, openTerminal, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { printTeam } from './init.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
@@ -80,11 +80,11 @@ export async function stopSso(team: string, options: Options & { reason: string;
   const row = rowOf(
     await whereListed(LIST, options, () => withStore(readConfig(options), dataFolder(options), stop, { audit })),
   );
-  if (options.json) return console.log(JSON.stringify(row));
+  if (options.json) return console.log(cleanJson(row));
   openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(
     domain === undefined
-      ? `${row.name} does not enforce single sign-on any more: its people sign in with passwords as well, and who has none can have one mailed.`
-      : `Addresses at ${domain} do not sign in through ${row.name} any more, and the sessions that did have ended.`,
+      ? `${clean(row.name)} does not enforce single sign-on any more: its people sign in with passwords as well, and who has none can have one mailed.`
+      : `Addresses at ${domain} do not sign in through ${clean(row.name)} any more, and the sessions that did have ended.`,
   );
 }
 
@@ -115,8 +115,8 @@ async function change(team: string, { action, wanted, tell }: Change, options: O
   const audit = { action, about: aboutTeam(team), details: { ...wanted } };
   const changed = () => withStore(config, dataFolder(options), administer, { audit });
   const row = rowOf(await whereListed(LIST, options, changed));
-  if (options.json) return console.log(JSON.stringify(row));
-  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(tell(row));
+  if (options.json) return console.log(cleanJson(row));
+  openTerminal({ out: process.stdout, err: process.stderr, env: process.env }).tell(clean(tell(row)));
 }
 
 type Row = ReturnType<typeof rowOf>;

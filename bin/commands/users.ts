@@ -16,7 +16,7 @@ import {
   listUsers,
   type UserRow,
 } from '../../src/resources/users/index.ts';
-import { clean, listTime, type Column, type Terminal } from '../../cli/output/index.ts';
+import { clean, cleanJson, type Column, listTime, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';
@@ -54,7 +54,7 @@ export async function createNamedUser(
   const making = () => withStore(readConfig(options), dataFolder(options), make, { audit });
   const user = await whereListed('rasket teams list', options, making, 'rasket users list');
   const { role } = details;
-  if (options.json) return console.log(JSON.stringify({ ...shown(user), team, role, password }));
+  if (options.json) return console.log(cleanJson({ ...shown(user), team, role, password }));
   console.log(`${user.email} is ${role} of ${team}. The password is shown this once:\n\n  ${password}\n`);
 }
 
@@ -79,7 +79,7 @@ export async function resetNamedUser(
     withStore(config, folder, (store) => makePasswordReset(store, email), { audit }),
   );
   const url = `${addressOf(folder, config)}/reset-password?token=${made.token}`;
-  if (options.json) return console.log(JSON.stringify({ email: made.user.email, url, expires_at: made.expiresAt }));
+  if (options.json) return console.log(cleanJson({ email: made.user.email, url, expires_at: made.expiresAt }));
   console.log(
     `With this link ${made.user.email} chooses a new password, once, until ${made.expiresAt}. It is shown this once:\n\n  ${url}\n`,
   );
@@ -111,7 +111,7 @@ export async function inviteNamedUser(
   );
   const url = mail ? null : `${addressOf(folder, config)}/invitation?token=${token}`;
   const expires_at = new Date(row.expires_at).toISOString();
-  if (options.json) return console.log(JSON.stringify({ id: row.id, email: row.email, team, role, url, expires_at }));
+  if (options.json) return console.log(cleanJson({ id: row.id, email: row.email, team, role, url, expires_at }));
   if (url === null) return console.log(`The server mails ${row.email} an invitation to ${team} as ${role}.`);
   console.log(
     `With this link ${row.email} comes into ${team} as ${role}, once, until ${expires_at}. It is shown this once:\n\n  ${url}\n`,
@@ -186,7 +186,7 @@ async function change<Changed extends UserRow>(
   const { row, warnings } = await whereListed('rasket users list', options, () =>
     withStore(readConfig(options), dataFolder(options), make, { audit }),
   );
-  console.log(options.json ? JSON.stringify({ ...shown(row), ...wanted.more?.(row) }) : wanted.tell(row));
+  console.log(options.json ? cleanJson({ ...shown(row), ...wanted.more?.(row) }) : wanted.tell(row));
   for (const warning of warnings) console.error(clean(warning));
 }
 

@@ -1,4 +1,4 @@
-import { clean, CliFault } from '../output/index.ts';
+import { CliFault, howToType, isNameTyped, nameToType } from '../output/index.ts';
 import type { Session } from './session.ts';
 
 export interface Doubt {
@@ -20,8 +20,8 @@ export async function mustBeConfirmed(
     throw new CliFault(`this cannot be undone, and nobody can be asked here; to do it, type: ${line}`, 'usage');
   }
   const { readLine } = await import('./stdin.ts');
-  const typed = clean(await name());
+  const wanted = nameToType(await name());
   terminal.warn(`This will ${says}. It cannot be undone.`);
-  const answer = await readLine(process, `Type ${typed} to do it on ${target.url}: `);
-  if (answer.trim() !== typed) throw new CliFault('nothing was changed');
+  const answer = await readLine(process, `Type ${wanted}${howToType(wanted)} to do it on ${target.url}: `);
+  if (!isNameTyped(answer, wanted)) throw new CliFault('nothing was changed');
 }

@@ -12,8 +12,6 @@ const PAGE = 100;
 /** What it gives where nothing is said. */
 const USUAL = 20;
 
-const hasMore = ({ has_more: says, data }: Page, limit = USUAL): boolean => says ?? data.length >= limit;
-
 export interface ListOptions extends Readonly<Record<string, unknown>> {
   limit?: number;
   all?: boolean;
@@ -58,9 +56,9 @@ export async function runList(
     isOneLine: true,
   });
   let count = 0;
-  let last: Page | undefined;
-  for await (const page of pagesOf(session, list, { path, filters, options: from })) {
-    last = page;
+  let last: { page: Page; hasMore: boolean } | undefined;
+  for await (const { page, hasMore } of pagesOf(session, list, { path, filters, options: from })) {
+    last = { page, hasMore };
     count += page.data.length;
     if (isJson) {
       terminal.printJson(names ? { ...page, data: page.data.map((item) => pickFields(item, fields)) } : page);
@@ -72,9 +70,9 @@ export async function runList(
     [options.after, options.before].some((one) => one !== undefined);
   if (count === 0) return session.advise(sayEmpty(family, words, isNarrowed));
   hintWide(session, table);
-  const behind = last?.data.at(-1);
-  if (last && behind && hasMore(last, Math.min(options.limit ?? USUAL, PAGE)))
-    await sayMore(session, options, { count, behind: behind.id, isSure: last.has_more !== undefined });
+  const behind = last?.page.data.at(-1);
+  if (last?.hasMore && behind)
+    await sayMore(session, options, { count, behind: behind.id, isSure: last.page.has_more !== undefined });
 }
 
 /** What there is without the filters, or how the first one is made. */
@@ -123,16 +121,17 @@ async function* pagesOf(
   { client }: Session,
   list: List,
   { path, filters, options }: { path: object; filters: object; options: ListOptions },
-): AsyncGenerator<Page> {
+): AsyncGenerator<{ page: Page; hasMore: boolean }> {
   let left = options.all ? Infinity : options.limit;
   let { after } = options;
   for (;;) {
     const limit = left === undefined ? undefined : Math.min(left, PAGE);
     const query = { limit, after, before: options.before, ...filters };
-    const page = await ask(client, list.operation, { path, query });
-    yield page;
+    const page: Page = await ask(client, list.operation, { path, query });
+    const hasMore = page.has_more ?? page.data.length >= (limit ?? USUAL);
+    yield { page, hasMore };
     after = page.data.at(-1)?.id;
-    if (left === undefined || !hasMore(page, limit) || after === undefined) return;
+    if (left === undefined || !hasMore || after === undefined) return;
     left -= page.data.length;
     if (left <= 0) return;
   }

@@ -30,8 +30,14 @@ export async function readSecret({ stdin, stderr }: Asked, prompt: string): Prom
 export function readLine({ stdin, stderr }: Asked, prompt: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr });
   return new Promise((resolve) => {
-    lines.once('close', () => resolve(''));
+    const onEnd = (): void => {
+      // By Ctrl-C or Ctrl-D: what is said next stands on a line of its own.
+      stderr.write('\n');
+      resolve('');
+    };
+    lines.once('close', onEnd);
     lines.question(prompt, (answer) => {
+      lines.off('close', onEnd);
       resolve(answer);
       lines.close();
     });

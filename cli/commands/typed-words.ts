@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { hasDefault } from './declare.ts';
+import { namesOf } from './field-names.ts';
 
 /** Options of all commands of the API, and whether a value follows: they may stand before the command. */
 const GLOBAL: Readonly<Record<string, boolean>> = {
@@ -62,7 +63,23 @@ export function typedWords(program: Command, words: readonly string[]): string[]
     rest = rest.slice(1);
   }
   const usual = isAlone(program, command, rest) ? usualOf(command) : [];
-  return [...path, ...usual, ...early, ...rest];
+  return [...path, ...usual, ...early, ...(takesName(command) ? nameLast(rest) : rest)];
+}
+
+/** Whether its name is a word of a command. */
+const takesName = (command: Command): boolean => namesOf(command)['name']?.startsWith('<') ?? false;
+
+/** A name that is typed as an option, as where a name is changed, is the last of the words. */
+function nameLast(words: readonly string[]): string[] {
+  const end = words.indexOf('--');
+  const at = words.findIndex((word) => word === '--name' || word.startsWith('--name='));
+  if (at === -1 || (end !== -1 && end < at)) return [...words];
+  const [option = ''] = words.slice(at);
+  const isApart = option === '--name';
+  const name = isApart ? words[at + 1] : option.slice('--name='.length);
+  if (name === undefined) return [...words];
+  const others = words.toSpliced(at, isApart ? 2 : 1);
+  return [...others, ...(end === -1 ? ['--'] : []), name];
 }
 
 const named = ({ commands }: Command, name: string): Command | undefined =>

@@ -146,9 +146,9 @@ export const inboxes = {
       verb: 'create-label',
       key: 'n',
       summary: 'create a label in an inbox',
-      example: `inbox create-label ${ADDRESS} --name Billing --color '#00A2C7'`,
+      example: `inbox create-label ${ADDRESS} Billing --color '#00A2C7'`,
       path: { inbox: INBOX },
-      flags: { ...label, name: { ...label.name, isRequired: true } },
+      flags: { ...label, name: { ...label.name, isWord: true, isRequired: true } },
       done: 'Created',
     }),
     actionOf('updateInboxLabel', {

@@ -62,9 +62,9 @@ export const topics = {
       verb: 'create',
       key: 'c',
       summary: 'create a topic',
-      example: 'topics create --name News --default-subscription opt_in',
+      example: 'topics create News --default-subscription opt_in',
       flags: {
-        name: { value: '<name>', says: 'what contacts read', isRequired: true },
+        name: { value: '<name>', says: 'what contacts read', isWord: true, isRequired: true },
         default_subscription: {
           value: '<subscription>',
           says: 'opt_in or opt_out: what holds for contacts that have not chosen, for good',

@@ -12,7 +12,7 @@ export async function findLabels(client: Client, inbox: string, named: readonly 
     if (found) return found.id;
     throw new CliFault(`there is no label ${one} in this inbox.`, 'notFound', [
       { words: 'See what there is with', command: ['listInboxLabels', inbox] },
-      { words: 'Make it with', command: ['createInboxLabel', inbox, '--name', one] },
+      { words: 'Make it with', command: ['createInboxLabel', inbox, one] },
     ]);
   });
 }

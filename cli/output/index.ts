@@ -34,3 +34,4 @@ export { shortId } from './short-id.ts';
 export { formatTime, listTime, shortTime } from './time.ts';
 export { shorten, widthOf } from './width.ts';
 export { tellChange } from './zone-change.ts';
+export { howToType, isNameTyped, nameToType } from './typed-name.ts';

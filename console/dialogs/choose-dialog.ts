@@ -1,5 +1,5 @@
 import { clean } from '../../cli/output/index.ts';
-import { fit, inverse } from '../draw/text.ts';
+import { faint, fit, inverse } from '../draw/text.ts';
 import type { Dialog } from './dialog.ts';
 
 export interface Choice {
@@ -13,15 +13,23 @@ export interface Choice {
 export class ChooseDialog implements Dialog {
   readonly title: string;
   readonly keys = 'enter or its number choose   ↑↓ move   esc leave it';
-  readonly #choices: readonly Choice[];
+  #choices: readonly Choice[] = [];
   #at = 0;
+  isAsking = true;
 
-  constructor(title: string, choices: readonly Choice[]) {
+  /** Without choices these are being asked for. */
+  constructor(title: string, choices?: readonly Choice[]) {
     this.title = title;
+    if (choices) this.begin(choices);
+  }
+
+  begin(choices: readonly Choice[]): void {
     this.#choices = choices;
+    this.isAsking = false;
   }
 
   draw(width: number, height: number): string[] {
+    if (this.isAsking) return [faint('Asking what there is …')];
     const top = Math.max(0, this.#at - height + 1);
     return this.#choices.slice(top, top + height).map(({ label, isOn }, index) => {
       const at = top + index;

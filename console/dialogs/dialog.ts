@@ -1,4 +1,4 @@
-import { clean, cleanLines } from '../../cli/output/index.ts';
+import { cleanLines, howToType, isNameTyped, nameToType } from '../../cli/output/index.ts';
 import type { BoundAction } from '../catalog.ts';
 import { linesInWords } from '../draw/place.ts';
 import { scrollOf } from '../draw/scroll.ts';
@@ -11,6 +11,8 @@ export interface Dialog {
   draw: (width: number, height: number) => string[];
   /** Answers false once it is over. */
   key: (key: string) => boolean;
+  /** What it is about is asked for: until that is there, only Esc means anything. */
+  isAsking?: boolean;
   paste?: (text: string) => void;
   copy?: () => string | undefined;
   /** What its keys are, for the last line; three spaces between two of them. */
@@ -96,14 +98,17 @@ export class ConfirmDialog implements Dialog {
   }
 
   name(name: string): void {
-    this.#name = clean(name).trim();
+    this.#name = nameToType(name);
   }
 
   draw(width: number): string[] {
     const ask =
       this.#name === undefined
         ? [faint('Asking for its name …')]
-        : [...wrap(`Type ${bold(this.#name)} to do it on ${this.#where}:`, width), `> ${this.#line.draw(width - 2)}`];
+        : [
+            ...wrap(`Type ${bold(this.#name)}${howToType(this.#name)} to do it on ${this.#where}:`, width),
+            `> ${this.#line.draw(width - 2)}`,
+          ];
     const wrong = this.#isWrong ? ['That is not the name; nothing was changed.'] : [];
     return [...wrap(`This will ${this.#says}. It cannot be undone.`, width), '', ...ask, ...wrong];
   }
@@ -111,7 +116,7 @@ export class ConfirmDialog implements Dialog {
   key(key: string): boolean {
     if (key === 'esc') return false;
     if (key === 'enter') {
-      this.#isWrong = this.#name === undefined || this.#line.text.trim() !== this.#name;
+      this.#isWrong = this.#name === undefined || !isNameTyped(this.#line.text, this.#name);
       if (!this.#isWrong) this.#yes();
       return this.#isWrong;
     }

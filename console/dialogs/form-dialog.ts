@@ -45,7 +45,7 @@ export class FormDialog implements Dialog {
   /** Which of those that are shown is in hand. */
   #at = 0;
   #fault = '';
-  #isAsking: boolean;
+  isAsking: boolean;
   /** There are more fields than there is room for. */
   #isCut = false;
 
@@ -57,7 +57,7 @@ export class FormDialog implements Dialog {
     this.title = title;
     this.#done = done;
     this.#note = note;
-    this.#isAsking = isAsking;
+    this.isAsking = isAsking;
     // Of several fields that exclude each other, the one typed first is meant.
     const isChosen = Object.entries(flags).some(([name, { isOneOf }]) => isOneOf && given[name] !== undefined);
     this.#all = [
@@ -86,7 +86,7 @@ export class FormDialog implements Dialog {
 
   /** The fields begin with what is set. */
   begin(current: object): void {
-    this.#isAsking = false;
+    this.isAsking = false;
     this.#all = this.#all.map((entry) => {
       if (!entry.flag) return entry;
       const value = readPart(current, entry.name);
@@ -98,14 +98,14 @@ export class FormDialog implements Dialog {
   }
 
   beginWith(lines: readonly Line[]): void {
-    this.#isAsking = false;
+    this.isAsking = false;
     this.#all = lines.map(({ name, label, flag, current }) =>
       entryOf({ ...ofFlag(name, flag), label: clean(label), was: current, text: current }),
     );
   }
 
   get keys(): string {
-    if (this.#isAsking) return 'esc leave it';
+    if (this.isAsking) return 'esc leave it';
     const choose = choicesOf(this.#entries[this.#at]).length > 0 ? '←→ choose   ' : '';
     const enter = this.#at === this.#entries.length - 1 ? 'enter' : 'enter next   ctrl-s';
     const more = this.#hidden.length > 0 ? 'ctrl-o more   ' : '';
@@ -118,7 +118,7 @@ export class FormDialog implements Dialog {
   }
 
   draw(width: number, height: number): string[] {
-    if (this.#isAsking) return [faint('Asking what is set …')];
+    if (this.isAsking) return [faint('Asking what is set …')];
     const labels = Math.min(
       Math.max(...this.#entries.map(({ label }) => shownWidth(label))) + 3,
       Math.floor(width / 2),
@@ -160,7 +160,7 @@ export class FormDialog implements Dialog {
 
   key(key: string): boolean {
     if (key === 'esc') return false;
-    if (this.#isAsking) return true;
+    if (this.isAsking) return true;
     if (key === 'ctrl-o') return this.#openMore();
     const last = this.#entries.length - 1;
     if (['ctrl-s', 'enter', 'tab', 'shift-tab', 'down', 'up'].includes(key)) this.#complete();
@@ -204,7 +204,7 @@ export class FormDialog implements Dialog {
 
   paste(text: string): void {
     const entry = this.#entries[this.#at];
-    if (!entry || entry.isFixed || this.#isAsking) return;
+    if (!entry || entry.isFixed || this.isAsking) return;
     this.#fault = '';
     if (choicesOf(entry).includes(entry.edit.text)) entry.edit.set('');
     entry.edit.insert(entry.flag?.hasLines ? text : inOneLine(text));

@@ -13,10 +13,19 @@ interface Labelled {
 /** The labels of the inbox, those of the thread marked; one is put on or taken off. */
 export async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row, done }: Labelled): Promise<void> {
   const { client } = host;
+  const dialog = new ChooseDialog(`Labels: ${clean(row.subject ?? '')}`);
+  host.dialog = dialog;
+  const leave = (): void => {
+    if (host.dialog === dialog) host.dialog = undefined;
+  };
   try {
     const { data } = await client.call('listInboxLabels', { path: { inbox } }, signal);
-    if (data.length === 0)
+    // A user who has gone on to something else is not interrupted.
+    if (host.dialog !== dialog) return;
+    if (data.length === 0) {
+      leave();
       return host.say('This inbox has no labels yet: q is back in the list of inboxes, where n creates one.');
+    }
     const choices = data.map(({ id, name }): Choice => {
       const isOn = row.labels.some((one) => one.id === id);
       const choose = (): void => {
@@ -28,10 +37,10 @@ export async function chooseLabels(host: Host, signal: AbortSignal, { inbox, row
       };
       return { label: name, isOn, choose };
     });
-    // A user who has gone on to something else is not interrupted.
-    if (host.dialog === undefined) host.dialog = new ChooseDialog(`Labels: ${clean(row.subject ?? '')}`, choices);
+    dialog.begin(choices);
     host.changed();
   } catch (error) {
+    leave();
     if (!signal.aborted) host.sayFault(error);
   }
 }

@@ -14,11 +14,14 @@ import { chooseLabels } from './inbox-labels.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { snoozeChoices } from './snooze-choices.ts';
+import type { Awaited } from '../waiting-keys.ts';
 import { ThreadList } from './thread-list.ts';
 
 type Change = BodyOf<'updateInboxThread'>;
 
 const EMAILS = 100;
+/** These need no thread. */
+const AT_ONCE: ReadonlySet<string> = new Set(['tab', 'shift-tab', 'D', 'S', 'ctrl-r', 'left', 'h']);
 /** Longer lines are hard to read. */
 const READABLE = 100;
 
@@ -75,8 +78,9 @@ export class InboxScreen implements Screen {
   }
 
   #tell(fault: string): void {
-    if (fault !== this.#fault) this.#host.changed();
+    const isNew = fault !== this.#fault;
     this.#fault = fault;
+    if (isNew) this.#host.changed();
   }
 
   async #load(signal: AbortSignal): Promise<void> {
@@ -161,6 +165,11 @@ export class InboxScreen implements Screen {
     const { at, shown } = linesSeen(drawn.lines, { top: this.#scroll ?? begin, columns: width + 2, rows });
     this.#shownAt = at;
     return shown;
+  }
+
+  awaits(key: string): Awaited {
+    if (this.#list.isLoaded || AT_ONCE.has(key)) return undefined;
+    return this.#fault === '' ? 'on its way' : 'not to be had';
   }
 
   key(key: string): boolean {

@@ -1,6 +1,6 @@
 import { listOfAdvice, readHistory, type CallOf, type OperationId } from '../../cli/client/index.ts';
 import { valueOf, type Detail, type Family, type Field, type List, type Parts } from '../../cli/families/index.ts';
-import { bodyOf, cleanLines, itemPairs, tellHistory, tellQueuedEmail, type Say } from '../../cli/output/index.ts';
+import { itemPairs, tellHistory, tellQueuedEmail, type Say } from '../../cli/output/index.ts';
 import { sideOf } from '../advice.ts';
 import { actionsOf, applicable } from '../catalog.ts';
 import { linesInWords } from '../draw/place.ts';
@@ -9,6 +9,8 @@ import { scrollOf } from '../draw/scroll.ts';
 import { bold, faint, inHand, wholes, wrap } from '../draw/text.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview, type Previewed } from './preview.ts';
+import type { Awaited } from '../waiting-keys.ts';
+import { textOfBody } from './text-of-body.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 import { nameOf } from './title-of.ts';
 import { OPENS_ON, STORIES } from './opens-on.ts';
@@ -50,6 +52,9 @@ interface Side {
   lines?: (width: number) => string[];
   screen?: Screen;
 }
+
+/** The keys that go to another side. */
+const TURNS: Readonly<Record<string, 1 | -1>> = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 };
 
 /** An item from all its sides: its story, its fields, its texts, what it holds and the lists that belong to it. */
 export class ItemScreen implements Previewed {
@@ -94,7 +99,11 @@ export class ItemScreen implements Previewed {
 
   readonly #following = {
     load: (signal: AbortSignal): Promise<void> => this.#load(signal),
-    tell: (fault: string): void => this.#tell(fault),
+    tell: (fault: string): void => {
+      const isNew = fault !== this.#fault;
+      this.#fault = fault;
+      if (isNew) this.#host.changed();
+    },
   };
 
   get isApart(): boolean {
@@ -148,11 +157,6 @@ export class ItemScreen implements Previewed {
     this.#host.changed();
   }
 
-  #tell(fault: string): void {
-    if (fault !== this.#fault) this.#host.changed();
-    this.#fault = fault;
-  }
-
   refresh(): void {
     void tried(this.#host, this.#signal, this.#following);
     this.#side()?.screen?.refresh();
@@ -201,14 +205,7 @@ export class ItemScreen implements Previewed {
     return typeof value === 'string' && value.trim().includes('\n');
   }
 
-  #bodyOf(field: Field<never>, columns?: number): string {
-    const item = this.#item as { text?: string | null; html?: string | null } | undefined;
-    const value = item && valueOf(field, item, columns);
-    // What has no text is read as text all the same.
-    if (field.name === 'text' && !value && item?.html) return bodyOf({ text: null, html: item.html });
-    if (value === null || value === undefined) return '';
-    return cleanLines(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
-  }
+  #bodyOf = (field: Field<never>, columns?: number): string => textOfBody(this.#item, field, columns);
 
   /** What is known from its row is there before the rest of it. */
   #details(width: number): string[] {
@@ -278,10 +275,17 @@ export class ItemScreen implements Previewed {
     return this.#fault === '' ? [faint(' Loading …')] : wrap(`  ${this.#fault}`, columns - 2);
   }
 
+  /** Which sides there are is known once it is loaded. */
+  awaits(key: string): Awaited {
+    if (this.#input.walk && (key === ']' || key === '[')) return undefined;
+    if (!this.#isLoaded) return this.#fault === '' ? 'on its way' : 'not to be had';
+    return TURNS[key] === undefined ? this.#side()?.screen?.awaits?.(key) : undefined;
+  }
+
   key(key: string): boolean {
-    const step = { right: 1, l: 1, tab: 1, left: -1, h: -1, 'shift-tab': -1 }[key];
+    const step = TURNS[key];
     if (step !== undefined) {
-      this.turn(step === 1 ? 1 : -1);
+      this.turn(step);
       return true;
     }
     const { walk } = this.#input;

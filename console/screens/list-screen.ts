@@ -12,12 +12,15 @@ import { InboxScreen } from './inbox-screen.ts';
 import { ItemScreen } from './item-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type ScreenFilter, type Size } from './screen.ts';
 import { Preview } from './preview.ts';
+import type { Awaited } from '../waiting-keys.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 import { moreColumnsOf, type MoreColumns } from './segment-counts.ts';
 import { nameOf, shortTitleOf, titleOf } from './title-of.ts';
 
 type Row = { id: string };
 type Path = Readonly<Record<string, string>>;
+
+const DOWN: ReadonlySet<string> = new Set(['down', 'j', 'pagedown', 'ctrl-f', 'ctrl-d']);
 
 /** How many pages are read on for one that a filter leaves. */
 const PAGES_SEARCHED = 20;
@@ -48,8 +51,8 @@ export class ListScreen implements Screen {
   #former: { filter: ReadFilter; pager: Pager<Row>; typed: string } | undefined;
   #signal = AbortSignal.abort();
   #fault = '';
-  /** Enter was pressed before there was anything to open. */
-  #isOpening = false;
+  /** Where one is going is on its way: the end of the list, or one that is in no page yet. */
+  #leaps = 0;
 
   constructor(host: Host, { family, list, path, title, narrowed = {} }: ListInput) {
     this.#host = host;
@@ -90,19 +93,35 @@ export class ListScreen implements Screen {
     await this.#pager.refresh(signal, this.#at());
     this.#host.changed();
     void this.#more?.ask(this.#rows(), signal);
-    if (this.#isOpening) this.#open();
   }
 
   #tell(fault: string): void {
-    if (fault !== this.#fault) this.#host.changed();
+    const isNew = fault !== this.#fault;
     this.#fault = fault;
+    if (isNew) this.#host.changed();
   }
 
-  #load(work: (signal: AbortSignal) => Promise<void>): void {
+  #load(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#host.changed();
     const tell = (fault: string): void => this.#tell(fault);
     const load = (stop: AbortSignal): Promise<void> => this.#unlessRefused(stop, work);
-    void tried(this.#host, this.#signal, { load, tell }).then(() => this.#host.changed());
+    return tried(this.#host, this.#signal, { load, tell }).then(() => this.#host.changed());
+  }
+
+  /** Keys wait until one is there. */
+  async #leap(work: Promise<void>): Promise<void> {
+    this.#leaps++;
+    await work;
+    this.#leaps--;
+    this.#host.changed();
+  }
+
+  awaits(key: string): Awaited {
+    if (key === 'left' || key === 'h') return undefined;
+    if (this.#fault !== '') return 'not to be had';
+    const rows = this.#rows();
+    const isBehind = DOWN.has(key) && this.#body.at(rows) >= rows.length - 1 && this.#pager.hasBehind;
+    return this.#leaps > 0 || !this.#pager.isLoaded || (isBehind && this.#pager.isLoading) ? 'on its way' : undefined;
   }
 
   /** A filter that the API does not know is typed again, and what was there before it is shown. */
@@ -126,7 +145,7 @@ export class ListScreen implements Screen {
 
   refresh(): void {
     const at = this.#at();
-    this.#load((signal) => this.#pager.refresh(signal, at));
+    void this.#load((signal) => this.#pager.refresh(signal, at));
   }
 
   /** Where the row in hand stands among all that are loaded. */
@@ -214,26 +233,25 @@ export class ListScreen implements Screen {
       else this.#body.markAll(rows);
       return true;
     }
-    this.#isOpening = false;
     if (this.#preview.key(key)) return true;
     const isSorted = this.#body.order !== undefined;
     if (!isSorted && ['g', 'home'].includes(key) && this.#pager.hasBefore) {
       this.#body.select([], 0);
-      this.#load((signal) => this.#pager.first(signal));
+      void this.#leap(this.#load((signal) => this.#pager.first(signal)));
       return true;
     }
     if (!isSorted && ['G', 'end'].includes(key) && this.#pager.hasBehind) {
-      this.#load((signal) => this.#toEnd(signal));
+      void this.#leap(this.#load((signal) => this.#toEnd(signal)));
       return true;
     }
     if (!this.#body.key(key, rows)) return false;
     if (this.#body.order) {
-      if (key === '>' || key === '<') this.#load((signal) => this.#pager.fill(signal));
+      if (key === '>' || key === '<') void this.#leap(this.#load((signal) => this.#pager.fill(signal)));
       return true;
     }
     const at = this.#body.at(rows);
-    if (at >= rows.length - 10 && this.#pager.hasBehind) this.#load((signal) => this.#pager.behind(signal));
-    else if (at < 10 && at <= before && this.#pager.hasBefore) this.#load((signal) => this.#pager.before(signal));
+    if (at >= rows.length - 10 && this.#pager.hasBehind) void this.#load((signal) => this.#pager.behind(signal));
+    else if (at < 10 && at <= before && this.#pager.hasBefore) void this.#load((signal) => this.#pager.before(signal));
     return true;
   }
 
@@ -249,7 +267,6 @@ export class ListScreen implements Screen {
 
   #open(): boolean {
     const row = this.#body.row(this.#rows());
-    this.#isOpening = row === undefined && !this.#pager.isLoaded;
     if (row !== undefined) this.openItem(row);
     return true;
   }
@@ -269,7 +286,7 @@ export class ListScreen implements Screen {
   /** One that is in no page yet, by the end of its id as tables show it. */
   openByEnd(end: string): void {
     const load = async (signal: AbortSignal): Promise<void> => this.openById((await this.#find(end, signal)).id);
-    void tried(this.#host, this.#signal, { load, tell: (fault) => this.#host.say(fault) });
+    void this.#leap(tried(this.#host, this.#signal, { load, tell: (fault) => this.#host.say(fault) }));
   }
 
   /** One that is in no page yet. */

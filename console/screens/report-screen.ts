@@ -7,6 +7,7 @@ import { ListScreen } from './list-screen.ts';
 import { follow, tried, type Host, type Offer, type Screen, type Size } from './screen.ts';
 import { rowScreen } from './item-screen.ts';
 import { Preview } from './preview.ts';
+import type { Awaited } from '../waiting-keys.ts';
 import { SORT_KEYS, TableBody } from './table-body.ts';
 
 type Given = Readonly<Record<string, string>>;
@@ -69,8 +70,9 @@ export class ReportScreen implements Screen {
   }
 
   #tell(fault: string): void {
-    if (fault !== this.#fault) this.#host.changed();
+    const isNew = fault !== this.#fault;
     this.#fault = fault;
+    if (isNew) this.#host.changed();
   }
 
   refresh = (): void => void tried(this.#host, this.#signal, this.#following);
@@ -91,6 +93,11 @@ export class ReportScreen implements Screen {
     ...(this.#given() ? [['enter', 'list it'] as const] : []),
     ...SORT_KEYS,
   ];
+
+  awaits(key: string): Awaited {
+    if (this.#rows || key === 'left' || key === 'h') return undefined;
+    return this.#fault === '' ? 'on its way' : 'not to be had';
+  }
 
   key(key: string): boolean {
     const list = key === 'enter' ? this.#listOf(this.#given()) : undefined;

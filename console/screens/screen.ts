@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BoundAction, Section } from '../catalog.ts';
 import type { Dialog } from '../dialogs/dialog.ts';
 import type { Faults } from '../faults.ts';
+import type { Awaited } from '../waiting-keys.ts';
 
 export interface Size {
   columns: number;
@@ -71,6 +72,8 @@ export interface Screen {
   isApart?: boolean;
   /** Answers whether the key meant anything here. */
   key: (key: string) => boolean;
+  /** Whether what this key is for is there. */
+  awaits?: (key: string) => Awaited;
   /** Keys that mean something else here than everywhere. */
   own?: ReadonlySet<string>;
   /** The keys of this screen beside those of all, as pairs of key and meaning. */

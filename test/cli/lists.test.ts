@@ -117,6 +117,20 @@ describe('--limit and --all', () => {
     expect((await speak(words, holding(20))).stderr).toBe('');
   });
 
+  it('a list that does not say whether there is more is done where its last page is not full', async () => {
+    const holds =
+      (count: number) =>
+      (asked: Asked): Reply => {
+        const { data } = holding(count)(asked).body as { data: { id: string }[] };
+        return { status: 200, body: { object: 'list', data } };
+      };
+    const all = await speak(['contacts', 'list', '--all'], holds(126));
+    expect([all.code, all.stderr, linesOf(all.stdout).length]).toEqual([0, '', 127]);
+    const words = ['contacts', 'list', '--limit', '150'];
+    expect((await speak(words, holds(126), { columns: 500 })).stderr).not.toContain('more');
+    expect((await speak(words, holds(160), { columns: 500 })).stderr).toContain('There may be more; go on with');
+  });
+
   it.each(LISTED_AND_MADE)('%s, where there is none, says how the first one is made', async (words, command) => {
     const none = { status: 200, body: { object: 'list', has_more: false, data: [] } };
     const { stderr, url } = await speak(words.split(' '), () => none, { columns: 500 });

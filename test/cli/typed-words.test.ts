@@ -92,6 +92,35 @@ describe('another word for a verb', () => {
   });
 });
 
+describe('a name that is a word of the command', () => {
+  const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e77';
+  const made = () => ({ status: 200, body: { id } });
+  const bodyOf = async (...words: string[]): Promise<unknown> => (await speak(words, made)).asked.at(-1)?.body;
+  const topic = { name: 'Product news', default_subscription: 'opt_in' };
+
+  it.each([
+    ['behind the verb', ['Product news', '--default-subscription', 'opt_in']],
+    ['as an option', ['--name', 'Product news', '--default-subscription', 'opt_in']],
+    ['as an option with =', ['--default-subscription', 'opt_in', '--name=Product news']],
+  ])('is taken %s', async (_, words) => expect(await bodyOf('topics', 'create', ...words)).toEqual(topic));
+
+  it('is taken so for every kind of thing, and one that looks like an option too', async () => {
+    expect(await bodyOf('inbox', 'create-label', id, '--name', 'Billing')).toEqual({ name: 'Billing' });
+    expect(await bodyOf('inbox', 'create-label', '--name=Billing', id)).toEqual({ name: 'Billing' });
+    expect(await bodyOf('inbox', 'create-label', id, 'Billing')).toEqual({ name: 'Billing' });
+    expect(await bodyOf('segments', 'create', '--name', '-5 %')).toEqual({ name: '-5 %' });
+  });
+
+  it('is given once, and asked for where it is missing', async () => {
+    expect((await speak(['segments', 'create', 'A', '--name', 'B'], made)).code).toBe(64);
+    const { code, stderr } = await speak(['topics', 'create', '--default-subscription', 'opt_in'], made);
+    expect([code, stderr]).toEqual([64, expect.stringContaining("missing required argument 'name'")]);
+  });
+
+  it('is an option where a name is changed', () =>
+    expect(typed(`topics update ${id} --name News`)).toBe(`topics update ${id} --name News`));
+});
+
 describe('options of all commands', () => {
   it('may stand before the command, and between its words', () => {
     expect(typed('--json emails list')).toBe('emails list --json');

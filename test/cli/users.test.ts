@@ -32,11 +32,11 @@ it('the first person is made on the machine, and signs in with the password that
   expect(made, made.stderr).toMatchObject({ code: 0 });
   const { password, id } = JSON.parse(made.stdout) as { password: string; id: string };
   const again = await desk.rasket(create, { env });
-  expect(again.code).not.toBe(0);
+  expect(again.code).toBe(65);
   expect(again.stderr).toContain('There is a user with the address ada@example.com already.');
   expect(again.stderr).toContain('See what there is with: rasket users list');
   const nowhere = await desk.rasket(['users', 'create', 'bob@example.com', '--team', 'none', ...data], { env });
-  expect(nowhere.stderr).toContain('Team not found.');
+  expect(nowhere).toMatchObject({ code: 66, stderr: expect.stringContaining('Team not found.') });
   const badRole = await desk.rasket([...create, '--role', 'king'], { env });
   expect(badRole).toMatchObject({ code: 64, stderr: expect.stringContaining('viewer, member, admin, owner') });
   const listed = await desk.rasket(['users', 'list', ...data, '--json'], { env });
@@ -81,7 +81,7 @@ it('a person is disabled and enabled on the machine, with a reason that the audi
   });
   expect(await logIn()).toBe(403);
   const again = await users('disable', '--reason', 'left the company');
-  expect(again.code).not.toBe(0);
+  expect(again.code).toBe(65);
   expect(again.stderr).toContain('ada@example.com is disabled already.');
   expect((await desk.rasket(['users', 'list', ...data], { env })).stdout).toMatch(/ada@example.com.*\tdisabled\toff\t/);
   expect(await users('disable-mfa', '--reason', 'lost')).toMatchObject({
@@ -203,4 +203,29 @@ it('the operator hands over links: to a new password, with a reason, and into a 
   const text = await audit.text();
   expect(text).toContain('Lost the mailbox');
   expect(text).not.toMatch(/r[pi]_[\w-]{20}/);
+});
+
+it('a name that turns the direction of the text around is refused, and one that is stored steers no terminal', async () => {
+  const data = ['--data', 'data'];
+  expect(await desk.rasket(['init', ...data], { env })).toMatchObject({ code: 0 });
+  const create = ['users', 'create', 'ada@example.com', '--team', 'my-team', ...data];
+  const refused = await desk.rasket([...create, '--name', '\u202Eadmin'], { env });
+  expect(refused.code).toBe(65);
+  expect(refused.stderr).toMatch(/^rasket: name must be one line of at most 200 characters, none of which turns/);
+  // Marks that scripts from right to left are written with are kept.
+  expect(await desk.rasket([...create, '--name', 'עדה\u200F (Ada)'], { env })).toMatchObject({ code: 0 });
+  await desk.rasket(['teams', 'create', '\u202Eevil', ...data], { env });
+  const shown = await desk.rasket(['operators', 'create', '\u202Eeve', ...data], { env });
+  expect(shown.stdout).toContain('\uFFFDeve is an operator now.');
+  const steering = /[\u202A-\u202E\u2066-\u2069]/;
+  for (const words of [
+    ['teams', 'list'],
+    ['teams', 'list', '--json'],
+    ['teams', 'suspend', 'evil'],
+    ['teams', 'resume', 'evil', '--json'],
+    ['operators', 'list', '--json'],
+  ]) {
+    const { code, stdout } = await desk.rasket([...words, ...data], { env });
+    expect([words, code, steering.test(stdout)]).toEqual([words, 0, false]);
+  }
 });

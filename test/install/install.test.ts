@@ -118,6 +118,39 @@ describe('install.sh --destdir', () => {
     expect(broken).toBeGreaterThan(scaled(1) > 1 ? 20 : 7);
   });
 
+  it.each(['rasket.new/notes', 'rasket.previous/bin/rasket', 'rasket.previous/.git/HEAD', 'rasket.stopped'])(
+    'leaves %s of somebody else alone, and says so before it changes anything',
+    (precious) => {
+      const words = ['--destdir', folder, '--file', oneFile()];
+      expect(install(...words).status).toBe(0);
+      const file = path.join(folder, 'opt', precious);
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      fs.writeFileSync(file, 'precious');
+      const at = path.join(folder, 'opt', precious.split('/')[0] ?? '');
+      expect(install(...words)).toMatchObject({
+        status: 1,
+        stderr: `install.sh: ${at} is in the way and was not made by this script; move it to another place first.\n`,
+      });
+      expect(fs.existsSync(path.join(folder, 'opt/rasket/bin/rasket'))).toBe(true);
+      expect(install('--destdir', folder, '--uninstall')).toMatchObject({
+        status: 0,
+        stdout: expect.stringContaining(`${at} was not made by this script and was left in place.`),
+      });
+      expect(fs.readFileSync(file, 'utf8')).toBe('precious');
+      expect(fs.existsSync(path.join(folder, 'opt/rasket'))).toBe(false);
+    },
+  );
+
+  it('does not take a copy that somebody keeps of the program for its own', () => {
+    const words = ['--destdir', folder, '--file', oneFile()];
+    for (let time = 0; time < 2; time++) expect(install(...words).status).toBe(0);
+    fs.cpSync(path.join(folder, 'opt/rasket'), path.join(folder, 'opt/rasket.previous'), { recursive: true });
+    expect(install(...words)).toMatchObject({ status: 1, stderr: expect.stringContaining('is in the way') });
+    fs.renameSync(path.join(folder, 'opt/rasket'), path.join(folder, 'opt/elsewhere'));
+    expect(install(...words)).toMatchObject({ status: 1, stderr: expect.stringContaining('is in the way') });
+    expect(fs.readdirSync(path.join(folder, 'opt')).sort()).toEqual(['elsewhere', 'rasket.previous']);
+  });
+
   it('says what it would do and does nothing with --dry-run, and what it takes with --help', () => {
     expect(install('--destdir', folder, '--dry-run')).toMatchObject({
       status: 0,

@@ -10,6 +10,9 @@ const NAME_CHARS_MAX = 200;
 const PASSWORD_CHARS_MIN = 6;
 const PASSWORD_CHARS_MAX = 4096;
 
+/** A name stands among the words of others, in mails and on pages: it neither ends their line nor turns them around. */
+const MISLEADING = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
 export interface NewUser {
   email: string;
   name?: string | null | undefined;
@@ -29,8 +32,9 @@ export async function createUser(
   if (chars < PASSWORD_CHARS_MIN || chars > PASSWORD_CHARS_MAX) {
     throw invalidField('password', `password must have ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
   }
-  if (name !== null && ([...name].length > NAME_CHARS_MAX || /[\p{Cc}\p{Zl}\p{Zp}]/u.test(name))) {
-    throw invalidField('name', `name must be one line of at most ${NAME_CHARS_MAX} characters.`);
+  if (name !== null && ([...name].length > NAME_CHARS_MAX || MISLEADING.test(name))) {
+    const rule = `one line of at most ${NAME_CHARS_MAX} characters, none of which turns the direction of the text around`;
+    throw invalidField('name', `name must be ${rule}.`);
   }
   const created_at = store.clock.now();
   const row = {

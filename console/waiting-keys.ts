@@ -1,0 +1,66 @@
+/** What a key is for: on its way, or not to be had just now. Undefined: there. */
+export type Awaited = 'on its way' | 'not to be had' | undefined;
+
+interface Keyboard {
+  /** The screen or the dialog that keys are for. */
+  target: () => object | undefined;
+  /** Whether what this key is for is there. */
+  awaited: (key: string) => Awaited;
+  /** Whether this key needs nothing that is loaded. */
+  isFree: (key: string) => boolean;
+  obey: (key: string) => void;
+  say: (text: string) => void;
+}
+
+/** More than a user types ahead: what is beyond comes of a key that is held down. */
+const KEYS_MAX = 32;
+
+/** Keys that are pressed before what they are for is there. They are obeyed in their order once it is. */
+export class WaitingKeys {
+  readonly #keyboard: Keyboard;
+  #keys: string[] = [];
+  #for: object | undefined;
+  #isObeying = false;
+
+  constructor(keyboard: Keyboard) {
+    this.#keyboard = keyboard;
+  }
+
+  /** Answers whether the key waits. What needs nothing that is loaded is done at once, unless keys before it wait. */
+  take(key: string): boolean {
+    const { awaited, isFree, target } = this.#keyboard;
+    const isFirst = this.#keys.length === 0;
+    if (isFirst && (awaited(key) !== 'on its way' || isFree(key))) return false;
+    if (key === 'esc') this.#keys = [];
+    else if (this.#keys.length < KEYS_MAX) this.#keys.push(key);
+    this.#for = target();
+    this.#tell();
+    return true;
+  }
+
+  #tell(): void {
+    const count = this.#keys.length;
+    const [keys, them] = count === 1 ? ['1 key waits', 'it'] : [`${count} keys wait`, 'them'];
+    this.#keyboard.say(count === 0 ? '' : `${keys} for what is loading; esc takes ${them} back.`);
+  }
+
+  /** Obeys those whose time has come. For what is gone or could not be loaded none waits on: it would come as a surprise. */
+  obey(): void {
+    if (this.#isObeying) return;
+    const { target, awaited, obey, say } = this.#keyboard;
+    this.#isObeying = true;
+    try {
+      for (let [key] = this.#keys; key !== undefined; [key] = this.#keys) {
+        const state = target() === this.#for ? awaited(key) : 'not to be had';
+        if (state === 'on its way') return;
+        say('');
+        this.#keys = state === undefined ? this.#keys.slice(1) : [];
+        if (state === undefined) obey(key);
+        // What this key has opened is what those behind it are for.
+        this.#for = target();
+      }
+    } finally {
+      this.#isObeying = false;
+    }
+  }
+}
