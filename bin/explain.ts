@@ -59,7 +59,7 @@ export function explain(error: unknown): string[] {
   const fault: SystemFault = error;
   if (['ConfigFault', 'BackupNotWhole'].includes(fault.name) && fault.faults) return [...fault.faults];
   if (EXPECTED.has(error.name)) return [error.message];
-  const line = explainSocket(fault) ?? explainSystem(fault) ?? explainDatabase(fault);
+  const line = explainSocket(fault) ?? explainSystem(fault) ?? explainLogin(fault) ?? explainDatabase(fault);
   return line === undefined ? (error.stack ?? error.message).split('\n') : [line];
 }
 
@@ -151,6 +151,30 @@ const ADVICE: Readonly<Record<string, string>> = {
   '53300': 'raise max_connections of the server, or lower database.pool_max',
   '57P03': 'it is starting or stopping; try again',
 };
+
+/** What OpenSSL says of a certificate that no known authority has signed. */
+const UNKNOWN_AUTHORITY = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** What `pg` says before PostgreSQL has let it in. These commands speak TLS to PostgreSQL alone. */
+function explainLogin({ code = '', message }: SystemFault): string | undefined {
+  if (/password must be a (non-empty )?string|empty password returned by client/.test(message))
+    return 'PostgreSQL asks for a password, and none was given; put it into the URL of the database (postgres://user:password@host/database), or into PGPASSWORD';
+  if (message === 'The server does not support SSL connections')
+    return 'PostgreSQL offers no TLS there; switch it on at the server (ssl = on), or leave sslmode out of the URL of the database';
+  if (UNKNOWN_AUTHORITY.has(code))
+    return `no authority that this machine knows has signed the certificate of PostgreSQL (${code}); name the file of its authority in the URL of the database: sslmode=verify-full&sslrootcert=/path/to/ca.pem`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `the certificate of PostgreSQL is for another name (${message}); let the URL of the database have the name that is in it`;
+  if (code === 'CERT_HAS_EXPIRED')
+    return 'the certificate of PostgreSQL has expired; renew it at the server, or correct the clock of this machine';
+  return undefined;
+}
 
 function explainDatabase({ code = '', name, message, address, port, path }: SystemFault): string | undefined {
   const file = `the database file${path === undefined ? '' : ` ${path}`}`;

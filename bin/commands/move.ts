@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 import { connectAsFound } from '../../src/open-store.ts';
-import { megabytes, moveDatabase, planMove, undoMove } from '../../src/resources/moves/index.ts';
+import { megabytes, MoveDone, moveDatabase, planMove, undoMove } from '../../src/resources/moves/index.ts';
 import type { Moved, MoveEnd, MoveOrder, MovePlan } from '../../src/resources/moves/index.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
@@ -43,10 +43,17 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
     await asOwnerOf(dataDir, () => undoMove(order));
     change?.();
     return console.log(
-      `${ends.from.says} is in force again, and ${ends.to.says} is an unfinished copy of it. Let database.driver lead there, and start the service.`,
+      `${ends.from.says} is in force again, and ${ends.to.says} is an unfinished copy of it. ${change ? `${file} leads to ${ends.from.says}` : `Let the settings lead to ${ends.from.says} (database.driver ${target === 'pg' ? 'better-sqlite3, database.url empty' : 'pg'})`}; start the service.`,
     );
   }
-  await asOwnerOf(dataDir, () => work({ ...order, config }, target, options));
+  try {
+    await asOwnerOf(dataDir, () => work({ ...order, config }, target, options));
+  } catch (error) {
+    // Killed in between, or called without --write-config first: what is left to do is the settings.
+    if (!(error instanceof MoveDone) || options.dryRun || !change) throw error;
+    change();
+    return console.log(`The rows are in ${ends.to.says} already. ${file} leads there now.`);
+  }
   if (options.dryRun) return;
   change?.();
   if (options.json) return;
@@ -75,7 +82,7 @@ function endsOf(
   if (!read)
     throw new OperatorFault(
       target === 'pg'
-        ? `--to takes postgres://user:password@host/database, or postgres://user@/database?host=/run/postgresql; a password may stand in PGPASSWORD`
+        ? `--to takes postgres://user:password@host/database, or postgres://user@/database?host=/run/postgresql; / # ? @ : in the password are percent-encoded (%2F %23 %3F %40 %3A), or it stands in PGPASSWORD`
         : 'database.url of the settings leads to no PostgreSQL (RASKET_DATABASE_URL)',
     );
   const sqlite = path.resolve(dataDir, (target === 'sqlite' ? to : undefined) ?? file);

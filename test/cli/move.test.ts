@@ -219,6 +219,14 @@ describe.skipIf(driver !== 'pg')('a move', () => {
       {},
       /PostgreSQL refused: password authentication failed.*; correct the password in the URL of the database/,
     );
+    const forgotten = new URL(url);
+    forgotten.password = '';
+    for (const env of [{}, { PGPASSWORD: '' }] as Env[])
+      expectOneLine(
+        await rasket(['migrate-to-postgres', '--to', forgotten.href], env),
+        /PostgreSQL asks for a password, and none was given; put it into the URL of the database/,
+        1,
+      );
     const nowhere = new URL(url);
     nowhere.port = '1';
     await isRefused(['migrate-to-postgres', '--to', nowhere.href], {}, /PostgreSQL cannot be reached at 127\.0\.0\.1/);
@@ -251,13 +259,38 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     expect(fs.readFileSync(file, 'utf8')).toMatch(
       /^# Ours\.\n\[database\]\n# Where it is\.\ndriver = "pg" # so far\nurl = "postgres:[^\n]+"\n$/,
     );
-    expect(await works([...move, '--undo'])).toMatch(/rasket\.db is in force again/);
+    expect(await works([...move, '--undo'])).toMatch(/rasket\.db is in force again.*toml leads to .*rasket\.db; start/);
     expect(fs.readFileSync(file, 'utf8')).toContain('driver = "better-sqlite3" # so far');
     await works(['teams', 'list'], onSqlite());
     await isRefused(['teams', 'list'], onPg(url), /unfinished copy/, OUT_OF_USE);
     await works(move);
     await works(['teams', 'list', '--config', 'rasket.toml']);
     await isRefused([...move, '--undo'], {}, /is not an unused copy of .*: once it was used, what came since/);
+  });
+
+  it('that is called again at its end writes the settings alone', async () => {
+    await init();
+    const url = await emptyDatabase();
+    const file = desk.write('rasket.toml', '[database]\ndriver = "better-sqlite3"\n');
+    fs.chmodSync(file, 0o600);
+    const move = ['migrate-to-postgres', '--to', url, '--config', 'rasket.toml'];
+    await works(move);
+    await isRefused(move, {}, /this was done already: .* by hand or with --write-config/);
+    expect(await works([...move, '--write-config'])).toMatch(/ already\. .*rasket\.toml leads there now\.\n$/);
+    await works(['teams', 'list', '--config', 'rasket.toml']);
+  });
+
+  it('to a folder, or to a file that is something else, is refused and leaves it as it is', async () => {
+    const url = await emptyDatabase();
+    await works(['init'], onPg(url));
+    desk.write('data/notes.txt', 'not a database');
+    await isRefused(
+      ['migrate-to-sqlite', '--to', 'notes.txt'],
+      onPg(url),
+      /notes\.txt is no SQLite database\. Name a new/,
+    );
+    await isRefused(['migrate-to-sqlite', '--to', 'blobs'], onPg(url), /blobs is a folder\. Name a new file/);
+    expect(fs.readFileSync(desk.at('data/notes.txt'), 'utf8')).toBe('not a database');
   });
 
   it('has a server that still runs say why it stops, and end so that it is not started again', async () => {

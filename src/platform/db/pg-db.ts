@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Knex } from 'knex';
 import { tableWrittenBy } from './memo.ts';
 import { isPlanOfOldSchema } from './faults.ts';
+import { pgAddress } from './pg-address.ts';
 import { createPgMemo } from './pg-changes.ts';
 import { createPgHearing } from './pg-hearing.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
@@ -97,7 +98,7 @@ export function openPgDb(options: OpenDbOptions): Omit<Db, 'onFenced'> {
 
 function openPool({ url, poolMax }: OpenDbOptions): pg.Pool {
   const pool = new pg.Pool({
-    ...{ connectionString: url, application_name: 'rasket', keepAlive: true, query_timeout: QUERY_MS_MAX },
+    ...{ connectionString: pgAddress(url), application_name: 'rasket', keepAlive: true, query_timeout: QUERY_MS_MAX },
     ...{ max: poolMax, connectionTimeoutMillis: CONNECT_MS_MAX, idleTimeoutMillis: IDLE_MS_MAX },
     // Statements are written without waiting for the answers to those before them.
     pipeline: true,
@@ -142,7 +143,7 @@ async function withKnex<T>({ url }: OpenDbOptions, work: (knex: Knex) => Promise
   const { default: knexModule } = await import('knex');
   const knex = knexModule({
     client: 'pg',
-    connection: { connectionString: url, application_name: 'rasket', keepAlive: true },
+    connection: { connectionString: pgAddress(url), application_name: 'rasket', keepAlive: true },
     // knex would write the values of a failed statement into its error, and so into the log.
     compileSqlOnError: false,
     pool: {

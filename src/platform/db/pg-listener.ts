@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { systemClock } from '../clock/index.ts';
+import { pgAddress } from './pg-address.ts';
 import { endWhenGone } from './pg-session.ts';
 
 export interface ListenerOptions {
@@ -110,7 +111,7 @@ class Listener implements PgListener {
 
   async #connect(): Promise<void> {
     const client = new pg.Client({
-      ...{ connectionString: this.#options.url, application_name: 'rasket listener', keepAlive: true },
+      ...{ connectionString: pgAddress(this.#options.url), application_name: 'rasket listener', keepAlive: true },
       // What is said twice is not waited for in between.
       pipeline: true,
       ...{ connectionTimeoutMillis: CONNECT_MS_MAX, query_timeout: ANSWER_MS_MAX },

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { pgAddress } from './pg-address.ts';
 import { endWhenGone } from './pg-session.ts';
 import { withoutTimeouts } from './pg-timeouts.ts';
 
@@ -10,7 +11,7 @@ const CONNECT_MS_MAX = 10_000;
  */
 export async function openPgPresence(url: string, name: string): Promise<() => Promise<void>> {
   const client = new pg.Client({
-    ...{ connectionString: url, application_name: name, keepAlive: true },
+    ...{ connectionString: pgAddress(url), application_name: name, keepAlive: true },
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // One that is lost is lost: whoever looks for it takes the process for gone.

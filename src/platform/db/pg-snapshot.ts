@@ -1,3 +1,4 @@
+import { pgAddress } from './pg-address.ts';
 import { createPgInsert } from './pg-insert.ts';
 import { createPgStatements } from './pg-statements.ts';
 import { withoutTimeouts } from './pg-timeouts.ts';
@@ -33,7 +34,7 @@ const CONNECT_MS_MAX = 10_000;
 export async function openPgSnapshot(url: string, { isAlone }: { isAlone: boolean }): Promise<PgSnapshot> {
   const { executorOn, pgClient } = await library();
   const client = pgClient({
-    ...{ connectionString: url, application_name: 'rasket backup', keepAlive: true },
+    ...{ connectionString: pgAddress(url), application_name: 'rasket backup', keepAlive: true },
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // A connection that is lost fails the statements on it.
@@ -71,7 +72,7 @@ type PartOfUrl = 'host' | 'port' | 'user' | 'database' | 'password';
 /** How PostgreSQL's own programs reach what a database URL leads to, but for TLS. */
 export async function partsOfPgUrl(url: string): Promise<Record<PartOfUrl, string>> {
   const { pgClient } = await library();
-  const { host, port, user = '', database = '', password } = pgClient({ connectionString: url });
+  const { host, port, user = '', database = '', password } = pgClient({ connectionString: pgAddress(url) });
   return { host, port: String(port), user, database, password: password ?? '' };
 }
 

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { pgAddress } from './pg-address.ts';
 import { endWhenGone } from './pg-session.ts';
 import { withoutTimeouts } from './pg-timeouts.ts';
 
@@ -12,7 +13,7 @@ const CONNECT_MS_MAX = 10_000;
  */
 export async function openPgTurn(url: string, onWait: () => void): Promise<() => Promise<void>> {
   const client = new pg.Client({
-    ...{ connectionString: url, application_name: 'rasket upgrade', keepAlive: true },
+    ...{ connectionString: pgAddress(url), application_name: 'rasket upgrade', keepAlive: true },
     connectionTimeoutMillis: CONNECT_MS_MAX,
   });
   // A turn that is lost with its connection costs a second backup; migrations lock one another out themselves.

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import {
@@ -19,6 +19,9 @@ import { APART } from './apart.ts';
 export class MoveRefused extends Error {
   override readonly name = 'MoveRefused';
 }
+
+/** The move has ended before, and nobody has used the copy yet: only the settings do not lead to it. */
+export class MoveDone extends MoveRefused {}
 
 /** A database at one end of a move. */
 export interface MoveEnd {
@@ -61,6 +64,25 @@ export async function targetState(db: Executor, says: string, installation: stri
 
 const notEmpty = (says: string, because: string): MoveRefused =>
   new MoveRefused(`${says} is not empty: ${because}. Name an empty database. Nothing was changed`);
+
+/** A file that is there and is something else than a database is left as it is: it was named by mistake. */
+export function mustBeDatabase({ options, says }: MoveEnd): void {
+  if (options.driver === 'pg') return;
+  const found = statSync(options.file);
+  if (found.isFile() && (found.size === 0 || beginningOf(options.file).startsWith('SQLite format 3\0'))) return;
+  const what = found.isDirectory() ? 'a folder' : 'no SQLite database';
+  throw new MoveRefused(`${says} is ${what}. Name a new file. Nothing was changed`);
+}
+
+function beginningOf(file: string): string {
+  const opened = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(16);
+    return bytes.toString('latin1', 0, readSync(opened, bytes));
+  } finally {
+    closeSync(opened);
+  }
+}
 
 /** What PostgreSQL has to allow before it is written to. */
 export async function mustTakeEverything(db: Executor, says: string): Promise<void> {

@@ -3,7 +3,7 @@
  * that at no moment both databases can be started on, and that whatever is interrupted is made anew, never taken for whole.
  */
 export { APART } from './apart.ts';
-export { megabytes, MoveRefused, type MoveEnd } from './ends.ts';
+export { megabytes, MoveDone, MoveRefused, type MoveEnd } from './ends.ts';
 export {
   moveDatabase,
   planMove,

@@ -25,7 +25,16 @@ import { indexInboxes } from '../inbox-threads/index.ts';
 import { installationHash, mustBelongTogether, noteMove, readMove, settleHere } from '../instance/index.ts';
 import { APART } from './apart.ts';
 import { checkContents, type ContentsCheck } from './check-contents.ts';
-import { MoveRefused, mustBeAlone, mustHaveRoom, mustTakeEverything, named, targetState } from './ends.ts';
+import {
+  MoveDone,
+  MoveRefused,
+  mustBeAlone,
+  mustBeDatabase,
+  mustHaveRoom,
+  mustTakeEverything,
+  named,
+  targetState,
+} from './ends.ts';
 import type { MoveEnd } from './ends.ts';
 import { leaveSource } from './leave-source.ts';
 
@@ -142,12 +151,12 @@ async function lookAtEnds(order: MoveOrder, { source, from, to }: Ends) {
   const installation = installationHash(id);
   const mark = await markOf(source);
   const state = await lookAtTarget(to, installation);
-  if (mark?.state === 'moved' && state !== 'half')
-    throw new MoveRefused(
-      state === 'whole' && mark.other === to.says
-        ? `this was done already: the rows are in ${mark.other}, which nobody has used yet. Let the settings lead there and start the service`
-        : `this database was moved to ${mark.other} already. Nothing was changed`,
+  if (mark?.state === 'moved' && state === 'whole' && mark.other === to.says)
+    throw new MoveDone(
+      `this was done already: the rows are in ${mark.other}, which nobody has used yet. Let the settings lead there, by hand or with --write-config, and start the service`,
     );
+  if (mark?.state === 'moved' && state !== 'half')
+    throw new MoveRefused(`this database was moved to ${mark.other} already. Nothing was changed`);
   if (state === 'whole')
     throw new MoveRefused(
       `${to.says} holds a whole copy that nobody has used yet. Name an empty database. Nothing was changed`,
@@ -176,6 +185,7 @@ async function markOf(source: ReadOnlyDb): Promise<Awaited<ReturnType<typeof rea
 /** A file that is not there is empty, and is not made by a look. */
 async function lookAtTarget(to: MoveEnd, installation: string): ReturnType<typeof targetState> {
   if (to.options.driver !== 'pg' && !existsSync(to.options.file)) return 'empty';
+  mustBeDatabase(to);
   const db = await openReadOnly(to.options);
   try {
     await mustTakeEverything(db, to.says);
