@@ -377,9 +377,12 @@ if [ -e "$state/instance.key" ]; then
   if ! installed_rasket migrate; then
     # Migrations add before they remove, so that the version before understands the database as it is now.
     if [ -e "$previous" ]; then
-      rm -rf "$program"
+      # Moved aside first: half of a program in this place would be taken for something else by the next run.
+      : >"$program/$mark"
+      mv "$program" "$fresh"
       mv "$previous" "$program"
       rm -f "$program/$mark"
+      remove_own "$fresh"
       if [ $was_active = yes ] && systemctl start rasket.service; then
         was_active=no
         rm -f "$stopped"

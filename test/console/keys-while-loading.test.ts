@@ -36,8 +36,10 @@ async function startDoor() {
     if (isBroken) return { status: 500, body: { statusCode: 500, name: 'internal_server_error', message: 'No.' } };
     const { method, path, query, body } = asked;
     const target = `${path}?${new URLSearchParams(query).toString()}`;
-    const answer = await scene.api(method, target, { key: team.key, ...(body === undefined ? {} : { body }) });
-    return { status: answer.status, body: answer.body as unknown };
+    const asking = scene.api(method, target, { key: team.key, ...(body === undefined ? {} : { body }) });
+    // The console asks until its end, which is behind that of the scene at the last test.
+    const answer = await asking.catch(() => undefined);
+    return answer ? { status: answer.status, body: answer.body as unknown } : 'hang up';
   });
   return {
     ...server,

@@ -44,7 +44,7 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
     ...{ onCommit: listeners.add, ...WITHOUT_OTHERS },
     cutUnusedPages: (pagesMax) => turns.take(() => untilUnlocked(() => cutPagesOf(writer, reads, pagesMax))),
     lostFile: files.lost,
-    abandonInto: (into) => files.abandonInto(into, () => turns.take(() => copyInto(writer, reads, into))),
+    abandonInto: (into) => files.abandonInto(into, (part) => turns.take(() => copyInto(writer, reads, part))),
     unsafeSettings: async () => [],
     withKnex: (work) => withKnexOn(file, work).finally(reads.end),
     all: (sql, values) => (writesRows(sql) ? write((tx) => tx.all(sql, values)) : reading().all(sql, values)),

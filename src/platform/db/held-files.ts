@@ -1,5 +1,5 @@
-import { readdirSync } from 'node:fs';
-import { open, rm, stat } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isoTime } from '../clock/index.ts';
 
@@ -16,7 +16,7 @@ export interface HeldFiles {
   /** Throws once `abandonInto` was called. */
   mustNotBeAbandoned(): void;
   /** Refuses every write from now on; `copy` is to write what is committed into a new file, which is synced. */
-  abandonInto(file: string, copy: () => unknown): Promise<void>;
+  abandonInto(file: string, copy: (part: string) => unknown): Promise<void>;
   /** Behind the close of all connections: a log that stays would be taken for that of the file that comes into its place. */
   closed(): Promise<void>;
 }
@@ -43,11 +43,16 @@ export function holdFiles(file: string): HeldFiles {
     },
     async abandonInto(into, copy) {
       refusal ??= new DatabaseFileLost(`${file} was deleted, renamed or replaced beside this server`);
+      // It has its name once it is whole.
+      const part = `${into}.part`;
       try {
-        await copy();
+        await rm(part, { force: true });
+        await copy(part);
+        await syncFile(part);
+        await rename(part, into);
         await syncFile(into);
       } catch (error) {
-        await rm(into, { force: true });
+        await rm(part, { force: true });
         throw error;
       }
       isCopied = true;
@@ -77,7 +82,11 @@ export const rescueName = (file: string, at: number): string =>
 /** The newest copy of a file that was lost. */
 export function rescuedCopy(file: string): string | undefined {
   const folder = path.dirname(file);
-  const names = readdirSync(folder).filter((name) => name.startsWith(`${path.basename(file)}.rescued-`));
+  if (!existsSync(folder)) return undefined;
+  const begin = `${path.basename(file)}.rescued-`;
+  const names = readdirSync(folder).filter(
+    (name) => name.startsWith(begin) && /^[\dTZ]+$/.test(name.slice(begin.length)),
+  );
   const newest = names.toSorted().at(-1);
   return newest === undefined ? undefined : path.join(folder, newest);
 }

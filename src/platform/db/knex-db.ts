@@ -19,7 +19,7 @@ export function openKnexDb(file: string): Omit<Db, 'onFenced'> {
     withKnex: (work) => work(writer),
     unsafeSettings: async () => [],
     lostFile: files.lost,
-    abandonInto: (into) => files.abandonInto(into, () => writer.raw('vacuum into ?', [into])),
+    abandonInto: (into) => files.abandonInto(into, (part) => writer.raw('vacuum into ?', [part])),
     cutUnusedPages: (pagesMax) =>
       cutUnusedPages(async (text) => firstNumber((await writer.raw(`pragma ${text}`)) as Row[]), pagesMax),
     memo: (_tables, load) => load,
