@@ -378,10 +378,10 @@ export function describeAbandoned(): void {
       await mayEnd.promise;
     });
     await late.promise;
-    const failing = db.abandonInto(none);
+    const refused = expect(open).rejects.toThrow(/deleted, renamed or replaced/);
+    const failed = expect(db.abandonInto(none)).rejects.toThrow();
     mayEnd.resolve();
-    await expect(open).rejects.toThrow(/deleted, renamed or replaced/);
-    await expect(failing).rejects.toThrow();
+    await Promise.all([refused, failed]);
     await expect(insert('refused')).rejects.toMatchObject({ code: 'DATABASE_FILE_LOST' });
     await db.abandonInto(copy);
     expect(await db.all('select name from things order by name')).toHaveLength(2);

@@ -52,7 +52,7 @@ export function holdFiles(file: string): HeldFiles {
         await rename(part, into);
         await syncFile(into);
       } catch (error) {
-        await rm(part, { force: true });
+        await rm(part, { force: true }).catch(() => undefined);
         throw error;
       }
       isCopied = true;
