@@ -168,7 +168,7 @@ function explainLogin({ code = '', message }: SystemFault): string | undefined {
   if (message === 'The server does not support SSL connections')
     return 'PostgreSQL offers no TLS there; switch it on at the server (ssl = on), or leave sslmode out of the URL of the database';
   if (UNKNOWN_AUTHORITY.has(code))
-    return `no authority that this machine knows has signed the certificate of PostgreSQL (${code}); name the file of its authority in the URL of the database: sslmode=verify-full&sslrootcert=/path/to/ca.pem`;
+    return `no authority that comes with Node.js has signed the certificate of PostgreSQL (${code}); name the file of its authority in the URL of the database: sslmode=verify-full&sslrootcert=/path/to/ca.pem`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `the certificate of PostgreSQL is for another name (${message}); let the URL of the database have the name that is in it`;
   if (code === 'CERT_HAS_EXPIRED')

@@ -32,7 +32,7 @@ it.each([
   {
     why: 'a certificate of its own',
     certificate: makeCertificate(),
-    says: /no authority that this machine knows has signed the certificate of PostgreSQL \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*sslrootcert=/,
+    says: /no authority that comes with Node\.js has signed the certificate of PostgreSQL \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*sslrootcert=/,
   },
 ])('a server with $why is told in one line', async ({ certificate, says }) => {
   expect(await desk.rasket(['init', '--data', 'data'])).toMatchObject({ code: 0 });

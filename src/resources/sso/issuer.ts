@@ -19,12 +19,18 @@ export function readProviderUrl(text: string): URL | string {
   return typeof asHttps === 'string' ? asHttps : url;
 }
 
+/** Where a provider describes itself, and what many of them give out in place of their issuer. */
+const DISCOVERY = '/.well-known/openid-configuration';
+
 /** The text stays as it is: the provider's answers are compared with it letter by letter. */
 export function readIssuer(text: string, allowPrivate: readonly string[]): string {
   const url = readProviderUrl(text);
   if (typeof url === 'string') throw invalidField('issuer', `issuer ${url}`);
   if (url.search !== '' || text.includes('#')) {
     throw invalidField('issuer', 'issuer must be a URL without a query and without a fragment.');
+  }
+  if (url.pathname.endsWith(DISCOVERY)) {
+    throw invalidField('issuer', `issuer is what stands before ${DISCOVERY}: ${text.slice(0, -DISCOVERY.length)}.`);
   }
   const host = hostOf(url);
   if (isAddress(host) && !createAddressGuard([...allowPrivate])(host)) {

@@ -103,6 +103,11 @@ describe('the connection', () => {
     [{ issuer: 'https://0x0a010203' }, '422 invalid_parameter', /10\.1\.2\.3/],
     [{ issuer: 'file:///etc/passwd' }, '422 invalid_parameter', /https URL/],
     [{ issuer: 'https://a:b@id.example.com' }, '422 invalid_parameter', /password/],
+    [
+      { issuer: 'https://id.example.com/realm/.well-known/openid-configuration' },
+      '422 invalid_parameter',
+      /what stands before \/\.well-known\/openid-configuration: https:\/\/id\.example\.com\/realm\.$/,
+    ],
     [{ issuer: 'https://id.example.com/?tenant=1' }, '422 invalid_parameter', /query/],
     [{ issuer: 'https://id.example.com/#a' }, '422 invalid_parameter', /fragment/],
     [{ client_id: 'a\nb' }, '400 validation_error', /client_id/],
