@@ -52,6 +52,8 @@ export async function moveTo(target: Target, options: MoveOptions): Promise<void
     // Killed in between, or called without --write-config first: what is left to do is the settings.
     if (!(error instanceof MoveDone) || options.dryRun || !change) throw error;
     change();
+    if (options.json)
+      return console.log(JSON.stringify({ from: ends.from.says, to: ends.to.says, was_moved_before: true }));
     return console.log(`The rows are in ${ends.to.says} already. ${file} leads there now.`);
   }
   if (options.dryRun) return;

@@ -276,6 +276,9 @@ describe.skipIf(driver !== 'pg')('a move', () => {
     const move = ['migrate-to-postgres', '--to', url, '--config', 'rasket.toml'];
     await works(move);
     await isRefused(move, {}, /this was done already: .* by hand or with --write-config/);
+    const before = fs.readFileSync(file);
+    expect(JSON.parse(await works([...move, '--write-config', '--json']))).toMatchObject({ was_moved_before: true });
+    fs.writeFileSync(file, before);
     expect(await works([...move, '--write-config'])).toMatch(/ already\. .*rasket\.toml leads there now\.\n$/);
     await works(['teams', 'list', '--config', 'rasket.toml']);
   });

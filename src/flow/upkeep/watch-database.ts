@@ -7,7 +7,8 @@ import { watchMove } from './watch-move.ts';
 /** Nothing is written to a database that was moved away, or to an SQLite file that is not in its place any more. */
 export function watchDatabase(world: World, tell: Tell): DatabaseWatch {
   const file = path.resolve(world.dataDir, world.config.database.path);
-  const watches = [watchMove(world, tell), watchFiles(world, file, tell)];
+  const watches = [watchMove(world, tell)];
+  if (world.db.dialect === 'sqlite') watches.push(watchFiles(world, file, tell));
   return {
     gone: Promise.race(watches.map((watch) => watch.gone)),
     findings: () => watches.flatMap((watch) => watch.findings()),
