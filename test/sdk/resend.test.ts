@@ -1,5 +1,3 @@
-// Over 400 lines because every method of the official client is called in one file, which counts them; nothing stands between
-// it and the server but the address it is told.
 import { Resend } from 'resend';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi, type MockInstance } from 'vitest';
 import { inboxOf } from '../rig/inboxes.ts';

@@ -1,4 +1,3 @@
-// Over 400 lines because it is one table: every dialogue that is held to the letter.
 import type { Way } from './dialogue.ts';
 
 export interface Transcript {

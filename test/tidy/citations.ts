@@ -27,22 +27,6 @@ export function findDeadCitations(root: string): Problem[] {
     });
 }
 
-/** Where a page says which test holds something: each title behind a file stands in that file. */
-export function findUntitledTests(root: string): Problem[] {
-  return pages
-    .filter((page) => fs.existsSync(path.join(root, page)))
-    .flatMap((page) => {
-      const text = fs.readFileSync(path.join(root, page), 'utf8');
-      return [...text.matchAll(/`([^`\s]+\.test\.tsx?)`((?:,? “[^”]+”)+)/g)].flatMap(([, file = '', titles = '']) => {
-        const at = path.join(root, file);
-        const tests = fs.existsSync(at) ? fs.readFileSync(at, 'utf8') : '';
-        return [...titles.matchAll(/“([^”]+)”/g)]
-          .filter(([, title = '']) => !tests.includes(`'${title}'`))
-          .map(([, title]) => ({ at: page, says: `says that ${file} has a test “${title}”, and it has none.` }));
-      });
-    });
-}
-
 const extension = /\.(ts|tsx|js|cjs|json|md|toml|yaml|sh|service)$/;
 
 // In backticks, a path is what has a slash and looks like one; in [text](target), it is every target without a scheme.

@@ -1,32 +1,5 @@
 import { entriesOf, listFiles, type Problem } from './tree.ts';
 
-const banned = new Set(['utils', 'util', 'helpers', 'helper', 'common', 'misc', 'manager', 'service', 'base']);
-
-/** Names that say nothing collect whatever nobody could place. */
-export function findEmptyNames(root: string): Problem[] {
-  return listFiles(root)
-    .filter((file) => /^(bin|src|cli|console|migrations|test)\//.test(file))
-    .flatMap((file) => {
-      const word = file
-        .split('/')
-        .flatMap(wordsOf)
-        .find((part) => banned.has(part));
-      if (!word) return [];
-      return [
-        {
-          at: file,
-          says: `"${word}" names no concept. Name what is inside; if it has no name, it belongs where it is used.`,
-        },
-      ];
-    });
-}
-
-// Of `pool-manager.store.ts` the last word of the stem counts, and the whole of it: a "base64" is no base.
-function wordsOf(part: string): string[] {
-  const stem = part.replace(/\..*$/, '').toLowerCase();
-  return [stem, stem.split(/[-_]/).at(-1) ?? stem];
-}
-
 export function findUnusualCase(root: string): Problem[] {
   return listFiles(root)
     .filter((file) => /^(bin|src|cli|console|migrations|test)\/.*\.tsx?$/.test(file))

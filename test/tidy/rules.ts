@@ -1,13 +1,11 @@
-import { findDeadCitations, findUntitledTests } from './citations.ts';
+import { findDeadCitations } from './citations.ts';
 import { findUnknownContractWords, findUnmarkedOperations } from './contract-words.ts';
 import { findFamilyGaps } from './families.ts';
 import { findFixedSchedules } from './fixed-days.ts';
-import { findNamesOutOfPlace } from './map-names.ts';
 import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecordedAddresses } from './manifest.ts';
-import { findEmptyNames, findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
+import { findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
 import { findFilesNotPacked, findFilesReadAround } from './program-files.ts';
 import { findUncheckedVersions, findUnlistedMembers } from './private-members.ts';
-import { findLongFiles, findLongFunctions } from './sizes.ts';
 import { findUnexplainedSkips } from './skips.ts';
 import { findSecondWriters, findSqlOutsideStores, findUnheardWrites } from './sql.ts';
 import type { Problem } from './tree.ts';
@@ -16,9 +14,6 @@ export type Rule = { promise: string; find: (root: string) => Problem[] };
 
 /** Every rule of this folder; rules.test.ts has one planted violation for each. */
 export const rules: Rule[] = [
-  { promise: 'no file is longer than 400 lines without a reason on its first line', find: findLongFiles },
-  { promise: 'no function is longer than 70 lines, and the known long ones only shrink', find: findLongFunctions },
-  { promise: 'no file or folder has a name that names nothing', find: findEmptyNames },
   { promise: 'file names are kebab-case', find: findUnusualCase },
   { promise: 'every test file belongs to a project that runs it', find: findTestsNobodyRuns },
   { promise: 'the first level holds the fixed names only', find: findTopLevelStrangers },
@@ -26,8 +21,6 @@ export const rules: Rule[] = [
   { promise: 'a table is written by the stores of one folder', find: findSecondWriters },
   { promise: 'a write names its table in its first words', find: findUnheardWrites },
   { promise: 'every path that a README cites exists', find: findDeadCitations },
-  { promise: 'every test that a README calls by its title exists', find: findUntitledTests },
-  { promise: 'a file or function that the map names stands where it says', find: findNamesOutOfPlace },
   { promise: 'a family has the same name in every tree', find: findFamilyGaps },
   { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },
   { promise: 'every operation of the contract says who may call it', find: findUnmarkedOperations },

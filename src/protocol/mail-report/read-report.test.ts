@@ -1,4 +1,3 @@
-// Over 400 lines because it is one table: what mail servers send back, and what each becomes.
 import { expect, test } from 'vitest';
 import { readMessage } from '../read-message/index.ts';
 import { readReport, type MailReport } from './index.ts';

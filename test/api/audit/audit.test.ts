@@ -1,4 +1,3 @@
-// Over 400 lines because each audited operation has its call here, in one table that a test holds complete.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepWanted } from '../../../src/resources/certificates/index.ts';
 import { contractOperations } from '../../rig/api.ts';

@@ -1,4 +1,3 @@
-// Over 400 lines because whatever can go wrong is looked at here at the same three places: GET /findings, GET /operator/findings, GET /ready
 import { renameSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

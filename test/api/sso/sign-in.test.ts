@@ -1,4 +1,3 @@
-// Over 400 lines because each lie of a provider is told beside the sign-in that it must not spoil, by one stand-in.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

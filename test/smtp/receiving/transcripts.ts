@@ -1,4 +1,3 @@
-// Over 400 lines because it is one table: every dialogue that is held to the letter.
 /**
  * Dialogues with the MX port. `>` is said with CRLF, `>>` as it stands (with escapes) and without waiting, `<` begins the
  * next reply, `<>` is the end of the connection, `tls` encrypts. DOMAIN receives; OTHER is a domain of ours that does not.
