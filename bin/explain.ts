@@ -28,8 +28,7 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof Error && error.name === 'MoveUnderWay') return EXIT.limit;
   if (error instanceof Error && error.name === 'Refusal') return exitCodeOfRefusal(error);
   // The unit does not try that again: it takes a person.
-  return error instanceof Error &&
-    ['UpgradeRefused', 'DatabaseFileLost', 'DatabaseMoved', 'SchemaIncomplete'].includes(error.name)
+  return error instanceof Error && ['UpgradeRefused', 'DatabaseFileLost', 'DatabaseMoved'].includes(error.name)
     ? EXIT.refused
     : EXIT.failed;
 }

@@ -16,9 +16,9 @@ export function isDatabaseSetback(error: unknown): boolean {
 export const isDatabaseDamage = (error: unknown): boolean =>
   hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error));
 
-/** Nothing can be committed now, whoever asks. Locks, conflicts and damaged pages concern some transactions alone, and a fence has a watch of its own. */
+/** Nothing can be committed now, whoever asks. Conflicts and damaged pages concern some transactions alone; a fence and a lost file have watches of their own. */
 export const isCommitFault = (error: unknown): boolean =>
-  isDatabaseSetback(error) && !isFenced(error) && !isPlanOfOldSchema(error) && !hasCode(error, OF_ONE_TRANSACTION);
+  isDatabaseSetback(error) && !isFenced(error) && !isPlanOfOldSchema(error) && !hasCode(error, NO_COMMIT_FAULT_CODES);
 
 /** PostgreSQL's answer to a prepared `select *` whose columns a migration has changed since: the next try prepares it anew. */
 export const isPlanOfOldSchema = (error: unknown): boolean =>
@@ -68,8 +68,8 @@ const DAMAGE_CODES = [
 /** The `sqlite3` driver does not say what it was about to do. */
 const BARE_DAMAGE_CODES = ['SQLITE_IOERR'];
 
-/** PostgreSQL: serialisation and deadlock, a transaction that was left alone for too long; and damage. */
-const OF_ONE_TRANSACTION = ['40', '25P03', ...DAMAGE_CODES];
+/** The first two are PostgreSQL's: serialisation and deadlock, a transaction that was left alone for too long. */
+const NO_COMMIT_FAULT_CODES = ['40', '25P03', 'DATABASE_FILE_LOST', ...DAMAGE_CODES];
 
 const SETBACK_CODES = [
   'SQLITE_FULL',
