@@ -1,10 +1,29 @@
 import { expect, it } from 'vitest';
-import { createManualClock } from '../../../test/rig/clock.ts';
 import { createPatientCheck } from './patient-check.ts';
+
+/** Fires in the order in which timers fall due. */
+function clockByHand() {
+  let now = 0;
+  let timers: { at: number; fire: () => void }[] = [];
+  return {
+    now: () => now,
+    timer(delayMs: number, fire: () => void) {
+      const timer = { at: now + delayMs, fire };
+      timers.push(timer);
+      return () => void (timers = timers.filter((one) => one !== timer));
+    },
+    advance(ms: number) {
+      now += ms;
+      const due = timers.filter(({ at }) => at <= now).toSorted((a, b) => a.at - b.at);
+      timers = timers.filter(({ at }) => at > now);
+      for (const { fire } of due) fire();
+    },
+  };
+}
 
 /** A check whose every run ends when the test says so. */
 function startChecks() {
-  const clock = createManualClock();
+  const clock = clockByHand();
   const runs: PromiseWithResolvers<void>[] = [];
   const check = createPatientCheck(clock, () => {
     const run = Promise.withResolvers<void>();
