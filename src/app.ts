@@ -21,7 +21,7 @@ import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
 import { createNode, exportTraces, hearOtherNodes, type Node, watchInstallation } from './flow/upkeep/index.ts';
-import { watchDatabase, type DatabaseWatch } from './flow/upkeep/index.ts';
+import { createPatientCheck, noteOpenFile, watchDatabase, type DamageWatch } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
@@ -102,10 +102,12 @@ export async function startApp(options: AppOptions): Promise<App> {
   const close = (graceMs: number): Promise<void> => stopAll(toStop, graceMs);
   try {
     // With PostgreSQL the processes of one machine share its folder, for the blobs in it; SQLite bears one process.
-    if (options.config.database.driver !== 'pg') toStop.push(lockDataFolder(options.dataDir));
+    const isOneProcess = options.config.database.driver !== 'pg';
+    if (isOneProcess) toStop.push(lockDataFolder(options.dataDir));
+    const mark = isOneProcess ? noteOpenFile(runDir) : undefined;
     const bound: { url?: string } = {};
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
-    toStop.push(() => closeWorld(world));
+    toStop.push(() => closeWorld(world).then(() => mark?.close()));
     await prepareData(world, options.upgrade);
     const { node, watch } = createOwnNode(world, options.version, [...roles]);
     // Behind all others, whose last spans go with it.
@@ -129,7 +131,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
     const { doctor, show } = createOwnDoctor(world, node);
-    const jobs = cronTable(world, { payments: options.payments, doctor });
+    const jobs = cronTable(world, { payments: options.payments, doctor, database: watch });
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
@@ -151,6 +153,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     mail?.queue.start();
     await webhooks?.start();
     await audience?.start();
+    if (mark?.wasLeftOpen) watch.examineAfterUncleanStop();
     return {
       ...{ world, http, smtp, webhooks, tracking, jobs, close, gone: watch.gone },
       queue: mail?.queue,
@@ -275,7 +278,7 @@ interface HttpStages extends Pick<
   HttpParts,
   'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'doctor' | 'secure'
 > {
-  watch: DatabaseWatch;
+  watch: DamageWatch;
 }
 
 function startHttpPort(
@@ -283,9 +286,10 @@ function startHttpPort(
   { version, payments = noPayments }: AppOptions,
   { watch, ...stages }: HttpStages,
 ): Promise<HttpPort> {
+  const answers = createPatientCheck(world.clock, () => ping(world.db));
   const checks = {
-    database: () => watch.check().then(() => ping(world.db)),
-    storage: () => world.blobs.check(),
+    database: () => watch.check().then(answers),
+    storage: createPatientCheck(world.clock, () => world.blobs.check()),
   };
   const unknownProxy = createUnknownProxy(world);
   stages.node.watch(unknownProxy.findings);

@@ -22,6 +22,7 @@ import {
   keepInboxes,
   removeOrphanBlobs,
   removeOldAudit,
+  type DamageWatch,
 } from './flow/upkeep/index.ts';
 import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
 import { forgetListeners } from './flow/webhooks/index.ts';
@@ -42,7 +43,11 @@ import { SEALED_COLUMNS } from './sealed-columns.ts';
 /** What happens by the clock, on one node of all at a time. */
 export function cronTable(
   world: World,
-  { payments = noPayments, doctor }: { payments?: PaymentProvider | undefined; doctor: Doctor },
+  {
+    payments = noPayments,
+    doctor,
+    database,
+  }: { payments?: PaymentProvider | undefined; doctor: Doctor; database: Pick<DamageWatch, 'examine'> },
 ): readonly CronJob[] {
   return [
     ...ofMachine(world, doctor),
@@ -80,6 +85,7 @@ export function cronTable(
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
     { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },
     { name: 'clear-deleted-audience', schedule: '* * * * *', run: () => clearDeleted(world) },
+    { name: 'check-database', schedule: '37 2 * * *', run: (stopping) => database.examine(stopping) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
     { name: 'watch-backups', schedule: '49 * * * *', run: () => watchBackups(world) },
     ...backupJobs(world),

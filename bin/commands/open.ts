@@ -9,7 +9,7 @@ import { MARK_FILE, RESTORING_KEY } from '../../src/platform/installation-mark/i
 import { createLog } from '../../src/platform/log/index.ts';
 import { isLeaving } from '../../src/resources/instance/index.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
-import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
+import { InstanceKeyFault, instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import type { UpgradeWishes } from '../../src/resources/backups/index.ts';
 import { OperatorFault } from '../explain.ts';
@@ -100,7 +100,7 @@ export function mustBeInitialised(dataDir: string, make = howToMake(dataDir)): v
   try {
     readInstanceKeys(dataDir);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    if ((error as NodeJS.ErrnoException).code !== undefined || error instanceof InstanceKeyFault) throw error;
     throw new OperatorFault(
       `${key} is damaged; restore it from a backup, because what the database holds encrypted cannot be read without it`,
     );

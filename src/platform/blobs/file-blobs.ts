@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { MARK_FILE, readMark, writeMark } from '../installation-mark/index.ts';
 import { NoSuchBlob, type BlobLink, type Blobs, type BlobSpool, type ByteRange, type NewBlob } from './blobs.ts';
@@ -21,6 +21,8 @@ export function openFileBlobs(root: string): Blobs {
     return { folder, file: path.join(folder, name) };
   }
   let puts = 0;
+  /** One at a time, for callers that come together: each costs a sync. */
+  let probing: Promise<void> | undefined;
 
   async function putAll(blobs: readonly NewBlob[]): Promise<void> {
     const files = blobs.map(({ key, content }) => ({ ...fileOf(key), content }));
@@ -55,7 +57,7 @@ export function openFileBlobs(root: string): Blobs {
     putStream,
     putAll,
     linkAll: (links) => linkFiles(root, links, { fileOf, nextNumber: () => ++puts }),
-    check: () => probe(root),
+    check: () => (probing ??= probe(root).finally(() => (probing = undefined))),
     get: async (key) => readFile(fileOf(key).file).catch(namingBlob(key)),
     size: async (key) => (await stat(fileOf(key).file)).size,
     digest: async (key) => digestOf(fileOf(key).file),
@@ -132,13 +134,13 @@ async function copySynced(from: string, to: string): Promise<void> {
 /** A page of most file systems. */
 const PROBE_BYTES = 4096;
 
-/** Throws where nothing can be written. */
+/** Throws where nothing can be written, or what was written cannot be synced. */
 async function probe(root: string): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const file = path.join(root, `.check-${process.pid}`);
   try {
-    // An empty file finds room on a full disk.
-    await writeFile(file, Buffer.alloc(PROBE_BYTES), { mode: 0o600 });
+    // An empty file finds room on a full disk, and a disk that is gone takes what is never synced.
+    await writeSynced(file, Buffer.alloc(PROBE_BYTES));
   } finally {
     await rm(file, { force: true });
   }

@@ -9,8 +9,16 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** A full disk, a lost connection, a blob store that refuses, a lock held too long: the world's fault, worth another try later. */
 export function isDatabaseSetback(error: unknown): boolean {
-  return isDatabaseGone(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
+  return isDatabaseGone(error) || isDatabaseDamage(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
 }
+
+/** What is stored cannot be read: a page or an index is not what was written, or the disk does not give it back. */
+export const isDatabaseDamage = (error: unknown): boolean =>
+  hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error));
+
+/** Nothing can be committed now, whoever asks. Conflicts and damaged pages concern some transactions alone; a fence and a lost file have watches of their own. */
+export const isCommitFault = (error: unknown): boolean =>
+  isDatabaseSetback(error) && !isFenced(error) && !isPlanOfOldSchema(error) && !hasCode(error, NO_COMMIT_FAULT_CODES);
 
 /** PostgreSQL's answer to a prepared `select *` whose columns a migration has changed since: the next try prepares it anew. */
 export const isPlanOfOldSchema = (error: unknown): boolean =>
@@ -42,6 +50,26 @@ const GONE_MESSAGES = [
   'Client has encountered a connection error',
   'Client was closed',
 ];
+
+const DAMAGE_CODES = [
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_IOERR_READ',
+  'SQLITE_IOERR_SHORT_READ',
+  'SQLITE_IOERR_CORRUPTFS',
+  'SQLITE_IOERR_DATA',
+  // PostgreSQL: data_corrupted, index_corrupted, io_error, and a file of a table that is missing.
+  'XX001',
+  'XX002',
+  '58030',
+  '58P01',
+];
+
+/** The `sqlite3` driver does not say what it was about to do. */
+const BARE_DAMAGE_CODES = ['SQLITE_IOERR'];
+
+/** The first two are PostgreSQL's: serialisation and deadlock, a transaction that was left alone for too long. */
+const NO_COMMIT_FAULT_CODES = ['40', '25P03', 'DATABASE_FILE_LOST', ...DAMAGE_CODES];
 
 const SETBACK_CODES = [
   'SQLITE_FULL',

@@ -40,6 +40,12 @@ export interface HearingOptions {
   random(): number;
 }
 
+export interface DatabaseFault {
+  /** `damage`: what is stored cannot be read. `commit`: nothing of a write was kept, and others would fare the same. */
+  kind: 'damage' | 'commit';
+  error: unknown;
+}
+
 export interface Hearing {
   /** Since when nothing of other processes is heard, in time of the system; undefined while it is. */
   deafSince(): number | undefined;
@@ -70,6 +76,8 @@ export interface Db extends Executor {
   onAnnounced(name: string, fire: () => void): () => void;
   /** Calls `fire` whenever a write is refused because the database is being moved or was moved away (write-fence.ts); the returned function ends that. */
   onFenced(fire: () => void): () => void;
+  /** Calls `fire` with each fault of the database itself that a statement or a commit of this process meets; the returned function ends that. */
+  onFault(fire: (fault: DatabaseFault) => void): () => void;
   /** Begins to hear what other processes commit and announce, and to tell them. On SQLite there are none. */
   hear(options: HearingOptions): Hearing;
   /**

@@ -119,6 +119,7 @@ const delegates = (db: Db): Db => ({
   announce: (name) => db.announce(name),
   onAnnounced: (...call) => db.onAnnounced(...call),
   onFenced: (fire) => db.onFenced(fire),
+  onFault: (fire) => db.onFault(fire),
   hear: (options) => db.hear(options),
   cutUnusedPages: (pagesMax) => db.cutUnusedPages(pagesMax),
   lostFile: () => db.lostFile(),

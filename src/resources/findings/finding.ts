@@ -50,6 +50,18 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}look at free space and permissions of`,
     'df -h',
   ),
+  database_damaged: installation(
+    'error',
+    'The database is damaged: part of what is stored cannot be read.',
+    `${HERE}stop the server, restore the newest good backup, and have the disk examined; until then some calls fail. Which backups there are, says`,
+    'rasket backups',
+  ),
+  database_failing: installation(
+    'error',
+    'Commits to the database fail: nothing is accepted.',
+    `${HERE}see why in the log of the server, then look at the disk or at PostgreSQL; it goes on by itself. The log, with systemd, shows`,
+    'journalctl -u rasket',
+  ),
   port_not_open: installation(
     'error',
     'An SMTP port is not open.',
