@@ -26,6 +26,7 @@ export { contactZones, type ContactZones } from './contact-zones.ts';
 export { freezeBroadcast } from './freeze-broadcast.ts';
 export { isTooLarge, mailFor, mergedMail, type MergedMail } from './merge-values.ts';
 export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
+export { listPropertyUsers } from './property-users.ts';
 export { mustBeTestable } from './gate.ts';
 export { inOtherStatus } from './status-faults.ts';
 export {
