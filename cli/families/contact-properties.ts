@@ -80,7 +80,7 @@ export const contactProperties = {
         const waiting = broadcasts.map(({ name }) => name).join(', ');
         return {
           words: `Segments whose filter names it: ${segments.map(({ name }) => name).join(', ')}. Conditions on it match nobody from now on.${waiting === '' ? '' : ` Broadcasts that wait for them: ${waiting}.`} See`,
-          command: waiting === '' ? ['segments', 'list'] : ['findings'],
+          command: waiting === '' ? ['listSegments'] : ['getFindings'],
         };
       },
       destroys: {
