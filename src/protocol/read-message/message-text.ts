@@ -44,7 +44,7 @@ const ATTRIBUTE_CHARS_MAX = 16 * 1024;
 const LINK_CHARS_MAX = 500;
 
 /** Characters without width in a row, by which a mail keeps its body out of what is shown next to its subject. */
-const FILLER = /(?:[\u00AD\u034F\u200B-\u200F\uFEFF][ \u00A0\u2007]*){3,}/g;
+const FILLER = /(?:(?:\u034F|[\u00AD\u200B-\u200F\uFEFF])[ \u00A0\u2007]*){3,}/g;
 
 class TextWriter {
   readonly #html: string;
