@@ -1,3 +1,4 @@
+import { listPropertyUsers } from '../resources/broadcasts/index.ts';
 import {
   createContactProperty,
   deleteContactProperty,
@@ -12,5 +13,8 @@ export const contactProperties = {
   listContactProperties: (ctx, { query }) => listContactProperties(ctx, pageOf(query)),
   getContactProperty: (ctx, { path }) => getContactProperty(ctx, path.contact_property_id),
   updateContactProperty: (ctx, { path, body }) => updateContactProperty(ctx, path.contact_property_id, body),
-  deleteContactProperty: (ctx, { path }) => deleteContactProperty(ctx, path.contact_property_id),
+  deleteContactProperty: async (ctx, { path }) => {
+    const users = await listPropertyUsers(ctx, path.contact_property_id);
+    return { ...(await deleteContactProperty(ctx, path.contact_property_id)), ...users };
+  },
 } satisfies Partial<Operations>;

@@ -75,7 +75,7 @@ it('shows a message with its headers, its text and what its signatures are worth
   const { html, headers } = await page(link);
   expect(html).toContain(id);
   expect(html).toContain('X-Mine: 1');
-  expect(html).toContain('<pre dir="auto">Dear you</pre>');
+  expect(html).toContain('<pre dir="auto">Dear you\n</pre>');
   expect(html).toContain('sandbox=""');
   expect(html).not.toContain('<script');
   expect(headers['content-security-policy']).toContain("default-src 'none'");

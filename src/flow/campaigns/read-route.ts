@@ -8,6 +8,7 @@ import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
 import { declaredFor, filterOf, findSegment } from '../../resources/segments/index.ts';
 import { findSharedBody, parseBody } from '../../resources/shared-bodies/index.ts';
+import { findTeam } from '../../resources/teams/index.ts';
 import { findTopic } from '../../resources/topics/index.ts';
 
 /** What all emails of a broadcast have in common, read anew for each turn. */
@@ -33,13 +34,16 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
   if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
-  const [parsed, properties] = [parseBody(body), await declaredProperties(db, teamId)];
+  const parsed = parseBody(body);
+  const properties = await declaredProperties(db, teamId);
+  const team = await findTeam(db, teamId);
+  if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
   return {
     filter: await filterOf(db, segment, await declaredFor(db, teamId)),
     domain,
     from: mailboxOf(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
-    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, properties)),
+    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, { properties, team })),
     origin: await preferenceOrigin(world, domain.id),
   };
 }

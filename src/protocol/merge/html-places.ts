@@ -15,6 +15,11 @@ export interface Place {
   isFirst: boolean;
   /** It is where an `<a>` leads to. */
   isAnchor: boolean;
+  /**
+   * The part of an address in `href` and its like that a value is put into, behind what is written before it; undefined where
+   * the value begins the address, names its host, or stands in no address.
+   */
+  urlPart: 'path' | 'query' | undefined;
 }
 
 const places = new WeakMap<object, readonly Place[]>();
@@ -90,6 +95,12 @@ const RAW = new Set(['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'n
 /** What is read, and leads nowhere. */
 const PLAIN = /^(?:title|alt|value|placeholder|label|summary|aria-.*|data-.*)$/;
 const CODE = /^(?:on.*|srcdoc)$/;
+/** Attributes whose value is one address. */
+const ADDRESS = /^(?:href|src|action|formaction|background|poster|cite|xlink:href)$/;
+/** Stands for the value of a variable, which may be a whole address. */
+const VALUE = '\uFFFC';
+/** What a path cannot follow directly: nothing yet, variables alone, or a scheme with a host that is not over. */
+const BEFORE_PATH = /^\s*(?:\uFFFC*|(?:[a-z][a-z0-9+.-]*:|\uFFFC)?\/\/[^/]*)$/i;
 /** Long enough for any scheme with what browsers pass over in it. */
 export const BEGINNING_CHARS = 200;
 
@@ -100,6 +111,9 @@ class PlaceReader {
   #attribute = '';
   #quote = '';
   #value = '';
+  /** The beginning of the whole attribute, with `VALUE` in the place of each variable. */
+  #address = '';
+  #hasQuery = false;
   #isFirst = true;
   /** The end of what was read last, by which comments and elements end. */
   #tail = '';
@@ -111,11 +125,13 @@ class PlaceReader {
       // A value that begins without quotes has none.
       this.#begin('');
       this.#isFirst = false;
-      return { is, isBare: true, before: '', isFirst: true, isAnchor: this.#isAnchor() };
+      this.#address = VALUE;
+      return { is, isBare: true, before: '', isFirst: true, isAnchor: this.#isAnchor(), urlPart: undefined };
     }
     const own = { isFirst: this.#isFirst, isAnchor: this.#isAnchor() };
-    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, ...own };
+    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, ...own, urlPart: this.#urlPart() };
     if (this.#state === 'value') {
+      if (this.#address.length < BEGINNING_CHARS) this.#address += VALUE;
       place.isBare = this.#quote === '';
       this.#value = '';
       this.#isFirst = false;
@@ -123,6 +139,12 @@ class PlaceReader {
     // What is put in here ends nothing; nothing is put in nowhere.
     if (place.is !== 'nowhere') this.#tail = 'x';
     return place;
+  }
+
+  #urlPart(): Place['urlPart'] {
+    if (this.#state !== 'value' || !ADDRESS.test(this.#attribute)) return undefined;
+    if (this.#hasQuery) return 'query';
+    return BEFORE_PATH.test(this.#address) ? undefined : 'path';
   }
 
   #isAnchor(): boolean {
@@ -212,7 +234,7 @@ class PlaceReader {
       if (SPACE.test(char)) return;
       const isQuote = char === '"' || char === "'";
       this.#begin(isQuote ? char : '');
-      if (!isQuote) this.#value = char;
+      if (!isQuote) this.#keepValue(char);
       return;
     }
     if (char === '=' && this.#state !== 'before name') this.#state = 'before value';
@@ -228,13 +250,22 @@ class PlaceReader {
   #inValue(char: string): void {
     if (this.#quote === '' ? SPACE.test(char) : char === this.#quote) this.#state = 'before name';
     else if (this.#quote === '' && char === '>') this.#endTag();
-    else if (this.#value.length < BEGINNING_CHARS) this.#value += char;
+    else this.#keepValue(char);
+  }
+
+  #keepValue(char: string): void {
+    if (this.#value.length < BEGINNING_CHARS) this.#value += char;
+    if (this.#address.length < BEGINNING_CHARS) this.#address += char;
+    // The `#` of a character reference, such as `&#38;`, begins no fragment.
+    if (char === '?' || (char === '#' && !this.#address.endsWith('&#'))) this.#hasQuery = true;
   }
 
   #begin(quote: string): void {
     this.#state = 'value';
     this.#quote = quote;
     this.#value = '';
+    this.#address = '';
+    this.#hasQuery = false;
     this.#isFirst = true;
   }
 

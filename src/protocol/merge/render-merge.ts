@@ -14,7 +14,10 @@ type Escaping = 'html' | 'none';
 
 interface RenderOptions {
   escape: Escaping;
-  /** In HTML, values that strangers may have written: what would be code or a name where it stands is left out. */
+  /**
+   * In HTML, values that strangers may have written: what would be code or a name where it stands is left out, and in the path
+   * and query of an address a value is percent-encoded.
+   */
   areForeign?: boolean;
 }
 
@@ -50,10 +53,18 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
       begun = place.isFirst ? place.before : begun + place.before;
       if (runsCode(begun + value)) value = '';
       begun = (begun + value).slice(0, BEGINNING_CHARS);
+      if (place.urlPart) value = percentEncode(value, place.urlPart);
     }
     out += writtenAt(place, value, parts[n + 1]);
   }
   return out;
+}
+
+/** Encodes a value as one part of an address: a path keeps its slashes, and a query is a single value (RFC 3986 §2.1). */
+function percentEncode(value: string, part: 'path' | 'query'): string {
+  const text = value.toWellFormed();
+  if (part === 'query') return encodeURIComponent(text);
+  return encodeURI(text).replaceAll(/[?#]/g, encodeURIComponent);
 }
 
 function writtenAt(place: Place, value: string, next: string | MergeVariable | undefined): string {
@@ -78,13 +89,30 @@ function runsCode(value: string): boolean {
   return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact);
 }
 
-/** How long `renderMerge` would be, found without making it: a short text can ask for gigabytes. */
-export function mergedChars(text: string | MergeText, values: MergeValues, { escape }: RenderOptions): number {
+/**
+ * Returns how long `renderMerge` would be, or somewhat more, without making it: a short text can ask for gigabytes. Values of
+ * strangers are never longer than counted here.
+ */
+export function mergedChars(
+  text: string | MergeText,
+  values: MergeValues,
+  { escape, areForeign = false }: RenderOptions,
+): number {
   const valueOf = reader(values, escape);
+  const parts = parsed(text);
+  const places = areForeign && escape === 'html' ? placesOf(parts) : [];
   let chars = 0;
-  for (const part of parsed(text)) chars += (typeof part === 'string' ? part : valueOf(part)).length;
+  let variables = 0;
+  for (const part of parts) {
+    const length = (typeof part === 'string' ? part : valueOf(part)).length;
+    const isEncoded = typeof part !== 'string' && places[variables++]?.urlPart !== undefined;
+    chars += isEncoded ? length * ENCODED_CHARS : length;
+  }
   return chars;
 }
+
+/** A character beyond ASCII is up to three bytes, each of them three characters. */
+const ENCODED_CHARS = 9;
 
 const parsed = (text: string | MergeText): MergeText => (typeof text === 'string' ? parseMerge(text) : text);
 

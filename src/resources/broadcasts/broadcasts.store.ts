@@ -124,6 +124,18 @@ export async function deleteBroadcastRow(tx: Executor, id: string): Promise<void
   await tx.run('delete from broadcasts where id = ?', [id]);
 }
 
+/** Lists the broadcasts to these segments that are scheduled, queued or being sent; the condition is that of the index. */
+export function broadcastsWaitingOn(
+  db: Executor,
+  teamId: string,
+  segmentIds: readonly string[],
+): Promise<{ id: string; name: string }[]> {
+  const among = uuidsIn(db.dialect, 'segment_id', segmentIds);
+  const sql = `select id, name from broadcasts where status in ('scheduled', 'queued', 'sending')
+    and team_id = ? and ${among.sql} order by id desc`;
+  return db.all(sql, [teamId, among.value]);
+}
+
 export async function countBroadcasts(db: Executor, teamId: string): Promise<number> {
   const row = await db.get<{ n: number }>('select count(*) as n from broadcasts where team_id = ?', [teamId]);
   return Number(row?.n ?? 0);

@@ -1,4 +1,3 @@
-import type { PostalAddress } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { keysOf, parseMerge, showsAny, type MergeText } from '../../protocol/merge/index.ts';
@@ -7,10 +6,18 @@ import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { insertSharedBody } from '../shared-bodies/index.ts';
-import { findTeam, type TeamRow } from '../teams/index.ts';
+import { findTeam } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
 import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
-import { builtInKey, LINK_KEYS, propertyNamed } from './merge-values.ts';
+import {
+  builtInKey,
+  LINK_KEYS,
+  listSenderLines,
+  propertyNamed,
+  teamValue,
+  withoutBraces,
+  type Sender,
+} from './merge-values.ts';
 
 /** What its recipients get, before the values of the merge variables are put in. */
 export interface Bodies {
@@ -53,7 +60,7 @@ export async function freezeBroadcast(
 
 export interface Around {
   previewText: string | null;
-  team: Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
+  team: Sender;
   properties: readonly PropertyRow[];
 }
 
@@ -66,18 +73,43 @@ export async function aroundOf(
   return { previewText: row.preview_text, team, properties: await declaredProperties(db, row.team_id) };
 }
 
-/** The text is made from the HTML where there is none; each of them gets the way out that it lacks. */
-export function composeBodies(source: Source, { previewText, team, properties }: Around): Bodies {
-  const settle = (text: string): string => settled(text, source.template, properties);
-  const html = (source.html ?? '') === '' ? null : settle(source.html ?? '');
-  const ownText = (source.text ?? '') === '' ? null : settle(source.text ?? '');
-  const text = ownText ?? (html === null ? null : textOfHtml(html));
+/** Makes the text from the HTML where none was given, and none where it was given as empty; each gets the way out that it lacks. */
+export function composeBodies(source: Source, around: Around): Bodies {
+  const { html, text } = settleBodies(source, around);
+  const written = text ?? (html === null ? null : textOfHtml(html));
+  const withWayOut = addWayOut({ html, text: written }, around.team);
+  const preview = settledPreview(source.template, around);
+  return { html: withWayOut.html === null ? null : withPreview(withWayOut.html, preview), text: withWayOut.text };
+}
+
+/**
+ * Composes the bodies of a mail that is sent by itself to one contact. Mail with a topic or a link to leave is marketing, and
+ * gets the footer that it lacks. A text that was not given is made of the HTML when the mail is sent.
+ */
+export function composeStepMail(
+  source: Source,
+  around: Omit<Around, 'previewText'>,
+  topicId: string | null,
+): { bodies: Bodies; isMarketing: boolean } {
+  const bodies = settleBodies(source, around);
+  const isMarketing = topicId !== null || hasWayOut(bodies.html ?? '') || hasWayOut(bodies.text ?? '');
+  return { bodies: isMarketing ? addWayOut(bodies, around.team) : bodies, isMarketing };
+}
+
+/** The bodies with the variables of the team and the fallbacks of the template in them; an empty text is one that was given. */
+function settleBodies(source: Source, { team, properties }: Omit<Around, 'previewText'>): Bodies {
+  const settle = (text: string): string => settled(text, source.template, { team, properties });
   return {
-    html:
-      html === null
-        ? null
-        : withPreview(showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, team), settle(previewText ?? '')),
-    text: text === null || hasWayOut(text) ? text : `${text}\n\n${footerText(team)}`,
+    html: (source.html ?? '') === '' ? null : settle(source.html ?? ''),
+    text: source.text === null ? null : settle(source.text),
+  };
+}
+
+function addWayOut({ html, text }: Bodies, team: Sender): Bodies {
+  const isTextDone = text === null || (text === '' && html !== null) || hasWayOut(text);
+  return {
+    html: html === null || showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, team),
+    text: isTextDone ? text : `${text}\n\n${footerText(team)}`,
   };
 }
 
@@ -87,14 +119,24 @@ const hasWayOut = (text: string): boolean => {
 };
 
 /** What mail programs show behind the subject, as it stands in the HTML. */
-export const settledPreview = (template: PublishedContent | undefined, { previewText, properties }: Around): string =>
-  settled(previewText ?? '', template, properties);
+export const settledPreview = (template: PublishedContent | undefined, { previewText, ...around }: Around): string =>
+  settled(previewText ?? '', template, around);
 
-/** Keys of ours in their own letter case, and the fallbacks of a template where no default of the text goes before them. */
-function settled(text: string, template: PublishedContent | undefined, properties: readonly PropertyRow[]): string {
+/**
+ * Keys of ours in their own letter case, the name and address of the team, and the fallbacks of a template where no default of
+ * the text goes before them.
+ */
+function settled(
+  text: string,
+  template: PublishedContent | undefined,
+  { team, properties }: Pick<Around, 'team' | 'properties'>,
+): string {
   return written(
     parseMerge(text).map((part) => {
       if (typeof part === 'string') return part;
+      // A default of the text stands in for a team without an address.
+      const own = template?.fallbacks.has(part.key) ? undefined : teamValue(part.key, team, properties);
+      if (own !== undefined) return { key: part.key, inlineDefault: own === '' ? (part.inlineDefault ?? '') : own };
       const key = builtInKey(part.key) ?? part.key;
       const fallback = builtInKey(part.key) === undefined ? template?.fallbacks.get(part.key) : undefined;
       if (fallback === undefined || part.inlineDefault !== undefined) return { ...part, key };
@@ -114,9 +156,6 @@ const written = (text: MergeText): string =>
     })
     .join('');
 
-/** In a default, and in what must hold no variable. */
-const withoutBraces = (text: string): string => text.replaceAll('{', '(').replaceAll('}', ')');
-
 /** Mail programs show it behind the subject; what fills it up keeps the beginning of the body away from there. */
 function withPreview(html: string, previewText: string): string {
   if (previewText.trim() === '') return html;
@@ -135,23 +174,17 @@ function startOf(html: string): number {
   return /^\s*(?:<!doctype[^<>]*>\s*)?(?:<html(?:\s[^<>]*)?>\s*)?/i.exec(html)?.[0].length ?? 0;
 }
 
-function withFooter(html: string, team: Around['team']): string {
-  const [sender = '', ...address] = footerLines(team).map((line) => escapeHtml(line));
+function withFooter(html: string, team: Sender): string {
+  const { name, address } = listSenderLines(team);
   const footer =
     '<div style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">' +
-    `<p style="margin:0">${[sender, ...address].join('<br>')}</p>` +
+    `<p style="margin:0">${[name, ...address].map((line) => escapeHtml(line)).join('<br>')}</p>` +
     '<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">Unsubscribe</a></p></div>';
   const at = endOfBody(html);
   return html.slice(0, at) + footer + html.slice(at);
 }
 
-const footerText = (team: Around['team']): string =>
-  ['-- ', ...footerLines(team), 'Unsubscribe: {{{UNSUBSCRIBE_URL}}}'].join('\n');
-
-function footerLines(team: Around['team']): string[] {
-  const address = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
-  const place = [address?.postal_code, address?.city, address?.state].filter(Boolean).join(' ');
-  return [team.sender_name ?? team.name, address?.line1, address?.line2, place, address?.country]
-    .filter((line): line is string => typeof line === 'string' && line !== '')
-    .map(withoutBraces);
+function footerText(team: Sender): string {
+  const { name, address } = listSenderLines(team);
+  return ['-- ', name, ...address, 'Unsubscribe: {{{UNSUBSCRIBE_URL}}}'].join('\n');
 }

@@ -23,9 +23,18 @@ export {
 export { abTestOf, decide, decisionOf, subjectsOf, variantFor } from './ab-test.ts';
 export { saveDecision, waitForDecision } from './ab-test.store.ts';
 export { contactZones, type ContactZones } from './contact-zones.ts';
-export { freezeBroadcast } from './freeze-broadcast.ts';
-export { isTooLarge, mailFor, mergedMail, type MergedMail } from './merge-values.ts';
+export { composeStepMail, freezeBroadcast } from './freeze-broadcast.ts';
+export {
+  CHARS_MAX,
+  isTeamKey,
+  isTooLarge,
+  mailFor,
+  mergedMail,
+  propertyNamed,
+  type MergedMail,
+} from './merge-values.ts';
 export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
+export { listPropertyUsers } from './property-users.ts';
 export { mustBeTestable } from './gate.ts';
 export { inOtherStatus } from './status-faults.ts';
 export {

@@ -1,13 +1,45 @@
+import type { PostalAddress } from '../../contract/index.ts';
 import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
 import { shortLine } from '../../protocol/mime-read/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
 import { valuesOf, type ContactRow, type WayOut } from '../contacts/index.ts';
 import type { MergedBody, SharedValues } from '../shared-bodies/index.ts';
+import type { TeamRow } from '../teams/index.ts';
 
 /** Merge variables that are no contact's: the sender gives them. */
 export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
 /** Merge variables that are fields of every contact. */
 const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];
+
+/** Merge variables that are the team's own, unless it has declared a property of that name. */
+const TEAM_KEYS: readonly string[] = ['SENDER_NAME', 'POSTAL_ADDRESS'];
+
+/** What a team prints as its name and address. */
+export type Sender = Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
+
+/** Lists the lines that name the sender of mail to many, and its address. */
+export function listSenderLines(team: Sender): { name: string; address: string[] } {
+  const address = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
+  const place = [address?.postal_code, address?.city, address?.state].filter(Boolean).join(' ');
+  const lines = [address?.line1, address?.line2, place, address?.country];
+  return {
+    name: withoutBraces(team.sender_name ?? team.name),
+    address: lines.filter((line): line is string => typeof line === 'string' && line !== '').map(withoutBraces),
+  };
+}
+
+/** Replaces braces, in a default and in what must hold no variable. */
+export const withoutBraces = (text: string): string => text.replaceAll('{', '(').replaceAll('}', ')');
+
+/** Returns what a variable of the team prints, in one line; undefined for any other, and where a property has its name. */
+export function teamValue(key: string, team: Sender, properties: readonly PropertyRow[]): string | undefined {
+  if (!isTeamKey(key, properties)) return undefined;
+  const { name, address } = listSenderLines(team);
+  return key.toUpperCase() === 'SENDER_NAME' ? name : address.join(', ');
+}
+
+export const isTeamKey = (key: string, properties: readonly Pick<PropertyRow, 'key_folded'>[]): boolean =>
+  TEAM_KEYS.includes(key.toUpperCase()) && propertyNamed(properties, key) === undefined;
 
 /** The key as it is known, in whatever letter case it is written; undefined where a contact could have none such. */
 export function builtInKey(key: string): string | undefined {
@@ -87,8 +119,15 @@ export interface MergedMail {
   properties: readonly PropertyRow[];
 }
 
-export function mergedMail(subject: string, body: MergedBody, properties: readonly PropertyRow[]): MergedMail {
-  const parsed = parseMerge(subject);
+export function mergedMail(
+  subject: string,
+  body: MergedBody,
+  { properties, team }: { properties: readonly PropertyRow[]; team: Sender },
+): MergedMail {
+  const parsed = parseMerge(subject).map((part) => {
+    const value = typeof part === 'string' ? undefined : teamValue(part.key, team, properties);
+    return value === undefined ? part : value;
+  });
   const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...keysOf(one ?? [])]));
   return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties };
 }
@@ -100,15 +139,19 @@ export const CHARS_MAX = 2 * 1024 * 1024;
 export function isTooLarge({ html, text }: MergedBody, { given, fallbacks }: Required<SharedValues>): boolean {
   const values = rendered({ given, fallbacks }, {});
   const chars =
-    mergedChars(html ?? [], values, { escape: 'html' }) + mergedChars(text ?? [], values, { escape: 'none' });
+    mergedChars(html ?? [], values, { escape: 'html', areForeign: true }) +
+    mergedChars(text ?? [], values, { escape: 'none' });
   return chars > CHARS_MAX;
 }
 
-/** The mail of one contact: its subject, and the values that its body is rendered with. */
+/**
+ * The mail of one contact: its subject, and the values that its body is rendered with. What is given for it, such as its links
+ * to leave, goes before what it has.
+ */
 export function mailFor(
   mail: MergedMail,
   contact: MergedContact,
-  links: WayOut['variables'],
+  links: WayOut['variables'] & Readonly<Record<string, string>>,
 ): { subject: string; values: Required<SharedValues> } {
   const own = mergeValuesOf(contact, mail.properties, mail.keys);
   const ofBody = (values: Readonly<Record<string, string>>): [string, string][] =>

@@ -46,7 +46,7 @@ export async function stillPrepared(
 async function prepareFrom(inputs: Inputs): Promise<PreparedContent> {
   const { source, around, subject, ab_test, shown } = inputs;
   const written = { subject, ab_test, preview_text: around.previewText };
-  const checks = runChecks({ written, source, properties: around.properties, shown });
+  const checks = runChecks({ written, source, properties: around.properties, team: around.team, shown });
   await nextTurn();
   const bodies = composeBodies(source, around);
   return { inputs, checks, bodies, tooMany: tooManyIn(bodies) };

@@ -188,6 +188,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'See why, and duplicate it',
     'rasket broadcasts list --status failed',
   ),
+  broadcast_segment_broken: team(
+    'warning',
+    'A broadcast waits for a segment whose filter names a property or topic that was deleted.',
+    'Cancel it and name another segment, or declare the property again',
+    'rasket broadcasts list --status scheduled',
+  ),
   marketing_off: team(
     'warning',
     'Marketing mail is switched off.',

@@ -129,6 +129,25 @@ export const failedBroadcasts = (db: Executor, whose: Whose, since: number): Pro
     [since, ...valuesOf(whose)],
   );
 
+export interface WaitingBroadcast {
+  id: string;
+  name: string;
+  team_id: string;
+  segment: string;
+  /** JSON. */
+  filter: string;
+}
+
+/** Lists broadcasts that have not left and whose segment has a filter; the condition is that of the index. */
+export const broadcastsToFilters = (db: Executor, { teamId }: Whose): Promise<WaitingBroadcast[]> =>
+  db.all(
+    `select b.id, b.name, b.team_id, s.name as segment, s.filter from broadcasts b
+      join segments s on s.id = b.segment_id and s.deleted_at is null and s.filter is not null
+      where b.status in ('scheduled', 'queued', 'sending') ${teamId === undefined ? '' : 'and b.team_id = ?'}
+      order by b.id limit ${COUNTED_MAX}`,
+    teamId === undefined ? [] : [teamId],
+  );
+
 /** The same, each with how many deliveries of a team it keeps, counted a little beyond `COUNTED_MAX`. */
 export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold & { waiting: number })[]> {
   const waiting = `select count(*) from (select 1 from deliveries d where d.hold_id = h.id and d.team_id = ?

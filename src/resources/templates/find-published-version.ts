@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { readVersion, type PublishedVersion } from './published-versions.ts';
-import { findTemplate, findVersion } from './templates.store.ts';
+import { findTemplate, findVersion, type VersionRow } from './templates.store.ts';
 import { readVariables } from './variables.ts';
 
 /** The version of a template that sends use at present; undefined without such a template, or when it was never published. */
@@ -15,9 +15,28 @@ export async function findPublishedVersion(
   return row && readVersion(row);
 }
 
+/** The same with what it is called and what its bodies are, as they are written. */
+export interface PublishedTemplate {
+  id: string;
+  version: PublishedVersion;
+  content: PublishedContent;
+}
+
+export async function findPublishedTemplate(
+  db: Executor,
+  teamId: string,
+  id: string,
+): Promise<PublishedTemplate | undefined> {
+  const template = await findTemplate(db, teamId, id);
+  if (!template?.published_version_id) return undefined;
+  const row = await findVersion(db, template.published_version_id);
+  return row && { id: template.id, version: readVersion(row), content: readContent(row) };
+}
+
 /** What a campaign takes of a template: the bodies as they are written, since no contact's values are known yet. */
 export interface PublishedContent {
   versionId: string;
+  subject: string | null;
   html: string;
   text: string | null;
   fallbacks: ReadonlyMap<string, string>;
@@ -36,8 +55,11 @@ export async function findPublishedContent(
 /** The same of one version, whichever is published since. */
 export async function findVersionContent(db: Executor, versionId: string): Promise<PublishedContent | undefined> {
   const row = await findVersion(db, versionId);
-  if (!row) return undefined;
+  return row && readContent(row);
+}
+
+function readContent(row: VersionRow): PublishedContent {
   const declared = readVariables(row.variables).filter(({ fallback }) => fallback !== null);
   const fallbacks = new Map(declared.map(({ key, fallback }) => [key, String(fallback)]));
-  return { versionId: row.id, html: row.html, text: row.text, fallbacks };
+  return { versionId: row.id, subject: row.subject, html: row.html, text: row.text, fallbacks };
 }

@@ -5,12 +5,16 @@ import { isOneLine } from './content.ts';
 import type { TemplateReference } from './create-template.ts';
 import { templateToChange } from './read-templates.ts';
 import { keepNewestVersions, saveTemplate, type VersionRow } from './templates.store.ts';
-import { BUILT_IN_KEYS, readVariables, type Variable } from './variables.ts';
+import { BUILT_IN_KEYS, readVariables, TEAM_KEYS, type Variable } from './variables.ts';
 
 /** Older versions are removed, because no send uses them: publishing in a loop would fill the disk otherwise. */
 const VERSIONS_KEPT = 20;
 
-export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<TemplateReference> {
+/** Publishes what was written last; warns of variables that only some mails with the template fill. */
+export async function publishTemplate(
+  ctx: Ctx,
+  idOrAlias: string,
+): Promise<TemplateReference & { warnings?: string[] }> {
   const { store, teamId } = ctx;
   return store.db.tx(async (tx) => {
     const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
@@ -20,7 +24,8 @@ export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<Temp
       await saveTemplate(tx, { ...row, published_version_id: draft.id, published_at: now, updated_at: now });
       await keepNewestVersions(tx, row.id, VERSIONS_KEPT);
     }
-    return { object: 'template', id: row.id };
+    const warnings = warnOfVariables(draft);
+    return { object: 'template', id: row.id, ...(warnings.length === 0 ? {} : { warnings }) };
   });
 }
 
@@ -36,9 +41,22 @@ function mustBeSendable(draft: VersionRow): void {
   throw refuse('validation_error', { status: 422, say: first.message + more, errors: faults });
 }
 
+/** Warns of what broadcasts and automations fill and nobody else can: sends give values to declared variables alone. */
+function warnOfVariables(draft: VersionRow): string[] {
+  const declared = new Set(readVariables(draft.variables).map(({ key }) => key));
+  return (['html', 'text', 'subject'] as const).flatMap((field) => {
+    const bare = parseMerge(draft[field] ?? '').filter(
+      (part) => typeof part !== 'string' && part.inlineDefault === undefined && !declared.has(part.key),
+    );
+    const keys = [...keysOf(bare)].map((key) => `{{{${key}}}}`);
+    if (keys.length === 0) return [];
+    return `${field} uses ${keys.join(', ')}, which broadcasts and automations fill; an email of POST /emails with this template prints nothing there, unless a default such as {{{KEY|default}}} is written.`;
+  });
+}
+
 /** A send can give no value to an undeclared variable; most likely its name is misspelt. */
 function undeclared(draft: VersionRow, variables: readonly Variable[]): FieldFault[] {
-  const declared = new Set([...variables.map(({ key }) => key), ...BUILT_IN_KEYS]);
+  const declared = new Set([...variables.map(({ key }) => key), ...BUILT_IN_KEYS, ...TEAM_KEYS]);
   return (['html', 'text', 'subject'] as const).flatMap((field) => {
     const unknown = [...keysOf(parseMerge(draft[field] ?? ''))].filter((key) => !declared.has(key));
     return unknown.map((key) => {

@@ -13,8 +13,6 @@ export interface TemplateUse {
   variables?: Readonly<Record<string, unknown>> | null | undefined;
   /** The subject of the send, which replaces the template's and is not rendered. */
   subject?: string | null | undefined;
-  /** Strangers may have written the values: in the HTML, what would be code where it stands is left out. */
-  areForeign?: boolean;
 }
 
 /** The rendered template; a field is absent where neither the template nor the send has it. */
@@ -47,10 +45,10 @@ function unpublished(id: string) {
 
 function render(templateId: string, version: PublishedVersion, use: TemplateUse): ResolvedTemplate {
   const ownSubject = use.subject ?? undefined;
-  const given = readValues(version, use.variables ?? {}, ownSubject === undefined);
+  const given = readValues(version, use.variables ?? {}, { rendersSubject: ownSubject === undefined });
   const values = { given, fallbacks: version.fallbacks };
   mustFit(version, values);
-  const html = renderMerge(version.html, values, { escape: 'html', areForeign: use.areForeign ?? false });
+  const html = renderMerge(version.html, values, { escape: 'html' });
   const text = version.text === undefined ? null : renderMerge(version.text, values, { escape: 'none' });
   const bytes = Buffer.byteLength(html) + Buffer.byteLength(text ?? '');
   if (bytes > BODY_BYTES_MAX) throw tooLong(`${bytes} bytes`);

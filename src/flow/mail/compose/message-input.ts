@@ -1,3 +1,4 @@
+import { nextTurn } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
 import { signDkim, type DkimMessage } from '../../../protocol/dkim/index.ts';
@@ -7,6 +8,7 @@ import {
   type HeaderField,
   type MessageInput,
 } from '../../../protocol/mime/index.ts';
+import { textOfHtmlInTurns } from '../../../protocol/read-message/index.ts';
 import type { AttachmentRow, EmailBody, EmailRow } from '../../../resources/emails/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
 import type { SigningDomain } from './signing-domains.ts';
@@ -15,7 +17,7 @@ import type { SigningDomain } from './signing-domains.ts';
 export function messageInput(
   world: World,
   row: EmailRow,
-  parts: { domain: SigningDomain; body: EmailBody | undefined; attachments: Attachment[] },
+  parts: { domain: SigningDomain; body: SentBody | undefined; attachments: Attachment[] },
 ): MessageInput {
   const { domain, body, attachments } = parts;
   return {
@@ -28,7 +30,7 @@ export function messageInput(
     date: dateOf(row),
     messageId: row.message_id,
     html: htmlOf(world, row, domain, body),
-    text: body?.text ?? undefined,
+    text: body?.text,
     headers: row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]),
     attachments,
     boundarySeed: row.id,
@@ -47,9 +49,25 @@ export function attachmentOf(row: AttachmentRow, content: Attachment['content'])
 }
 
 /** Tracking changes only the message that is sent: the stored HTML stays as the caller gave it. */
-function htmlOf(world: World, row: EmailRow, { tracking }: SigningDomain, body?: EmailBody): string | undefined {
+function htmlOf(world: World, row: EmailRow, { tracking }: SigningDomain, body?: SentBody): string | undefined {
   if (!body?.html) return body?.html ?? undefined;
   return tracking ? trackedHtml(world, { emailId: row.id, domainId: row.domain_id }, body.html, tracking) : body.html;
+}
+
+/** A body as it is sent: the text is left out where the message has none. */
+export interface SentBody {
+  html: string | null;
+  text: string | undefined;
+}
+
+/**
+ * Returns a body with the text that goes next to its HTML: the one that was given, or one made of the HTML. An empty text
+ * that was given asks for none, and HTML that shows nothing has none.
+ */
+export async function withTextPart(body: EmailBody | undefined): Promise<SentBody | undefined> {
+  if (!body?.html) return body && { html: body.html, text: body.text ?? undefined };
+  const text = body.text ?? (await textOfHtmlInTurns(body.html, nextTurn));
+  return { html: body.html, text: text === '' ? undefined : text };
 }
 
 const readMailboxes = (json: string | null): Mailbox[] =>

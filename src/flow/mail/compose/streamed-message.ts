@@ -5,7 +5,7 @@ import { openContent } from '../../../resources/contents/index.ts';
 import { ATTACHMENT_BLOB, findBody, type AttachmentRow, type EmailRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { GiveBack } from '../../../platform/fair-share/index.ts';
-import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
+import { attachmentOf, dateOf, messageInput, signedHead, withTextPart } from './message-input.ts';
 import { hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
@@ -44,7 +44,7 @@ async function layouts(
   const attachments: ReturnType<typeof attachmentOf>[] = [];
   for (const each of rows) attachments.push(attachmentOf(each, await storedContent(world, each)));
   return async () => {
-    const body = await (await findBody(world, world.db, row.id))?.load();
+    const body = await withTextPart(await (await findBody(world, world.db, row.id))?.load());
     return layOutMessage(messageInput(world, row, { domain, body, attachments }));
   };
 }
