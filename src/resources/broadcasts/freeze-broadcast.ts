@@ -10,7 +10,7 @@ import { insertSharedBody } from '../shared-bodies/index.ts';
 import { findTeam, type TeamRow } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
 import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
-import { builtInKey, LINK_KEYS, propertyNamed } from './merge-values.ts';
+import { builtInKey, fallbacksIn, LINK_KEYS, type Fallbacks } from './merge-values.ts';
 
 /** What its recipients get, before the values of the merge variables are put in. */
 export interface Bodies {
@@ -38,7 +38,7 @@ export async function sourceOf(
 
 /**
  * Writes the body that all emails of a broadcast share, and answers what is fixed from here on: neither a new version of the
- * template nor another postal address changes what goes out.
+ * template nor another postal address nor another fallback of a property changes what goes out.
  */
 export async function freezeBroadcast(
   store: Store,
@@ -48,27 +48,40 @@ export async function freezeBroadcast(
 ): Promise<Pinned> {
   const id = store.ids.uuid();
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
-  return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
+  return {
+    domain_id: domainId,
+    body_id: id,
+    template_version_id: source.template?.versionId ?? null,
+    fallbacks: JSON.stringify(fallbacksIn(await declaredProperties(tx, row.team_id))),
+  };
 }
 
 export interface Around {
   previewText: string | null;
   team: Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
   properties: readonly PropertyRow[];
+  fallbacks: Fallbacks;
 }
 
 export async function aroundOf(
   db: Executor,
-  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'>,
+  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'> & { fallbacks?: string | null },
 ): Promise<Around> {
   const team = await findTeam(db, row.team_id);
   if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
-  return { previewText: row.preview_text, team, properties: await declaredProperties(db, row.team_id) };
+  const properties = await declaredProperties(db, row.team_id);
+  return { previewText: row.preview_text, team, properties, fallbacks: fallbacksOf(row, properties) };
 }
 
+/** Returns the fallbacks that were fixed when a broadcast was sent, or what is declared now where none were. */
+export const fallbacksOf = (
+  { fallbacks }: { fallbacks?: string | null },
+  properties: readonly PropertyRow[],
+): Fallbacks => (typeof fallbacks === 'string' ? (JSON.parse(fallbacks) as Fallbacks) : fallbacksIn(properties));
+
 /** The text is made from the HTML where there is none; each of them gets the way out that it lacks. */
-export function composeBodies(source: Source, { previewText, team, properties }: Around): Bodies {
-  const settle = (text: string): string => settled(text, source.template, properties);
+export function composeBodies(source: Source, { previewText, team, fallbacks }: Around): Bodies {
+  const settle = (text: string): string => settled(text, source.template, fallbacks);
   const html = (source.html ?? '') === '' ? null : settle(source.html ?? '');
   const ownText = (source.text ?? '') === '' ? null : settle(source.text ?? '');
   const text = ownText ?? (html === null ? null : textOfHtml(html));
@@ -87,11 +100,11 @@ const hasWayOut = (text: string): boolean => {
 };
 
 /** What mail programs show behind the subject, as it stands in the HTML. */
-export const settledPreview = (template: PublishedContent | undefined, { previewText, properties }: Around): string =>
-  settled(previewText ?? '', template, properties);
+export const settledPreview = (template: PublishedContent | undefined, { previewText, fallbacks }: Around): string =>
+  settled(previewText ?? '', template, fallbacks);
 
 /** Keys of ours in their own letter case, and the fallbacks of a template where no default of the text goes before them. */
-function settled(text: string, template: PublishedContent | undefined, properties: readonly PropertyRow[]): string {
+function settled(text: string, template: PublishedContent | undefined, fallbacks: Fallbacks): string {
   return written(
     parseMerge(text).map((part) => {
       if (typeof part === 'string') return part;
@@ -99,7 +112,7 @@ function settled(text: string, template: PublishedContent | undefined, propertie
       const fallback = builtInKey(part.key) === undefined ? template?.fallbacks.get(part.key) : undefined;
       if (fallback === undefined || part.inlineDefault !== undefined) return { ...part, key };
       // The fallback of a property is the contact's own, and goes before the template's.
-      const hasOwn = (propertyNamed(properties, part.key)?.fallback_value ?? null) !== null;
+      const hasOwn = Object.hasOwn(fallbacks, part.key.toLowerCase());
       return hasOwn ? { ...part, key } : { key, inlineDefault: withoutBraces(fallback) };
     }),
   );

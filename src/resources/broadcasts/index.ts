@@ -23,7 +23,7 @@ export {
 export { abTestOf, decide, decisionOf, subjectsOf, variantFor } from './ab-test.ts';
 export { saveDecision, waitForDecision } from './ab-test.store.ts';
 export { contactZones, type ContactZones } from './contact-zones.ts';
-export { freezeBroadcast } from './freeze-broadcast.ts';
+export { fallbacksOf, freezeBroadcast } from './freeze-broadcast.ts';
 export { isTooLarge, mailFor, mergedMail, type MergedMail } from './merge-values.ts';
 export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
 export { mustBeTestable } from './gate.ts';

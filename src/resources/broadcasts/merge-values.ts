@@ -20,6 +20,16 @@ export const propertyNamed = <Property extends Pick<PropertyRow, 'key_folded'>>(
   key: string,
 ): Property | undefined => properties.find((one) => one.key_folded === key.toLowerCase());
 
+/** What is printed for a contact without a value of its own, by the keys of the properties in small letters. */
+export type Fallbacks = Readonly<Record<string, string>>;
+
+export const fallbacksIn = (properties: readonly PropertyRow[]): Fallbacks =>
+  Object.fromEntries(
+    properties.flatMap(({ key_folded: key, fallback_value: value }) =>
+      value === null ? [] : [[key, String(JSON.parse(value) as string | number)]],
+    ),
+  );
+
 /** As of any email. */
 const SUBJECT_BYTES_MAX = 998;
 
@@ -27,6 +37,12 @@ const SUBJECT_BYTES_MAX = 998;
 export interface RecipientValues {
   given: Record<string, string>;
   fallbacks: Record<string, string>;
+}
+
+/** What may be merged: the properties by which values of contacts are found, and what stands in for them. */
+export interface Known {
+  properties: readonly PropertyRow[];
+  fallbacks: Fallbacks;
 }
 
 export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name' | 'properties'>;
@@ -37,7 +53,7 @@ export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name
  */
 export function mergeValuesOf(
   contact: MergedContact,
-  properties: readonly PropertyRow[],
+  { properties, fallbacks: declared }: Known,
   keysUsed: Iterable<string>,
 ): RecipientValues {
   const fields: Record<string, string | null> = {
@@ -56,11 +72,10 @@ export function mergeValuesOf(
       continue;
     }
     const property = propertyNamed(properties, key);
-    if (!property) continue;
-    const value = String(values[property.slot] ?? '');
+    const value = property === undefined ? '' : String(values[property.slot] ?? '');
+    const fallback = Object.hasOwn(declared, key.toLowerCase()) ? declared[key.toLowerCase()] : undefined;
     if (value !== '') given.push([key, value]);
-    else if (property.fallback_value !== null)
-      fallbacks.push([key, String(JSON.parse(property.fallback_value) as string | number)]);
+    else if (fallback !== undefined) fallbacks.push([key, fallback]);
   }
   return { given: Object.fromEntries(given), fallbacks: Object.fromEntries(fallbacks) };
 }
@@ -78,19 +93,18 @@ export const renderSubject = (subject: string | MergeText, values: ReturnType<ty
   shortLine(renderMerge(subject, values, { escape: 'none' }), SUBJECT_BYTES_MAX);
 
 /** What the mails of a broadcast have in common of what is merged. */
-export interface MergedMail {
+export interface MergedMail extends Known {
   subject: MergeText;
   /** Of the subject and the bodies. */
   keys: ReadonlySet<string>;
   bodyKeys: ReadonlySet<string>;
   body: MergedBody;
-  properties: readonly PropertyRow[];
 }
 
-export function mergedMail(subject: string, body: MergedBody, properties: readonly PropertyRow[]): MergedMail {
+export function mergedMail(subject: string, body: MergedBody, { properties, fallbacks }: Known): MergedMail {
   const parsed = parseMerge(subject);
   const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...keysOf(one ?? [])]));
-  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties };
+  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties, fallbacks };
 }
 
 /** As much as an email of any other kind can hold. */
@@ -110,7 +124,7 @@ export function mailFor(
   contact: MergedContact,
   links: WayOut['variables'],
 ): { subject: string; values: Required<SharedValues> } {
-  const own = mergeValuesOf(contact, mail.properties, mail.keys);
+  const own = mergeValuesOf(contact, mail, mail.keys);
   const ofBody = (values: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(values).filter(([key]) => mail.bodyKeys.has(key));
   return {

@@ -78,10 +78,10 @@ export async function renderMail(
   return inTurn(store, teamId, content.bodies ?? content.source, () => {
     const { bodies, previewText } = composedOf(content, around);
     const body = parseBody(bodies);
-    const mail = mergedMail(row.subject, body, around.properties);
+    const mail = mergedMail(row.subject, body, around);
     const { subject, values } = mailFor(mail, contact, links);
     if (isTooLarge(body, values)) throw tooLarge();
-    const preview = mergedMail(previewText, NO_BODY, around.properties);
+    const preview = mergedMail(previewText, NO_BODY, around);
     const shown = mailFor(preview, contact, links).subject;
     const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
     return {
@@ -90,7 +90,7 @@ export async function renderMail(
       subject,
       preview_text: shown === '' ? null : shown,
       ...renderBody(body, values),
-      missing: missingIn(texts, mergeValuesOf(contact, around.properties, [...mail.keys, ...preview.keys])),
+      missing: missingIn(texts, mergeValuesOf(contact, around, [...mail.keys, ...preview.keys])),
       domainName,
       domain,
     };
