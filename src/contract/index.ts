@@ -59,6 +59,9 @@ export type { components, operations, paths } from './types.gen.ts';
 
 type Schemas = components['schemas'];
 
+export type ApprovalMessage = Schemas['ApprovalMessage'];
+export type ApprovalContent = NonNullable<Schemas['ApprovalContent']>;
+
 export type ErrorBody = Schemas['Error'];
 
 export type ReadyObject = Schemas['Ready'];

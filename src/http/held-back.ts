@@ -1,5 +1,5 @@
 import { asksForWriter, effectOf, type OperationValidators } from '../contract/index.ts';
-import { fetchFilesOf } from '../flow/approvals/index.ts';
+import { fetchFilesOf, lookAt } from '../flow/approvals/index.ts';
 import type { OperationCtxFor } from '../operations/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
@@ -36,6 +36,7 @@ export async function heldBack(
       say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
     });
   }
-  const { files } = await fetchFilesOf(ctx as Ctx<World>, call);
-  return proposeCall(ctx, call, files);
+  const inWorld = ctx as typeof ctx & Ctx<World>;
+  const { files } = await fetchFilesOf(inWorld, call);
+  return proposeCall(inWorld, call, { files, look: lookAt });
 }

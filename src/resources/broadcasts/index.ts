@@ -24,7 +24,7 @@ export { abTestOf, decide, decisionOf, subjectsOf, variantFor } from './ab-test.
 export { saveDecision, waitForDecision } from './ab-test.store.ts';
 export { contactZones, type ContactZones } from './contact-zones.ts';
 export { fallbacksOf, freezeBroadcast } from './freeze-broadcast.ts';
-export { isTooLarge, mailFor, mergedMail, type MergedMail } from './merge-values.ts';
+export { fallbacksIn, isTooLarge, mailFor, mergedMail, type Fallbacks, type MergedMail } from './merge-values.ts';
 export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
 export { mustBeTestable } from './gate.ts';
 export { inOtherStatus } from './status-faults.ts';
