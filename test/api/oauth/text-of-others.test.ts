@@ -72,6 +72,14 @@ const WRITES: [title: string, make: () => Promise<[method: string, path: string,
   ['a sender name of an inbox', async () => ['PATCH', inbox.path, { from_name: 'Evil Corp' }]],
   ['the name of an inbox, under which it sends', async () => ['PATCH', inbox.path, { name: 'Evil Corp' }]],
   [
+    'an inbox with a signature',
+    async () => [
+      'POST',
+      '/inboxes',
+      { email_address: `desk${++made}@${inbox.domain.name}`, signature: 'NEW BANK DETAILS' },
+    ],
+  ],
+  [
     'an inbox draft of a person',
     async () => ['PATCH', `${inbox.path}/drafts/${await personsDraft()}`, { bcc: ['attacker@evil.example'] }],
   ],
