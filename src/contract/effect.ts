@@ -1,5 +1,3 @@
-import type { OperationEntry } from './document.ts';
-
 /**
  * What an operation does to the world, by which the limits and the approvals of an app are decided. Least first: where several
  * hold for one call, the last of them counts.
@@ -25,7 +23,11 @@ export interface EffectRules {
   own?: Effect;
 }
 
-type Marked = Pick<OperationEntry, 'method' | 'operation'>;
+/** An operation of the contract, as far as it says what it does. */
+interface Marked {
+  method: string;
+  operation: { 'x-service-effect'?: Effect | EffectRules };
+}
 
 /** Returns the effect of one call. An operation that does not say is taken for the one that does most, but for a GET. */
 export function effectOf({ method, operation }: Marked, body: unknown, { isOwn = false } = {}): Effect {

@@ -38,5 +38,5 @@ export async function heldBack(
   }
   const inWorld = ctx as typeof ctx & Ctx<World>;
   const { files } = await fetchFilesOf(inWorld, call);
-  return proposeCall(inWorld, call, { files, look: lookAt });
+  return proposeCall(inWorld, call, { files, look: (one, held) => lookAt(inWorld, one, held) });
 }

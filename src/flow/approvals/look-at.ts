@@ -9,7 +9,7 @@ import {
   BROADCAST_TEXTS,
   FILTERED,
   type Content,
-  type Look,
+  type HeldFile,
   type Looked,
   type ProposedCall,
 } from '../../resources/approvals/index.ts';
@@ -58,7 +58,7 @@ interface Showing {
  * Reads what a call names and does not hold: a person approves what they are shown, so that whatever is shown stands in the hash,
  * but for the number of contacts, which changes all the time. What is not there is not shown, and the call itself says so.
  */
-export const lookAt: Look = async (ctx, call, files): Promise<Looked> => {
+export async function lookAt(ctx: Ctx<World>, call: ProposedCall, files: readonly HeldFile[]): Promise<Looked> {
   const showing: Showing = {
     ctx,
     call,
@@ -84,7 +84,7 @@ export const lookAt: Look = async (ctx, call, files): Promise<Looked> => {
     .update(JSON.stringify([seen, files]))
     .digest('base64url');
   return { content, bytes: Buffer.byteLength(JSON.stringify(content)), hash, ids: [...new Set(ids)] };
-};
+}
 
 async function ifThere(work: Promise<void>): Promise<void> {
   try {

@@ -1,6 +1,5 @@
 import type { Requirement } from '../../contract/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
-import type { World } from '../../platform/world/index.ts';
 import { mustReach, type Actor, type Ctx } from '../access/index.ts';
 import { actorOfGrant } from '../oauth/index.ts';
 import { findApproval, keyName, lockApproval, noteDecision, noteEnd, type ApprovalRow } from './approvals.store.ts';
@@ -19,12 +18,7 @@ export interface Maker {
 export type Fill = (call: ProposedCall) => Promise<FilledCall>;
 
 /** Answers once the call was made. What breaks off in between is never made again: how far it came is not known. */
-export async function approveCall(
-  ctx: Ctx<World>,
-  id: string,
-  maker: Maker,
-  { fill, look }: { fill: Fill; look: Look },
-) {
+export async function approveCall(ctx: Ctx, id: string, maker: Maker, { fill, look }: { fill: Fill; look: Look }) {
   const { store, teamId } = ctx;
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
@@ -38,7 +32,7 @@ export async function approveCall(
   const { call, files } = await fill(held.call);
   const other = files.find(({ sha256 }, i) => sha256 !== held.files[i]?.sha256);
   if (other) throw fileChanged(other);
-  const { hash, content } = await look(ctx, held.call, files);
+  const { hash, content } = await look(held.call, files);
   if (hash !== row.seen_hash) throw changed();
   const now = content.audience?.subscribed;
   if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));

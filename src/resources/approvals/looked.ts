@@ -1,6 +1,4 @@
 import type { ApprovalContent } from '../../contract/index.ts';
-import type { World } from '../../platform/world/index.ts';
-import type { Ctx } from '../access/index.ts';
 import type { HeldFile, ProposedCall } from './proposed-call.ts';
 
 export type Content = Omit<ApprovalContent, 'is_changed'>;
@@ -16,8 +14,8 @@ export interface Looked {
   ids: string[];
 }
 
-/** Reads what a person is shown of a call before they decide. */
-export type Look = (ctx: Ctx<World>, call: ProposedCall, files: readonly HeldFile[]) => Promise<Looked>;
+/** Reads what a person is shown of a call before they decide, for whoever asks. */
+export type Look = (call: ProposedCall, files: readonly HeldFile[]) => Promise<Looked>;
 
 /** A call that names more cannot wait: what is not shown cannot be approved. */
 export const CONTENT_BYTES_MAX = 8 * 1024 * 1024;

@@ -1,7 +1,6 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import type { World } from '../../platform/world/index.ts';
 import type { Actor, Ctx } from '../access/index.ts';
 import { tell } from '../accounts/index.ts';
 import { nameOfGrant } from '../oauth/index.ts';
@@ -29,7 +28,7 @@ type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
  * was answered to the same call with the same Idempotency-Key when it was approved.
  */
 export async function proposeCall(
-  ctx: AppCtx & Ctx<World>,
+  ctx: AppCtx,
   call: ProposedCall,
   { files, look }: { files: readonly HeldFile[]; look: Look },
 ): Promise<{ answered: unknown }> {
@@ -41,7 +40,7 @@ export async function proposeCall(
     });
   }
   const callHash = hashCall(call.operationId, text);
-  const looked = await look(ctx, call, files);
+  const looked = await look(call, files);
   if (looked.bytes > CONTENT_BYTES_MAX) {
     throw refuse('invalid_permission', {
       say: `This call waits for approval (approval of its grant), and one that names more than ${CONTENT_BYTES_MAX} bytes of content cannot wait, because a person has to see all of it; name less in one call.`,

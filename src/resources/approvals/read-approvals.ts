@@ -1,5 +1,4 @@
 import type { ApprovalContent, QueryOf } from '../../contract/index.ts';
-import type { World } from '../../platform/world/index.ts';
 import type { Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import type { Actor, Ctx } from '../access/index.ts';
@@ -30,19 +29,18 @@ export async function listApprovals(
 }
 
 /** An app reads neither what its scopes do not reach nor how many contacts there are: what is shown is for who decides. */
-export async function getApproval(ctx: Ctx<World>, id: string, { summaryOf }: Words, look: Look) {
-  const { store, teamId, actor } = ctx;
+export async function getApproval({ store, teamId, actor }: Ctx, id: string, { summaryOf }: Words, look: Look) {
   const row = await findApproval(store.db, teamId, id);
   const only = grantIn(actor);
   if (!row || (only !== undefined && row.grant_id !== only)) throw notFound('Approval');
   const now = store.clock.now();
   const isShown = only === undefined && statusAt(row, now) === 'pending';
-  return presentApproval(row, { summaryOf, now, content: isShown ? await contentOf(ctx, row, look) : null });
+  return presentApproval(row, { summaryOf, now, content: isShown ? await readContent(row, look) : null });
 }
 
-async function contentOf(ctx: Ctx<World>, row: ApprovalRow, look: Look): Promise<ApprovalContent> {
+async function readContent(row: ApprovalRow, look: Look): Promise<ApprovalContent> {
   const { call, files } = readCall(row.operation_id, row.call);
-  const { content, bytes, hash } = await look(ctx, call, files);
+  const { content, bytes, hash } = await look(call, files);
   const { audience } = content;
   const isChanged = hash !== row.seen_hash || hasGrown(row.seen_contacts, audience?.subscribed);
   // It had less when the app asked, so that it cannot be approved: what is too much to show is left out.
