@@ -81,7 +81,7 @@ const onBoth = [
   'test/api/accounts/{account-mail,invitation-sign-up,passwords,sign-up}.test.ts',
   'test/api/ai/ai.test.ts',
   'test/api/api-keys/list-api-keys.test.ts',
-  'test/api/approvals/approvals.test.ts',
+  'test/api/approvals/{approvals,approved-audience}.test.ts',
   'test/api/attachments/{list-attachments,where-contents-stand}.test.ts',
   'test/api/audit/audit.test.ts',
   'test/api/automations/automations.test.ts',

@@ -1,3 +1,5 @@
+import type { Effect, EffectRules } from './effect.ts';
+
 /** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
 export interface OpenApiDocument {
   openapi: string;
@@ -41,8 +43,12 @@ export interface Operation {
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;
   /** The OAuth scope an access token needs; null when no token reaches the operation. */
   'x-service-scope': string | null;
+  /** A scope that is needed as well, or the scopes of fields of the body: a call that has the field needs it. */
+  'x-service-scope-also'?: string | Readonly<Record<string, string>>;
   /** The least role in the team that a session needs; null where no session reaches it, or one without a team does. */
   'x-service-role': Role | null;
+  /** What it does to the world; every operation that an app reaches and that is no GET says it. */
+  'x-service-effect'?: Effect | EffectRules;
   /** The call of the official client; gone once the sample is made of it. */
   'x-sdk'?: string;
   /** Whether it is taken from our own pages alone, although it takes no credential: it sets a cookie. */

@@ -2,7 +2,13 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
-import { mergedMail, subjectsOf, type BroadcastRow, type MergedMail } from '../../resources/broadcasts/index.ts';
+import {
+  fallbacksOf,
+  mergedMail,
+  subjectsOf,
+  type BroadcastRow,
+  type MergedMail,
+} from '../../resources/broadcasts/index.ts';
 import { declaredProperties } from '../../resources/contact-properties/index.ts';
 import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
@@ -38,12 +44,13 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   const properties = await declaredProperties(db, teamId);
   const team = await findTeam(db, teamId);
   if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
+  const fallbacks = fallbacksOf(broadcast, { properties, team });
   return {
     filter: await filterOf(db, segment, await declaredFor(db, teamId)),
     domain,
     from: mailboxOf(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
-    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, { properties, team })),
+    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
     origin: await preferenceOrigin(world, domain.id),
   };
 }

@@ -1,4 +1,4 @@
-import type { Effect } from './effects.ts';
+import type { Effect } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 
 /** What an app is kept to beside its scopes. */
@@ -20,11 +20,18 @@ export function admissionOf(limits: GrantLimits, effect: Effect): Admission {
   if (effect === 'reads') return 'may';
   if (limits.readOnly) return beyond('read_only', 'it may only read');
   if (needsApproval(limits, effect)) return 'waits';
-  if (effect !== 'starts_mail' && effect !== 'sends_broadcast') return 'may';
-  const why = 'this may send mail to others than it names';
+  const why = UNFORESEEN[effect];
+  if (why === undefined) return 'may';
   if (limits.recipients === 'own_domains') return beyond('recipients', why);
   return limits.emailsPerDay === null ? 'may' : beyond('emails_per_day', why);
 }
+
+/** What cannot be held against recipients or a number of emails, since neither is in the call; undefined where both can be. */
+const UNFORESEEN: Readonly<Partial<Record<Effect, string>>> = {
+  alters_mail: 'this changes what the mail of others says',
+  starts_mail: 'this may bring mail to others than it names',
+  sends_broadcast: 'this may bring mail to others than it names',
+};
 
 function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
   switch (approval) {

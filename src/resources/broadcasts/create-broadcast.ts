@@ -1,6 +1,6 @@
 import type { CreateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { grantIdOf, type Ctx } from '../access/index.ts';
 import { insertBroadcast, lockBroadcast, type BroadcastContent, type NewBroadcastRow } from './broadcasts.store.ts';
 import { lookAround } from './gate.ts';
 import { mustBeAddressed, readNewContent, readTemplateId } from './read-content.ts';
@@ -43,7 +43,9 @@ export async function createBroadcast(
   return answer;
 }
 
-export function draftOf({ store, teamId }: Ctx, content: BroadcastContent): NewBroadcastRow {
+export function draftOf({ store, teamId, actor }: Ctx, content: BroadcastContent): NewBroadcastRow {
   const now = store.clock.now();
-  return { ...content, id: store.ids.uuid(), team_id: teamId, status: 'draft', created_at: now, updated_at: now };
+  const author_grant_id = grantIdOf(actor);
+  const made = { id: store.ids.uuid(), team_id: teamId, status: 'draft' as const, author_grant_id };
+  return { ...content, ...made, created_at: now, updated_at: now };
 }

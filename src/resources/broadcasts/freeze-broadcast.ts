@@ -11,11 +11,13 @@ import { findPublishedContent, type PublishedContent } from '../templates/index.
 import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
 import {
   builtInKey,
+  fallbacksIn,
+  isTeamKey,
   LINK_KEYS,
   listSenderLines,
-  propertyNamed,
   teamValue,
   withoutBraces,
+  type Fallbacks,
   type Sender,
 } from './merge-values.ts';
 
@@ -45,7 +47,7 @@ export async function sourceOf(
 
 /**
  * Writes the body that all emails of a broadcast share, and answers what is fixed from here on: neither a new version of the
- * template nor another postal address changes what goes out.
+ * template nor another postal address nor another fallback of a property changes what goes out.
  */
 export async function freezeBroadcast(
   store: Store,
@@ -54,24 +56,39 @@ export async function freezeBroadcast(
   { source, bodies, domainId }: { source: Source; bodies: Bodies; domainId: string },
 ): Promise<Pinned> {
   const id = store.ids.uuid();
+  const around = await aroundOf(tx, { id: row.id, team_id: row.team_id, preview_text: row.preview_text });
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
-  return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
+  return {
+    domain_id: domainId,
+    body_id: id,
+    template_version_id: source.template?.versionId ?? null,
+    fallbacks: JSON.stringify(around.fallbacks),
+  };
 }
 
 export interface Around {
   previewText: string | null;
   team: Sender;
   properties: readonly PropertyRow[];
+  fallbacks: Fallbacks;
 }
 
 export async function aroundOf(
   db: Executor,
-  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'>,
+  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'> & { fallbacks?: string | null },
 ): Promise<Around> {
   const team = await findTeam(db, row.team_id);
   if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
-  return { previewText: row.preview_text, team, properties: await declaredProperties(db, row.team_id) };
+  const properties = await declaredProperties(db, row.team_id);
+  return { previewText: row.preview_text, team, properties, fallbacks: fallbacksOf(row, { properties, team }) };
 }
+
+/** Returns the fallbacks that were fixed when a broadcast was sent, or what is declared now where none were. */
+export const fallbacksOf = (
+  { fallbacks }: { fallbacks?: string | null },
+  known: { properties: readonly PropertyRow[]; team: Sender },
+): Fallbacks =>
+  typeof fallbacks === 'string' ? (JSON.parse(fallbacks) as Fallbacks) : fallbacksIn(known.properties, known.team);
 
 /** Makes the text from the HTML where none was given, and none where it was given as empty; each gets the way out that it lacks. */
 export function composeBodies(source: Source, around: Around): Bodies {
@@ -97,8 +114,8 @@ export function composeStepMail(
 }
 
 /** The bodies with the variables of the team and the fallbacks of the template in them; an empty text is one that was given. */
-function settleBodies(source: Source, { team, properties }: Omit<Around, 'previewText'>): Bodies {
-  const settle = (text: string): string => settled(text, source.template, { team, properties });
+function settleBodies(source: Source, around: Omit<Around, 'previewText'>): Bodies {
+  const settle = (text: string): string => settled(text, source.template, around);
   return {
     html: (source.html ?? '') === '' ? null : settle(source.html ?? ''),
     text: source.text === null ? null : settle(source.text),
@@ -129,7 +146,7 @@ export const settledPreview = (template: PublishedContent | undefined, { preview
 function settled(
   text: string,
   template: PublishedContent | undefined,
-  { team, properties }: Pick<Around, 'team' | 'properties'>,
+  { team, properties, fallbacks }: Omit<Around, 'previewText'>,
 ): string {
   return written(
     parseMerge(text).map((part) => {
@@ -141,7 +158,7 @@ function settled(
       const fallback = builtInKey(part.key) === undefined ? template?.fallbacks.get(part.key) : undefined;
       if (fallback === undefined || part.inlineDefault !== undefined) return { ...part, key };
       // The fallback of a property is the contact's own, and goes before the template's.
-      const hasOwn = (propertyNamed(properties, part.key)?.fallback_value ?? null) !== null;
+      const hasOwn = !isTeamKey(part.key, properties) && Object.hasOwn(fallbacks, part.key.toLowerCase());
       return hasOwn ? { ...part, key } : { key, inlineDefault: withoutBraces(fallback) };
     }),
   );

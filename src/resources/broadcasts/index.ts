@@ -23,14 +23,16 @@ export {
 export { abTestOf, decide, decisionOf, subjectsOf, variantFor } from './ab-test.ts';
 export { saveDecision, waitForDecision } from './ab-test.store.ts';
 export { contactZones, type ContactZones } from './contact-zones.ts';
-export { composeStepMail, freezeBroadcast } from './freeze-broadcast.ts';
+export { composeStepMail, fallbacksOf, freezeBroadcast } from './freeze-broadcast.ts';
 export {
   CHARS_MAX,
+  fallbacksIn,
   isTeamKey,
   isTooLarge,
   mailFor,
   mergedMail,
   propertyNamed,
+  type Fallbacks,
   type MergedMail,
 } from './merge-values.ts';
 export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';

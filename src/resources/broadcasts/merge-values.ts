@@ -52,6 +52,23 @@ export const propertyNamed = <Property extends Pick<PropertyRow, 'key_folded'>>(
   key: string,
 ): Property | undefined => properties.find((one) => one.key_folded === key.toLowerCase());
 
+/**
+ * What is printed for a contact without a value of its own, by the keys of the properties in small letters. Below the keys of the
+ * team stands what the team prints, whatever the contact has.
+ */
+export type Fallbacks = Readonly<Record<string, string>>;
+
+export function fallbacksIn(properties: readonly PropertyRow[], team?: Sender): Fallbacks {
+  const declared = properties.flatMap(({ key_folded: key, fallback_value: value }): [string, string][] =>
+    value === null ? [] : [[key, String(JSON.parse(value) as string | number)]],
+  );
+  const own = TEAM_KEYS.flatMap((key): [string, string][] => {
+    const value = team === undefined ? undefined : teamValue(key, team, properties);
+    return value === undefined ? [] : [[key.toLowerCase(), value]];
+  });
+  return Object.fromEntries([...declared, ...own]);
+}
+
 /** As of any email. */
 const SUBJECT_BYTES_MAX = 998;
 
@@ -59,6 +76,12 @@ const SUBJECT_BYTES_MAX = 998;
 export interface RecipientValues {
   given: Record<string, string>;
   fallbacks: Record<string, string>;
+}
+
+/** What may be merged: the properties by which values of contacts are found, and what stands in for them. */
+export interface Known {
+  properties: readonly PropertyRow[];
+  fallbacks: Fallbacks;
 }
 
 export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name' | 'properties'>;
@@ -69,7 +92,7 @@ export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name
  */
 export function mergeValuesOf(
   contact: MergedContact,
-  properties: readonly PropertyRow[],
+  { properties, fallbacks: declared }: Known,
   keysUsed: Iterable<string>,
 ): RecipientValues {
   const fields: Record<string, string | null> = {
@@ -88,11 +111,11 @@ export function mergeValuesOf(
       continue;
     }
     const property = propertyNamed(properties, key);
-    if (!property) continue;
-    const value = String(values[property.slot] ?? '');
-    if (value !== '') given.push([key, value]);
-    else if (property.fallback_value !== null)
-      fallbacks.push([key, String(JSON.parse(property.fallback_value) as string | number)]);
+    const value = property === undefined ? '' : String(values[property.slot] ?? '');
+    const fallback = Object.hasOwn(declared, key.toLowerCase()) ? declared[key.toLowerCase()] : undefined;
+    const own = isTeamKey(key, properties) ? (fallback ?? '') : value;
+    if (own !== '') given.push([key, own]);
+    else if (fallback !== undefined) fallbacks.push([key, fallback]);
   }
   return { given: Object.fromEntries(given), fallbacks: Object.fromEntries(fallbacks) };
 }
@@ -110,26 +133,18 @@ export const renderSubject = (subject: string | MergeText, values: ReturnType<ty
   shortLine(renderMerge(subject, values, { escape: 'none' }), SUBJECT_BYTES_MAX);
 
 /** What the mails of a broadcast have in common of what is merged. */
-export interface MergedMail {
+export interface MergedMail extends Known {
   subject: MergeText;
   /** Of the subject and the bodies. */
   keys: ReadonlySet<string>;
   bodyKeys: ReadonlySet<string>;
   body: MergedBody;
-  properties: readonly PropertyRow[];
 }
 
-export function mergedMail(
-  subject: string,
-  body: MergedBody,
-  { properties, team }: { properties: readonly PropertyRow[]; team: Sender },
-): MergedMail {
-  const parsed = parseMerge(subject).map((part) => {
-    const value = typeof part === 'string' ? undefined : teamValue(part.key, team, properties);
-    return value === undefined ? part : value;
-  });
+export function mergedMail(subject: string, body: MergedBody, { properties, fallbacks }: Known): MergedMail {
+  const parsed = parseMerge(subject);
   const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...keysOf(one ?? [])]));
-  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties };
+  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties, fallbacks };
 }
 
 /** As much as an email of any other kind can hold. */
@@ -153,7 +168,7 @@ export function mailFor(
   contact: MergedContact,
   links: WayOut['variables'] & Readonly<Record<string, string>>,
 ): { subject: string; values: Required<SharedValues> } {
-  const own = mergeValuesOf(contact, mail.properties, mail.keys);
+  const own = mergeValuesOf(contact, mail, mail.keys);
   const ofBody = (values: Readonly<Record<string, string>>): [string, string][] =>
     Object.entries(values).filter(([key]) => mail.bodyKeys.has(key));
   return {

@@ -90,7 +90,7 @@ export async function renderMail(
       subject,
       preview_text: shown === '' ? null : shown,
       ...renderBody(body, values),
-      missing: missingIn(texts, mergeValuesOf(contact, around.properties, [...mail.keys, ...preview.keys])),
+      missing: missingIn(texts, mergeValuesOf(contact, around, [...mail.keys, ...preview.keys])),
       domainName,
       domain,
     };

@@ -15,6 +15,8 @@ export interface DraftRow {
   subject: string | null;
   html: string | null;
   text: string | null;
+  /** The grant of the app that alone has written it; null once anybody else has. */
+  author_grant_id: string | null;
   /** The email that it was sent as. */
   email_id: string | null;
   created_at: number;
@@ -42,6 +44,7 @@ const COLUMNS = [
   'subject',
   'html',
   'text',
+  'author_grant_id',
   'created_at',
   'updated_at',
 ] as const;
@@ -71,7 +74,7 @@ export async function listDraftRows(
 }
 
 export type DraftChange = Partial<
-  Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text' | 'updated_at'>
+  Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text' | 'author_grant_id' | 'updated_at'>
 >;
 
 export async function updateDraftRow(tx: Executor, id: string, change: DraftChange): Promise<void> {

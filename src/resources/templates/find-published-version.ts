@@ -1,6 +1,6 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { readVersion, type PublishedVersion } from './published-versions.ts';
-import { findTemplate, findVersion, type VersionRow } from './templates.store.ts';
+import { findTemplate, findVersion, type TemplateRow, type VersionRow } from './templates.store.ts';
 import { readVariables } from './variables.ts';
 
 /** The version of a template that sends use at present; undefined without such a template, or when it was never published. */
@@ -59,7 +59,27 @@ export async function findVersionContent(db: Executor, versionId: string): Promi
 }
 
 function readContent(row: VersionRow): PublishedContent {
-  const declared = readVariables(row.variables).filter(({ fallback }) => fallback !== null);
-  const fallbacks = new Map(declared.map(({ key, fallback }) => [key, String(fallback)]));
-  return { versionId: row.id, subject: row.subject, html: row.html, text: row.text, fallbacks };
+  return { versionId: row.id, subject: row.subject, html: row.html, text: row.text, fallbacks: fallbacksIn(row) };
 }
+
+export interface NamedContent extends Pick<TemplateRow, 'id' | 'name'> {
+  version: VersionRow;
+  fallbacks: ReadonlyMap<string, string>;
+}
+
+/** Finds what a template says: in the version that sends use, or in the draft that would be published next. */
+export async function findNamedContent(
+  db: Executor,
+  teamId: string,
+  { id, which }: { id: string; which: 'draft' | 'published' },
+): Promise<NamedContent | undefined> {
+  const template = await findTemplate(db, teamId, id);
+  const versionId = which === 'draft' ? template?.draft_version_id : template?.published_version_id;
+  const version = versionId ? await findVersion(db, versionId) : undefined;
+  return template && version && { id: template.id, name: template.name, version, fallbacks: fallbacksIn(version) };
+}
+
+const fallbacksIn = ({ variables }: VersionRow): ReadonlyMap<string, string> =>
+  new Map(
+    readVariables(variables).flatMap(({ key, fallback }) => (fallback === null ? [] : [[key, String(fallback)]])),
+  );

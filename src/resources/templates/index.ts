@@ -9,6 +9,7 @@ export { duplicateTemplate } from './duplicate-template.ts';
 export { publishTemplate } from './publish-template.ts';
 export { getTemplate, listTemplates } from './read-templates.ts';
 export {
+  findNamedContent,
   findPublishedContent,
   findPublishedTemplate,
   findPublishedVersion,
