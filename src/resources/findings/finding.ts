@@ -50,6 +50,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}look at free space and permissions of`,
     'df -h',
   ),
+  content_damaged: installation(
+    'error',
+    'Stored content of mail is damaged: it is not shown, and mail that needs it waits.',
+    `${HERE}put the files back from a backup that is whole; which backups there are, says`,
+    'rasket backups',
+  ),
   port_not_open: installation(
     'error',
     'An SMTP port is not open.',
