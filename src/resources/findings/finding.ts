@@ -188,6 +188,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
   ),
+  mail_captured: installation(
+    'warning',
+    'No mail leaves: all of it is captured on this machine and counted as delivered.',
+    `${HERE}set delivery.capture = false in the settings, and start the server again; which are in force, says`,
+    'rasket config show',
+  ),
   backup_old: installation(
     'warning',
     'There is no backup, or the last one is too old.',

@@ -69,6 +69,7 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Omit<Look
       ...(await ofCertificates(store)),
       ...(await backupFindings(store)),
       ...(await ofContents(store)),
+      ...ofCapture(store),
     ],
   };
 }
@@ -136,6 +137,10 @@ async function ofPayments({ db }: Store): Promise<Finding[]> {
   const subjects = missed.map(({ team_id: id }) => `team ${id}`);
   return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
 }
+
+/** In the development profile that is as it should be. */
+const ofCapture = ({ config }: Store): Finding[] =>
+  config.delivery.capture && config.profile !== 'development' ? [findingOf('mail_captured')] : [];
 
 /** The files of stored content that are known to be damaged, each with what is wrong with it. */
 async function ofContents(store: Store): Promise<Finding[]> {
