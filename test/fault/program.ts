@@ -173,6 +173,8 @@ function settingsOf(
   return {
     ...process.env,
     RASKET_DATA: dataDir,
+    // In memory, where scratch folders are, and removed with the data.
+    RUNTIME_DIRECTORY: dataDir,
     RASKET_INSTANCE_HOST: 'rasket.test',
     RASKET_HTTP_PORT: '0',
     ...CLOSED_SMTP_PORTS,

@@ -104,6 +104,8 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
     startApp({
       config,
       dataDir,
+      // In memory as well, and removed with it.
+      runtimeDir: dataDir,
       clock,
       ...{ makeRsaKey, passwordCost: PASSWORD_COST, version: '0.0.0-test', mayFound: true },
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),
