@@ -96,7 +96,8 @@ describe.skipIf(driver === 'pg')('a disk that is gone under the same boot, and c
         // A machine of the CI can, as root.
         if (process.env.RASKET_TEST_PEERS === 'required' && process.getuid?.() === 0)
           throw new Error(`RASKET_TEST_PEERS=required, but ${reason}`);
-        ctx.skip(reason);
+        // skipped because such a disk cannot be had, which the reason explains
+      ctx.skip(reason);
       }
       const disk = new Disk();
       onTestFinished(() => disk.remove());

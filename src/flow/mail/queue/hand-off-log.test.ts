@@ -36,6 +36,7 @@ const left = (): string[] => {
   return [...(log?.marked ?? [])].toSorted();
 };
 
+// runs only where there is a tmpfs to keep slots in
 it.runIf(hasMemory)('what is marked and not cleared is left', () => {
   const log = openHandOffLog(folder, OWNER, { runtimeDir: memory });
   for (const n of [1, 2, 3]) log.mark(delivery(n));
@@ -66,6 +67,7 @@ console.log(JSON.stringify(failed));
 process.kill(process.pid, 'SIGKILL');
 `;
 
+// runs only where there is a tmpfs to keep slots in
 it.runIf(hasMemory)(
   'a mark that a full file system cuts short is none, and every later one is found after a kill',
   async () => {
