@@ -55,6 +55,8 @@ export interface AppOptions extends WorldOptions {
   upgrade?: UpgradeWishes;
   /** An SMTP port that is taken is replaced by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
+  /** A folder of the service on a tmpfs, which is kept between its starts. */
+  runtimeDir?: string | undefined;
 }
 
 export interface App {
@@ -355,7 +357,7 @@ function wakeQueues(world: World, own: Queue | undefined): void {
   if (!own || own.inFlight() >= world.config.delivery.max_in_flight) world.db.announce(MAIL_WAITS);
 }
 
-interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa'> {
+interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa' | 'runtimeDir'> {
   runDir: string;
   marks: ProcessMarks;
   accept: Accept;
@@ -368,10 +370,12 @@ interface Delivery {
 
 async function startDelivery(
   world: World,
-  { runDir, marks, accept, networkClock = systemClock, trustedCa }: DeliveryParts,
+  { runDir, runtimeDir, marks, accept, networkClock = systemClock, trustedCa }: DeliveryParts,
 ): Promise<Delivery> {
-  const recovery = await recoverDeliveries(world, runDir, marks);
-  const handOffLog = openHandOffLog(runDir, world.ids.uuid(), marks);
+  const recovery = await recoverDeliveries(world, runDir, { marks, runtimeDir });
+  const handOffLog = openHandOffLog(runDir, world.ids.uuid(), { marks, runtimeDir });
+  if (handOffLog.memory === undefined)
+    world.log.warn('no tmpfs takes the marks of hand-offs; after a crash every message under way is in doubt');
   const delivery = createDeliver({
     ...deliverOptionsOf(world, { trustedCa, capture: captureOf(world) }),
     clock: networkClock,

@@ -30,6 +30,7 @@ import type { World } from './platform/world/index.ts';
 import { backUpOnSchedule, watchBackups } from './resources/backups/index.ts';
 import { removeOldApprovals } from './resources/approvals/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
+import { recheckDamaged } from './resources/contents/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
@@ -56,6 +57,7 @@ export function cronTable(
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
+    { name: 'recheck-damaged-contents', schedule: '*/10 * * * *', run: () => recheckDamaged(world) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'recheck-sso-domains', schedule: '11 3 * * *', run: () => recheckSsoDomains(world) },
     { name: 'recheck-sso-providers', schedule: '*/10 * * * *', run: () => recheckSsoProviders(world) },

@@ -29,7 +29,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   forgetDeadReady(dataDir);
   await waitForDatabase(config, log);
   const upgrade = { noBackup: options.backup === false };
-  const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade });
+  // Of several that a unit names, the first.
+  const runtimeDir = process.env['RUNTIME_DIRECTORY']?.split(':')[0];
+  const app = await startApp({ config, dataDir, roles, version: options.version, log, upgrade, runtimeDir });
   const stop = listenForStop(log);
   listenForReload(app);
   announce(app, dataDir, roles, options.version);

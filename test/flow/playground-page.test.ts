@@ -6,7 +6,7 @@ let scene: Scene;
 let team: Team;
 let from: string;
 beforeEach(async () => {
-  scene = await startScene({ config: { delivery: { capture: true } } });
+  scene = await startScene({ profile: 'development', config: { delivery: { capture: true } } });
   team = await scene.team();
   from = `Ada <ada@${(await team.domain()).name}>`;
 });
@@ -87,6 +87,7 @@ it('shows a message with its headers, its text and what its signatures are worth
 
 it('judges mail of the development profile, whose host has no domain, as that of one that has', async () => {
   await using local = await startScene({
+    profile: 'development',
     config: { delivery: { capture: true }, instance: { host: 'localhost', env: 'development' } },
   });
   const own = await local.team();

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import { invalidField, notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { grantIdOf, type Ctx } from '../../resources/access/index.ts';
-import { contentsPlacer } from '../../resources/contents/index.ts';
+import { contentsPlacer, putFiles } from '../../resources/contents/index.ts';
 import type { DraftAttachment } from '../../resources/emails/index.ts';
 import {
   EMPTY_DRAFT,
@@ -163,6 +163,6 @@ async function placeFiles(world: World, draftId: string, files: readonly DraftAt
   const placed = contentsPlacer(world)(
     files.map(({ content }, i) => ({ key: `${draftId}/${rows[i]?.id ?? ''}`, content })),
   );
-  if (placed.files.length > 0) await world.blobs.putAll(placed.files);
-  return { rows, insert: (tx: Executor) => insertDraftFiles(tx, rows, placed.rows) };
+  const contents = [...placed.rows, ...(await putFiles(world, placed.files))];
+  return { rows, insert: (tx: Executor) => insertDraftFiles(tx, rows, contents) };
 }

@@ -31,6 +31,11 @@ const REASONS: Readonly<Record<string, Explanation>> = {
     sentence: 'A problem of this server kept the message from being sent.',
     advice: 'The server’s log says which; it is tried again by itself.',
   },
+  content_damaged: {
+    sentence: 'What is stored of the message is not what was accepted, so it was not sent.',
+    advice:
+      'The operator finds the damaged file in `rasket findings all` and puts it back from a backup; then it is sent by itself.',
+  },
   domain_unverified: {
     sentence: 'The sending domain is not verified any more, so the mail would be refused.',
     advice: 'Publish its DNS records again; the domain shows which one is missing.',

@@ -39,7 +39,16 @@ export interface Verification {
   at: string;
   /** The first of them; none where all is well. */
   faults: string[];
+  /**
+   * Contents that were damaged before the backup was made, by the names of their files: the backup is a true copy all the same. Absent in what
+   * an earlier version wrote.
+   */
+  damaged?: string[];
 }
+
+/** Says of each such content what is wrong with it. */
+export const explainDamaged = ({ damaged = [] }: Verification): string[] =>
+  damaged.map((file) => `${file} is not the content that was stored: it was damaged before the backup was made`);
 
 /** By the way that links lead; what is not there yet will stand in the first folder above it that is. */
 export function liesIn(file: string, folder: string): boolean {

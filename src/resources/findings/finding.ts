@@ -62,6 +62,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why in the log of the server, then look at the disk or at PostgreSQL; it goes on by itself. The log, with systemd, shows`,
     'journalctl -u rasket',
   ),
+  content_damaged: installation(
+    'error',
+    'Stored content of mail is damaged: it is not shown, and mail that needs it waits.',
+    `${HERE}put the files back from a backup that is whole; which backups there are, says`,
+    'rasket backups',
+  ),
   port_not_open: installation(
     'error',
     'An SMTP port is not open.',
@@ -199,6 +205,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Marketing mail is switched off.',
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
+  ),
+  mail_captured: installation(
+    'warning',
+    'No mail leaves: all of it is captured on this machine and counted as delivered.',
+    `${HERE}set delivery.capture = false in the settings, and start the server again; which are in force, says`,
+    'rasket config show',
   ),
   backup_old: installation(
     'warning',

@@ -40,8 +40,8 @@ export async function imageOfToken(store: Store, token: string, host: string): P
 }
 
 /** Its bytes, to be read piece by piece, and destroyed where they are not; undefined where it was deleted meanwhile. */
-export async function openImage(store: Store, { id }: ImageRow): Promise<Readable | undefined> {
-  return (await openContent(store, contentKey(id)))?.content;
+export async function openImage(store: Store, { id, bytes }: ImageRow): Promise<Readable | undefined> {
+  return (await openContent(store, contentKey(id), { size: Number(bytes) }))?.content;
 }
 
 /** What a body shows of its team's pictures, and which of the addresses under our own host lead nowhere. */

@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
-import { insertContents, type ContentRow } from '../contents/index.ts';
+import { insertContents, type ContentRow, type FileRow } from '../contents/index.ts';
 
 /** Lists are JSON text. */
 export interface DraftRow {
@@ -99,7 +99,7 @@ export const deleteDraftRow = (tx: Executor, id: string): Promise<number> =>
 export async function insertDraftFiles(
   tx: Executor,
   files: readonly DraftFileRow[],
-  contents: readonly ContentRow[],
+  contents: readonly (ContentRow | FileRow)[],
 ): Promise<void> {
   if (files.length === 0) return;
   const rows = files.map((file) => FILE_COLUMNS.map((column) => file[column]));

@@ -4,7 +4,7 @@ import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts'
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { placeInRows } from '../../../resources/contents/index.ts';
+import { linkFiles, placeInRows, putFiles } from '../../../resources/contents/index.ts';
 import { createContentionGauge } from '../queue/index.ts';
 import { countedGrantOf } from './grant-limits.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -65,7 +65,8 @@ export function createAcceptPrepared(
       const answer = answerOf(emails);
       if (emails.length === 0 && !idempotency) return answer;
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
-        for (const [i, { email }] of emails.entries()) await keepBody(prepared[i]?.message, email.id);
+        for (const [i, { email, contents }] of emails.entries())
+          contents.push(...(await keepBody(prepared[i]?.message, email.id)));
         await writeFiles(world, emails);
         const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency, answer };
         await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
@@ -143,12 +144,17 @@ export function logAccepted(world: World, { requestId }: Ctx, emails: readonly A
   }
 }
 
-/** Writes all files together: syncing one after the other takes many times longer. */
+/**
+ * Writes all files together: syncing one after the other takes many times longer. What is in them becomes rows of their emails, to be
+ * written in the same commit.
+ */
 async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
   const files = emails.flatMap((email) => email.files);
-  if (files.length > 0) await world.blobs.putAll(files);
   const links = emails.flatMap((email) => email.links);
-  if (links.length > 0) await world.blobs.linkAll(links);
+  const written = [...(await putFiles(world, files)), ...(await linkFiles(world, links))];
+  if (written.length === 0) return;
+  const byOwner = Map.groupBy(written, ({ owner_id: owner }) => owner);
+  for (const { email, contents } of emails) contents.push(...(byOwner.get(email.id) ?? []));
 }
 
 async function removeFiles(world: World, emails: AcceptedRows[]): Promise<void> {

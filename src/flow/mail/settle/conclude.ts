@@ -165,10 +165,11 @@ function deferred(
     giveUpAfterMs: hours * HOUR_MS,
     random: world.random,
   });
-  if ('giveUp' in next && first.reason === 'domain_unverified') {
+  if ('giveUp' in next && (first.reason === 'domain_unverified' || first.reason === 'content_damaged')) {
     // It failed without a refusal: no mail server was asked.
-    done.events.push({ type: 'email.failed', data: { to, failed: { reason: first.reason } } });
-    done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: 'domain_unverified' }));
+    const { reason } = first;
+    done.events.push({ type: 'email.failed', data: { to, failed: { reason } } });
+    done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason }));
     return;
   }
   if ('giveUp' in next) {
