@@ -20,6 +20,7 @@ import {
   type SealedColumn,
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
+import { createTextThread } from './platform/text-thread/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
@@ -187,6 +188,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     passwords: createPasswords(options.passwordCost),
     secrets,
     blobs: keptByCopies(blobs, { db, dataDir }),
+    texts: createTextThread(),
     log,
     mailLog: createMailLog(log, meter, tracer),
     meter,
@@ -197,6 +199,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
 }
 
 export async function closeStore(store: Store): Promise<void> {
+  await store.texts.close();
   await store.commits.settled();
   await store.db.close();
   await store.blobs.close();

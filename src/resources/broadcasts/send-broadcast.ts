@@ -8,7 +8,7 @@ import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './bro
 import { mustPass } from './checks.ts';
 import { freezeBroadcast } from './freeze-broadcast.ts';
 import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
-import { prepareContent, stillPrepared, type PreparedContent } from './prepare-content.ts';
+import { prepareContent, refuseTooMany, stillPrepared, type PreparedContent } from './prepare-content.ts';
 import { readWhen, type When } from './read-when.ts';
 import { inOtherStatus } from './status-faults.ts';
 
@@ -58,7 +58,7 @@ export async function sendDraft(
   await noteImagesOf(tx, row, source);
   const { checks, bodies, tooMany } = await stillPrepared(store, tx, { row, source, before: prepared });
   // Acknowledged or not.
-  if (tooMany) throw tooMany;
+  if (tooMany) throw refuseTooMany(tooMany);
   if (!isAcknowledged) mustPass(checks);
   const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
   await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, at: store.clock.now() });
