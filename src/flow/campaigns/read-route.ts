@@ -7,7 +7,7 @@ import { declaredProperties } from '../../resources/contact-properties/index.ts'
 import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
 import { declaredFor, filterOf, findSegment } from '../../resources/segments/index.ts';
-import { findSharedBody, parseBody } from '../../resources/shared-bodies/index.ts';
+import { findSharedBody, readBody } from '../../resources/shared-bodies/index.ts';
 import { findTopic } from '../../resources/topics/index.ts';
 
 /** What all emails of a broadcast have in common, read anew for each turn. */
@@ -33,7 +33,8 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
   if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
-  const [parsed, properties] = [parseBody(body), await declaredProperties(db, teamId)];
+  const parsed = await readBody(world, body);
+  const properties = await declaredProperties(db, teamId);
   return {
     filter: await filterOf(db, segment, await declaredFor(db, teamId)),
     domain,

@@ -1,3 +1,4 @@
+import { Refusal, type RefusalText } from '../refusal/index.ts';
 import type { TextTask } from './text-task.ts';
 
 export interface TextOrder {
@@ -6,7 +7,11 @@ export interface TextOrder {
   input: unknown;
 }
 
-export type TextAnswer = { id: number; output: unknown } | { id: number; fault: Error };
+/** A refusal is a class of ours, of which a copy between threads would keep the message alone. */
+export type TextAnswer =
+  | { id: number; output: unknown }
+  | { id: number; fault: Error }
+  | { id: number; refused: { name: Refusal['errorName']; text: RefusalText } };
 
 /** Loads the tasks of a group when the first of them is asked for: a thread is as light as what it works on. */
 export type TextTaskLoaders = Record<string, () => Promise<readonly TextTask<never, unknown>[]>>;
@@ -21,7 +26,7 @@ export function serveTextTasks(loaders: TextTaskLoaders): void {
       .then((task) => task.work(input as never))
       .then(
         (output) => answer({ id, output }),
-        (error: unknown) => answer({ id, fault: error instanceof Error ? error : new Error(String(error)) }),
+        (error: unknown) => answer(describeFault(id, error)),
       );
   });
 }
@@ -32,4 +37,11 @@ async function findTask(loaders: TextTaskLoaders, name: string): Promise<TextTas
   const task = tasks.find((one) => one.name === name);
   if (!task) throw new Error(`the thread for texts has no task ${name}`);
   return task;
+}
+
+function describeFault(id: number, error: unknown): TextAnswer {
+  if (!(error instanceof Refusal)) return { id, fault: error instanceof Error ? error : new Error(String(error)) };
+  const { errorName, message, status, errors, details } = error;
+  const text = { say: message, status, ...(errors && { errors }), ...(details && { details }) };
+  return { id, refused: { name: errorName, text } };
 }

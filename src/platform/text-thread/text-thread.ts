@@ -12,7 +12,13 @@ export interface TextThread {
    * when too many tasks of the team wait, and when the task takes too long.
    */
   run<Input, Output>(
-    order: { teamId: string; chars: number; task: TextTask<Input, Output> },
+    order: {
+      teamId: string;
+      chars: number;
+      task: TextTask<Input, Output>;
+      /** Work of our own that nobody repeats, such as mail on its way: it waits however much waits before it. */
+      isPatient?: boolean;
+    },
     input: Input,
   ): Promise<Output>;
   /** Number of tasks that the thread has been given since the start. */
@@ -104,7 +110,10 @@ export function createTextThread({
     const made = startThread(module, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } });
     made.on('message', (answer: TextAnswer) => {
       if (made !== thread || answer.id !== orders) return;
-      settle((settled) => ('fault' in answer ? settled.fail(answer.fault) : settled.done(answer.output)));
+      settle((settled) => {
+        if ('output' in answer) settled.done(answer.output);
+        else settled.fail('fault' in answer ? answer.fault : refuse(answer.refused.name, answer.refused.text));
+      });
     });
     made.on('error', (error: NodeJS.ErrnoException) => {
       if (made !== thread) return;
@@ -120,10 +129,11 @@ export function createTextThread({
     get handedOver() {
       return orders;
     },
-    async run({ teamId, chars, task }, input) {
+    async run({ teamId, chars, task, isPatient = false }, input) {
       if (chars <= INLINE_CHARS) return task.work(input);
       if (isClosed) throw new Error('the program ends');
-      if (queue.size >= WAITING_MAX || queue.sizeOf(teamId) >= WAITING_OF_TEAM_MAX) throw tooMany();
+      const isFull = queue.size >= WAITING_MAX || queue.sizeOf(teamId) >= WAITING_OF_TEAM_MAX;
+      if (isFull && !isPatient) throw tooMany();
       return new Promise((done, fail) => {
         queue.push(teamId, { name: task.name, input, done: (output) => done(output as never), fail });
         serve();

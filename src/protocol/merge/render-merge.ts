@@ -78,11 +78,49 @@ function runsCode(value: string): boolean {
   return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact);
 }
 
+/** What a text is made of, as far as its length goes, so that its values can be counted without going through it. */
+interface Lengths {
+  /** Characters outside of variables. */
+  plain: number;
+  keys: Map<string, { bare: number; withDefault: number; defaultChars: number }>;
+}
+
+const lengths = { html: new WeakMap<object, Lengths>(), none: new WeakMap<object, Lengths>() };
+
+/** Measured once for a text that is rendered often. */
+function measure(text: MergeText, escape: Escaping): Lengths {
+  let found = lengths[escape].get(text);
+  if (found) return found;
+  found = { plain: 0, keys: new Map() };
+  for (const part of text) {
+    if (typeof part === 'string') {
+      found.plain += part.length;
+      continue;
+    }
+    const { key, inlineDefault } = part;
+    const own = found.keys.get(key) ?? { bare: 0, withDefault: 0, defaultChars: 0 };
+    found.keys.set(key, own);
+    if (inlineDefault === undefined) own.bare++;
+    else {
+      own.withDefault++;
+      own.defaultChars += (escape === 'html' ? escapeHtml(inlineDefault) : inlineDefault).length;
+    }
+  }
+  lengths[escape].set(text, found);
+  return found;
+}
+
 /** How long `renderMerge` would be, found without making it: a short text can ask for gigabytes. */
 export function mergedChars(text: string | MergeText, values: MergeValues, { escape }: RenderOptions): number {
   const valueOf = reader(values, escape);
-  let chars = 0;
-  for (const part of parsed(text)) chars += (typeof part === 'string' ? part : valueOf(part)).length;
+  const { plain, keys } = measure(parsed(text), escape);
+  let chars = plain;
+  for (const [key, { bare, withDefault, defaultChars }] of keys) {
+    const isGiven = values.given.has(key);
+    const filled = isGiven ? bare + withDefault : bare;
+    if (filled > 0) chars += filled * valueOf({ key, inlineDefault: undefined }).length;
+    if (!isGiven) chars += defaultChars;
+  }
   return chars;
 }
 

@@ -24,14 +24,36 @@ export async function prepareContent(store: Store, row: Written): Promise<Prepar
   return source && prepareFrom(store, row, await inputsOf(store, store.db, row, source));
 }
 
-/** What was prepared before the transaction, if it still holds there; otherwise the content was changed meanwhile and is prepared anew. */
-export async function stillPrepared(
+/** Thrown in the transaction of a send whose content was changed after it was prepared. */
+class ContentChanged extends Error {}
+
+const ATTEMPTS_MAX = 5;
+
+/** Prepares and sends again when the content was changed in between: a transaction, which others wait for, prepares nothing. */
+export async function repeatWhileChanged<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ContentChanged)) throw error;
+      if (attempts < ATTEMPTS_MAX) continue;
+      throw refuse('service_unavailable', {
+        say: 'The content of the broadcast was changed again and again while it was read; send it when it is ready.',
+        because: error,
+      });
+    }
+  }
+}
+
+/** What was prepared before the transaction, if it still holds there; otherwise `repeatWhileChanged` begins anew. */
+export async function mustStillHold(
   store: Store,
   tx: Executor,
   { row, source, before }: { row: Written; source: Source; before: PreparedContent | undefined },
 ): Promise<PreparedContent> {
   const now = await inputsOf(store, tx, row, source);
-  return before && isSame(before.inputs, now) ? before : prepareFrom(store, row, now);
+  if (!before || !isSame(before.inputs, now)) throw new ContentChanged('content changed after it was prepared');
+  return before;
 }
 
 async function prepareFrom(store: Store, row: Written, inputs: Inputs): Promise<PreparedContent> {

@@ -15,6 +15,6 @@ export {
   type PublishedContent,
 } from './find-published-version.ts';
 export { findTemplate } from './templates.store.ts';
-export { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
+export { resolveTemplate, textTasks, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
 export { valueFaults } from './read-values.ts';
 export { updateTemplate } from './update-template.ts';

@@ -135,7 +135,7 @@ async function wholeMessage(world: World, sources: Sources, body?: StoredBody): 
     rows.map(({ id }) => id),
   );
   const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
-  const composed = composeMessage(messageInput(world, row, { domain, body: await body?.load(), attachments }));
+  const composed = composeMessage(await messageInput(world, row, { domain, body: await body?.load(), attachments }));
   const { headers, needsSmtpUtf8 } = composed;
   const head = await signedHead({ headers, body: composed.body, keys: domain.keys, at: dateOf(row) });
   return { content: [head, composed.body], size: head.length + composed.body.length, needsSmtpUtf8 };
