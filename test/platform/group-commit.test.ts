@@ -62,7 +62,7 @@ describe('a group', () => {
     });
     const all = Array.from({ length: 600 }, (_, n) => n);
     expect(await Promise.all(all.map(add))).toEqual(all);
-    expect(sizes).toEqual([256, 256, 88]);
+    expect(sizes).toEqual([128, 128, 128, 128, 88]);
     expect(await notes()).toEqual(all);
   });
 
