@@ -33,11 +33,11 @@ const call = async (method: string, path: string, body?: object) => {
 };
 
 it.each([
-  ['the checks', () => call('POST', 'checks')],
-  ['the checklist', () => call('GET', 'checklist')],
-  ['the preview', () => call('POST', 'preview')],
+  ['checks', () => call('POST', 'checks')],
+  ['a checklist', () => call('GET', 'checklist')],
+  ['a preview', () => call('POST', 'preview')],
   ['a test mail', () => call('POST', 'test', { to: 'x@example.org' })],
-])('%s of a large body are made beside the event loop', async (_what, ask) => {
+])('%s of a large body can be had without a long turn of the event loop', async (_what, ask) => {
   const { handedOver } = scene.app.world.texts;
   const stretch = await longestStretch(ask);
   expect(scene.app.world.texts.handedOver - handedOver).toBeGreaterThan(0);
