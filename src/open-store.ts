@@ -21,6 +21,7 @@ import {
   type SealedColumn,
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
+import { createTextThread } from './platform/text-thread/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
@@ -192,6 +193,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     passwords: createPasswords(options.passwordCost),
     secrets,
     blobs: keptByCopies(blobs, { db, dataDir }),
+    texts: createTextThread(),
     log,
     mailLog: createMailLog(log, meter, tracer),
     meter,
@@ -202,6 +204,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
 }
 
 export async function closeStore(store: Store): Promise<void> {
+  await store.texts.close();
   await store.commits.settled();
   await store.db.close();
   await store.blobs.close();

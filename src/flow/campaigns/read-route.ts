@@ -13,7 +13,7 @@ import { declaredProperties } from '../../resources/contact-properties/index.ts'
 import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
 import { declaredFor, filterOf, findSegment } from '../../resources/segments/index.ts';
-import { findSharedBody, parseBody } from '../../resources/shared-bodies/index.ts';
+import { findSharedBody, readBody } from '../../resources/shared-bodies/index.ts';
 import { findTeam } from '../../resources/teams/index.ts';
 import { findTopic } from '../../resources/topics/index.ts';
 
@@ -40,7 +40,7 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
   if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
-  const parsed = parseBody(body);
+  const parsed = await readBody(world, body);
   const properties = await declaredProperties(db, teamId);
   const team = await findTeam(db, teamId);
   if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);

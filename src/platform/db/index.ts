@@ -46,4 +46,5 @@ export {
   type DatabaseSession,
   type ServerFacts,
 } from './database-facts.ts';
+export { databaseBehind, noteWrapper } from './database-behind.ts';
 export type { DatabaseFault, Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';

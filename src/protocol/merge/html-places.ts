@@ -35,6 +35,9 @@ export function placesOf(text: MergeText): readonly Place[] {
   return found;
 }
 
+/** Keeps places that were found elsewhere, of this very text. */
+export const notePlaces = (text: MergeText, found: readonly Place[]): void => void places.set(text, found);
+
 /**
  * Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. A link
  * around nothing is followed by no reader.

@@ -89,6 +89,49 @@ function runsCode(value: string): boolean {
   return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact);
 }
 
+/** Describes what a text is made of, so that its values can be counted without going through it. */
+interface Lengths {
+  /** Characters outside of variables. */
+  plain: number;
+  /** By key, how often its value stands there without and with a default; a place where it is percent-encoded counts several times. */
+  keys: Map<string, { bare: number; withDefault: number; defaultChars: number }>;
+}
+
+/** How a text is rendered, as far as its length goes. */
+type Kind = Escaping | 'foreign html';
+
+const lengths: Record<Kind, WeakMap<object, Lengths>> = {
+  html: new WeakMap(),
+  none: new WeakMap(),
+  'foreign html': new WeakMap(),
+};
+
+/** Measures a text once, however often it is rendered. */
+function measure(text: MergeText, kind: Kind): Lengths {
+  let found = lengths[kind].get(text);
+  if (found) return found;
+  found = { plain: 0, keys: new Map() };
+  const places = kind === 'foreign html' ? placesOf(text) : [];
+  let variables = 0;
+  for (const part of text) {
+    if (typeof part === 'string') {
+      found.plain += part.length;
+      continue;
+    }
+    const { key, inlineDefault } = part;
+    const own = found.keys.get(key) ?? { bare: 0, withDefault: 0, defaultChars: 0 };
+    found.keys.set(key, own);
+    const weight = places[variables++]?.urlPart === undefined ? 1 : ENCODED_CHARS;
+    if (inlineDefault === undefined) own.bare += weight;
+    else {
+      own.withDefault += weight;
+      own.defaultChars += weight * (kind === 'none' ? inlineDefault : escapeHtml(inlineDefault)).length;
+    }
+  }
+  lengths[kind].set(text, found);
+  return found;
+}
+
 /**
  * Returns how long `renderMerge` would be, or somewhat more, without making it: a short text can ask for gigabytes. Values of
  * strangers are never longer than counted here.
@@ -99,14 +142,13 @@ export function mergedChars(
   { escape, areForeign = false }: RenderOptions,
 ): number {
   const valueOf = reader(values, escape);
-  const parts = parsed(text);
-  const places = areForeign && escape === 'html' ? placesOf(parts) : [];
-  let chars = 0;
-  let variables = 0;
-  for (const part of parts) {
-    const length = (typeof part === 'string' ? part : valueOf(part)).length;
-    const isEncoded = typeof part !== 'string' && places[variables++]?.urlPart !== undefined;
-    chars += isEncoded ? length * ENCODED_CHARS : length;
+  const { plain, keys } = measure(parsed(text), areForeign && escape === 'html' ? 'foreign html' : escape);
+  let chars = plain;
+  for (const [key, { bare, withDefault, defaultChars }] of keys) {
+    const isGiven = values.given.has(key);
+    const filled = isGiven ? bare + withDefault : bare;
+    if (filled > 0) chars += filled * valueOf({ key, inlineDefault: undefined }).length;
+    if (!isGiven) chars += defaultChars;
   }
   return chars;
 }

@@ -1,4 +1,4 @@
-import type { Db, Executor, Row, Value } from '../../platform/db/index.ts';
+import { noteWrapper, type Db, type Executor, type Row, type Value } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { insertAudit, readRemoved, type AuditRow } from './audit.store.ts';
 
@@ -91,7 +91,7 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
       ),
   };
   return {
-    store: { ...store, db: auditedDb },
+    store: { ...store, db: noteWrapper(auditedDb, db) },
     isWritten: () => isWritten,
     async write() {
       await db.tx((tx) => enter(tx, undefined));

@@ -106,7 +106,8 @@ export function createAcceptPrepared(
       if (stored === undefined) throw error;
       return stored;
     }
-    logAccepted(world, ctx, emails);
+    // A line costs as much as a row.
+    await inSlices(ctx.teamId, emails, (one) => logOne(world, ctx, one), true);
     if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
     return answer;
   }
@@ -138,10 +139,12 @@ export async function acceptWithin(
   return emails;
 }
 
-export function logAccepted(world: World, { requestId }: Ctx, emails: readonly AcceptedRows[]): void {
-  for (const { email, recipients } of emails) {
-    world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients, requestId });
-  }
+export function logAccepted(world: World, ctx: Ctx, emails: readonly AcceptedRows[]): void {
+  for (const one of emails) logOne(world, ctx, one);
+}
+
+function logOne(world: World, { requestId }: Ctx, { email, recipients }: AcceptedRows): void {
+  world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients, requestId });
 }
 
 /**

@@ -14,11 +14,11 @@ import { trackedHtml } from '../../tracking/index.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
 /** The input of an email's composition; the same each time as long as the domain's tracking is the same. */
-export function messageInput(
+export async function messageInput(
   world: World,
   row: EmailRow,
   parts: { domain: SigningDomain; body: SentBody | undefined; attachments: Attachment[] },
-): MessageInput {
+): Promise<MessageInput> {
   const { domain, body, attachments } = parts;
   return {
     from: readMailbox(row.sender),
@@ -29,7 +29,7 @@ export function messageInput(
     subject: row.subject,
     date: dateOf(row),
     messageId: row.message_id,
-    html: htmlOf(world, row, domain, body),
+    html: await htmlOf(world, row, domain, body),
     text: body?.text,
     headers: row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]),
     attachments,
@@ -49,9 +49,16 @@ export function attachmentOf(row: AttachmentRow, content: Attachment['content'])
 }
 
 /** Tracking changes only the message that is sent: the stored HTML stays as the caller gave it. */
-function htmlOf(world: World, row: EmailRow, { tracking }: SigningDomain, body?: SentBody): string | undefined {
+async function htmlOf(
+  world: World,
+  row: EmailRow,
+  { tracking }: SigningDomain,
+  body?: SentBody,
+): Promise<string | undefined> {
   if (!body?.html) return body?.html ?? undefined;
-  return tracking ? trackedHtml(world, { emailId: row.id, domainId: row.domain_id }, body.html, tracking) : body.html;
+  if (!tracking) return body.html;
+  const { id: emailId, domain_id: domainId, team_id: teamId } = row;
+  return trackedHtml(world, { emailId, domainId, teamId }, body.html, tracking);
 }
 
 /** A body as it is sent: the text is left out where the message has none. */

@@ -46,7 +46,7 @@ async function layouts(
   for (const each of rows) attachments.push(attachmentOf(each, await storedContent(world, each)));
   return async () => {
     const body = await withTextPart(await (await findBody(world, world.db, row.id))?.load());
-    return layOutMessage(messageInput(world, row, { domain, body, attachments }));
+    return layOutMessage(await messageInput(world, row, { domain, body, attachments }));
   };
 }
 

@@ -181,7 +181,8 @@ async function trackPart(
   if (part.headStart !== part.start && !fieldsOf(await read(part.headStart, part.start))) return undefined;
   const html = decodeText(await read(part.start, part.end), part);
   const links = { ...domain.tracking, opens: domain.tracking.opens && isFirst };
-  const tracked = trackedHtml(world, { emailId: row.id, domainId: row.domain_id }, html, links);
+  const { id: emailId, domain_id: domainId, team_id: teamId } = row;
+  const tracked = await trackedHtml(world, { emailId, domainId, teamId }, html, links);
   return tracked === html ? undefined : encodeText(isUnicode(part.charset) ? tracked : escaped(tracked));
 }
 

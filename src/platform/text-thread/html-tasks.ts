@@ -1,0 +1,53 @@
+import { keysOf, parseMerge, placesOf, type MergeText, type Place } from '../../protocol/merge/index.ts';
+import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
+import { findTargets, type Targets } from '../../protocol/track-links/index.ts';
+import { defineTextTask, type TextTask } from './text-task.ts';
+
+export const findKeys: TextTask<string, ReadonlySet<string>> = defineTextTask('html.findKeys', (text) =>
+  keysOf(parseMerge(text)),
+);
+
+export const findLinkTargets: TextTask<string, Targets> = defineTextTask('html.findLinkTargets', findTargets);
+
+/** A text with merge variables, and what their values are to a browser where they stand. */
+export const findPlaces: TextTask<string, { text: MergeText; places: readonly Place[] }> = defineTextTask(
+  'html.findPlaces',
+  (html) => {
+    const text = parseMerge(html);
+    return { text, places: placesOf(text) };
+  },
+);
+
+export interface EmailToShow {
+  html: string | null;
+  text: string | null;
+  /** The pictures the email brings along, as data URLs by content id. */
+  images: ReadonlyMap<string, string>;
+  imageCharsMax: number;
+  linksMax: number;
+}
+
+/** An email as a page of ours may show it, in UTF-8. */
+export interface EmailShown {
+  /** The HTML as written into the frame's `srcdoc`; undefined for an email without HTML. */
+  frame: Uint8Array | undefined;
+  mayLoadImages: boolean;
+  /** The URLs that the HTML links to, unchanged. */
+  links: string[];
+  text: Uint8Array | undefined;
+}
+
+const utf8 = new TextEncoder();
+
+export const showEmail: TextTask<EmailToShow, EmailShown> = defineTextTask(
+  'html.showEmail',
+  ({ html, text: written, images, imageCharsMax, linksMax }) => {
+    const text = written === null ? undefined : utf8.encode(escapeHtml(written));
+    if (html === null) return { frame: undefined, mayLoadImages: false, links: [], text };
+    // Images come last: base64 needs no escaping, and there may be megabytes of it.
+    const frame = utf8.encode(embedImages(escapeHtml(disarmHtml(html)), images, imageCharsMax));
+    return { frame, mayLoadImages: mayLoadImages(html), links: linksIn(html, linksMax), text };
+  },
+);
+
+export const htmlTasks: readonly TextTask<never, unknown>[] = [findKeys, findLinkTargets, findPlaces, showEmail];
