@@ -10,7 +10,6 @@ import {
   lookForStore,
   NoAnswer,
   OF_MACHINE,
-  quoted,
   type Client,
   type Environment,
   type Target,
@@ -24,6 +23,7 @@ import {
   formatTable,
   isOperators,
   processOf,
+  sayOnLine,
   setOne,
   shownFields,
   tableColumns,
@@ -178,11 +178,9 @@ async function look(
   if (isHere && examination !== undefined)
     examined.findings = withMachine(examined.findings, await lookHere(looking, machine, examination));
   else if (machine?.mayLook) {
-    const command = `rasket doctor --data ${quoted(machine.data)}`;
-    add(
-      `The machine was not examined: ${url} is not the server of this machine. Examine it with: ${command}`,
-      EXIT.failed,
-    );
+    // Without the options that named the other server.
+    const advice = sayOnLine()({ words: 'Examine it with', command: ['doctor', '--data', machine.data] });
+    add(`The machine was not examined: ${url} is not the server of this machine. ${advice}`, EXIT.failed);
   }
   // What was named was not looked at.
   if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;

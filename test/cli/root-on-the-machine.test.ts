@@ -191,6 +191,7 @@ describe('the commands of operators', () => {
     expect(refused.stderr).not.toContain('login --url');
   });
 
+  // runs only as root, who can become another account
   it.runIf(isRoot)('tell another account that root needs no key', async () => {
     const words = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', desk.at('path/rasket'), 'queue'];
     fs.chmodSync(desk.folder, 0o755);
@@ -203,8 +204,9 @@ describe('the commands of operators', () => {
     }
   });
 
+  // runs only as root, whose commands become the account that owns the folder
   it.runIf(isRoot)(
-    'and those on the data folder name root, also where they become the account of the service',
+    'on a data folder name root in the audit log, also where they become the account of the service',
     async () => {
       const own = await desk.database('empty');
       const folder = ['--data', 'theirs'];
