@@ -134,7 +134,7 @@ export const queue = {
     verb: 'show',
     summary: 'show what waits, by destination',
     description:
-      'Shows what waits, by destination, with since when and why. This and all of `queue` need the token of an operator.',
+      'Shows what waits, by destination, with since when and why. This and all of `queue` need the token of an operator, or root on the machine of the server.',
     example: 'queue',
     rows: ({ destinations }) => destinations,
     columns: destinationColumns,

@@ -38,7 +38,13 @@ export type Actor =
       limits: GrantLimits;
     }
   /** An operator of the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
-  | { kind: 'operator'; operatorId: string; name: string }
+  | {
+      kind: 'operator';
+      operatorId: string;
+      name: string;
+      /** The pass of the machine stands for the account that typed a command there, and for no token. */
+      isOfMachine?: true;
+    }
   /** The program itself. */
   | { kind: 'job'; name: string };
 

@@ -110,10 +110,22 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Ask whoever runs this machine’s network to open port 25 outbound, or name a smarthost in the settings; then look again',
     'rasket doctor',
   ),
+  resolver_failing: installation(
+    'error',
+    'The resolver does not answer, or answers for names that do not exist.',
+    `${HERE}name a resolver of your own as dns.servers, such as unbound on the machine; which settings are in force, says`,
+    'rasket config show',
+  ),
   reverse_dns_wrong: installation(
     'error',
     'An address that mail is sent from has no name in reverse DNS that leads back to it; large receivers refuse such mail.',
     'Where this machine’s address comes from, set its reverse DNS to instance.host, and let that name lead to the address; then look again',
+    'rasket doctor',
+  ),
+  helo_name_wrong: installation(
+    'error',
+    'The name that is said in EHLO is not in DNS, or leads to other addresses than those that mail is sent from.',
+    'Let instance.host, or helo_name of the region, lead to this machine’s addresses by A and AAAA records; then look again',
     'rasket doctor',
   ),
   address_listed: installation(
@@ -271,18 +283,6 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'A process does not hear what other nodes commit to PostgreSQL, and finds it by polling, which takes longer.',
     'Where database.url leads to a pooler, let database.listen_url lead to PostgreSQL itself; why it does not hear, says its log',
     null,
-  ),
-  helo_name_wrong: installation(
-    'warning',
-    'The name that is said in EHLO is not in DNS, or leads to other addresses than those that mail is sent from.',
-    'Let instance.host, or helo_name of the region, lead to this machine’s addresses by A and AAAA records; then look again',
-    'rasket doctor',
-  ),
-  resolver_failing: installation(
-    'warning',
-    'The resolver does not answer, or answers for names that do not exist.',
-    `${HERE}name a resolver of your own as dns.servers, such as unbound on the machine; which settings are in force, says`,
-    'rasket config show',
   ),
   resolver_slow: installation(
     'warning',

@@ -43,8 +43,10 @@ export interface HandOff {
 export type TlsInfo = { version: string; cipher: string; authorized: boolean } | null;
 
 export type DeferReason =
-  /** No name server could say where the domain's mail goes. */
+  /** The domain's name servers could not say where its mail goes. */
   | 'dns_failure'
+  /** Our own resolver did not answer where the domain's mail goes, or refused to. */
+  | 'resolver_failure'
   /** No host of the destination could be spoken to. */
   | 'unreachable'
   /** The destination failed a moment ago; this job was not tried. */

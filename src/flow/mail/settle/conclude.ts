@@ -196,11 +196,12 @@ function deferred(
     });
 }
 
-/** Reasons that concern the destination and not the message. A reply of 421, service not available, is one as well. */
+/** Reasons that concern the way to the destination and not the message. A reply of 421, service not available, is one as well. */
 const OF_THE_DESTINATION = new Set<string>([
   'destination_down',
   'unreachable',
   'dns_failure',
+  'resolver_failure',
   'timeout',
   'connection_lost',
   'protocol_error',
@@ -219,6 +220,7 @@ function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.d
 
 const DELAY_TYPES: Record<string, string> = {
   dns_failure: 'RecipientServerError',
+  resolver_failure: 'TransientCommunicationFailure',
   unreachable: 'RecipientServerError',
   destination_down: 'RecipientServerError',
   connection_lost: 'TransientCommunicationFailure',
