@@ -60,9 +60,9 @@ const onSqliteAlone = [
   'test/flow/{bulk-sender,egress,enforced-tls,large-mail,large-mail-memory,load,outcomes,refused-by-us,silent-names,simulator}.test.ts',
   'test/flow/{tracking-domains,webhooks,webhooks-answers}.test.ts',
   'test/sdk/{resend,webhooks}.test.ts',
-  'test/smtp/{crowded-ports,delivery-notices,own-mail,require-tls,slow-clients,stopping,submission-dialogues}.test.ts',
+  'test/smtp/{crowded-ports,delivery-notices,own-mail,require-tls,slow-clients,stopping,submission-dialogues,taken-port}.test.ts',
   'test/smtp/{submission-limits,submission-memory,submission-smuggling,submitted-rules}.test.ts',
-  'test/smtp/receiving/{bounce-table,content-memory,costly-messages,forwarding,large-message-memory}.test.ts',
+  'test/smtp/receiving/{bounce-table,content-memory,costly-messages,forwarding,garbage-memory,large-message-memory}.test.ts',
   'test/smtp/receiving/{real-reports,relay-and-smuggling,screening,transcripts,two-installations}.test.ts',
 ];
 const apart = ['tidy', 'driver', 'peers', 'package', 'browser', 'bench'].map((folder) => `test/${folder}/**`);

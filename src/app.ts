@@ -312,14 +312,15 @@ async function startNode(
   { smtp, tls }: { smtp: SmtpPorts | undefined; tls: ServerTls | undefined },
 ): Promise<void> {
   const since = clock.now();
-  const advice = { words: 'Then start the server again, with systemd by', command: 'systemctl restart rasket' };
+  const restart = { words: 'Then start the server again, with systemd by', command: 'systemctl restart rasket' };
+  const wait = { words: 'The port is tried again every few seconds, without a new start', command: null };
   node.watch(() =>
-    (smtp?.faults ?? []).map(({ port, reason }) =>
+    (smtp?.faults ?? []).map(({ port, reason, needsStart }) =>
       findingOf('port_not_open', {
         summary: `An SMTP port is not open: ${reason}.`,
         subjects: [`${port}`],
         since,
-        advice,
+        advice: needsStart ? restart : wait,
       }),
     ),
   );
