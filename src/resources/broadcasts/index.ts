@@ -53,6 +53,7 @@ export {
   beginBroadcast,
   beginPass,
   claimDueBroadcasts,
+  endPausesAfter,
   failBroadcast,
   finishBroadcast,
   holdBroadcast,
