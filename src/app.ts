@@ -20,8 +20,15 @@ import { captureMessage } from './flow/mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
-import { createNode, exportTraces, hearOtherNodes, type Node, watchInstallation } from './flow/upkeep/index.ts';
-import { createPatientCheck, noteOpenFile, watchDatabase, type DamageWatch } from './flow/upkeep/index.ts';
+import {
+  correctTimes,
+  createNode,
+  exportTraces,
+  hearOtherNodes,
+  type Node,
+  watchInstallation,
+} from './flow/upkeep/index.ts';
+import { createPatientCheck, noteOpenFile, watchClock, watchDatabase, type DamageWatch } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
@@ -114,6 +121,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { node, watch } = createOwnNode(world, options.version, [...roles]);
     // Behind all others, whose last spans go with it.
     toStop.push(hearOtherNodes(world, node), watch.stop, node.stop, exportTraces(world, options.version));
+    const clockWatch = await watchClock(world, () => correctTimes(world));
+    toStop.push(clockWatch.stop);
+    node.watch(clockWatch.findings);
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.

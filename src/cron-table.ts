@@ -15,6 +15,7 @@ import { releaseDeferred } from './flow/mail/queue/index.ts';
 import { forgetGreylisted } from './flow/mail/receive/index.ts';
 import { releaseEndedHolds } from './flow/mail/queue-admin/index.ts';
 import {
+  correctTimes,
   createLogRemoval,
   createRemoval,
   createWebhookRemoval,
@@ -56,6 +57,7 @@ export function cronTable(
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
+    { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
     { name: 'recheck-damaged-contents', schedule: '*/10 * * * *', run: () => recheckDamaged(world) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },

@@ -328,7 +328,7 @@ function openLife(
     ...scene.app.world,
     db: whileAlive(db, () => isAlive),
     commits: whileAlive(commits, () => isAlive),
-    clock: { now: () => clock.now() + aheadMs, timer },
+    clock: { now: () => clock.now() + aheadMs, steady: () => clock.steady(), timer },
   };
   const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid(), { runtimeDir: scene.dataDir });
   const settle = createSettle(world, handOffLog.owner);

@@ -100,6 +100,39 @@ it('judges mail of the development profile, whose host has no domain, as that of
   expect(await answer.text()).toMatch(/<dt>SPF<\/dt><dd>✓ pass/);
 });
 
+it('shows a message once that is delivered again because a crash lost that it was delivered', async () => {
+  const { world, queue } = scene.app;
+  const caught = () => world.db.all('select id from playground_messages order by id');
+  const before = await caught();
+  const { id } = (
+    await scene.api('POST', '/emails', {
+      key: team.key,
+      body: {
+        from,
+        to: ['b@one.example', 'c@one.example', 'd@two.example'],
+        subject: 'Once',
+        text: 'x',
+        scheduled_at: new Date(scene.clock.now() + 3_600_000).toISOString(),
+      },
+    })
+  ).body;
+  const rows = await world.db.all<Record<string, string>>('select * from deliveries where email_id = ?', [id]);
+  scene.clock.advance(3_600_000);
+  await scene.settled();
+  const once = await caught();
+  expect(once).toHaveLength(before.length + 2);
+  // As after a kill between the capture and the commit that ends the delivery.
+  await world.db.insertMany(
+    'deliveries',
+    Object.keys(rows[0] ?? {}),
+    rows.map((row) => Object.values(row)),
+  );
+  queue?.wake();
+  await scene.settled();
+  expect(await world.db.all('select id from deliveries where email_id = ?', [id])).toEqual([]);
+  expect(await caught()).toEqual(once);
+});
+
 it('says of a message that was changed that its signature does not hold', async () => {
   await send({ subject: 'Hello', text: 'as it was signed' });
   const { db, blobs } = scene.app.world;

@@ -4,6 +4,11 @@
  */
 export interface Clock {
   now(): number;
+  /**
+   * Milliseconds that have passed since some moment of the past. Setting the clock does not move it, so that `now` is held
+   * against it; a suspended machine may stop it.
+   */
+  steady(): number;
   /** Calls `fire` once after `delayMs`; the returned function cancels it. A pending timer never keeps the process up. */
   timer(delayMs: number, fire: () => void): () => void;
 }
@@ -12,6 +17,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: () => performance.now(),
   timer(delayMs, fire) {
     const handle = setTimeout(fire, Math.min(Math.max(0, delayMs), TIMER_MS_MAX));
     handle.unref();

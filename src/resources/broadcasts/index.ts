@@ -65,6 +65,7 @@ export {
   beginBroadcast,
   beginPass,
   claimDueBroadcasts,
+  endPausesAfter,
   failBroadcast,
   finishBroadcast,
   holdBroadcast,

@@ -278,6 +278,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Bring all of them to one version, the newest',
     null,
   ),
+  clock_stepped: installation(
+    'warning',
+    'The clock of a machine was set forward or back within the last day.',
+    `${HERE}see whether the clock is right, and kept so`,
+    'timedatectl',
+  ),
   nodes_not_heard: installation(
     'warning',
     'A process does not hear what other nodes commit to PostgreSQL, and finds it by polling, which takes longer.',
