@@ -97,7 +97,7 @@ describe.skipIf(driver === 'pg')('a disk that is gone under the same boot, and c
         if (process.env.RASKET_TEST_PEERS === 'required' && process.getuid?.() === 0)
           throw new Error(`RASKET_TEST_PEERS=required, but ${reason}`);
         // skipped because such a disk cannot be had, which the reason explains
-      ctx.skip(reason);
+        ctx.skip(reason);
       }
       const disk = new Disk();
       onTestFinished(() => disk.remove());

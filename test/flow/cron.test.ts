@@ -234,7 +234,10 @@ it.each([
 it('every job of the table has a schedule that can be read and comes at least once a week', async () => {
   await using scene = await startScene({ roles: ['http'], startAt: BEGIN });
   const now = Math.floor(scene.clock.now() / MINUTE);
-  const jobs = cronTable(scene.app.world, { doctor: {} as never });
+  const jobs = cronTable(scene.app.world, {
+    doctor: {} as never,
+    database: { examine: () => Promise.reject(new Error('not run here')) },
+  });
   expect(jobs.length).toBeGreaterThan(30);
   for (const { name, schedule: text } of jobs) {
     const schedule = readSchedule(text);

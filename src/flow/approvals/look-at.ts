@@ -185,6 +185,8 @@ async function showBroadcast(showing: Showing): Promise<void> {
   const row = await findBroadcast(store.db, teamId, pathIn(call, 'broadcast_id'));
   if (!row) return;
   ids.push(row.id);
+  const team = await findTeam(store.db, teamId);
+  if (!team) throw new Error(`team row of the broadcast ${row.id} missing`);
   // Of one that was sent or scheduled, the version that was fixed then.
   const fixed =
     row.template_version_id === null ? undefined : await findVersionContent(store.db, row.template_version_id);
@@ -205,7 +207,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
         ...(await fallbacksUsed(
           ctx,
           { ...row, fixed },
-          { template: row.template_id, fallbacks: fallbacksOf(row, properties) },
+          { template: row.template_id, fallbacks: fallbacksOf(row, { properties, team }) },
         )),
       },
     }),

@@ -2,7 +2,9 @@ import { invalidFields } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
   CHARS_MAX,
-  composeStepMail,
+  composeStepBodies,
+  countChars,
+  fallbacksIn,
   isTooLarge,
   mailFor,
   mergedMail,
@@ -11,7 +13,7 @@ import {
 } from '../../resources/broadcasts/index.ts';
 import type { PropertyRow } from '../../resources/contact-properties/index.ts';
 import type { ContactRow, WayOut } from '../../resources/contacts/index.ts';
-import { parseBody, renderBody } from '../../resources/shared-bodies/index.ts';
+import { readBody, renderBody } from '../../resources/shared-bodies/index.ts';
 import { findTeam } from '../../resources/teams/index.ts';
 import { readValues, type PublishedTemplate } from '../../resources/templates/index.ts';
 import { gone } from './taken.ts';
@@ -55,12 +57,13 @@ export async function composeStep(world: World, step: StepTexts): Promise<StepMa
   const { versionId, html, text } = template.content;
   const known = cache.get(versionId);
   if (known?.madeFrom === madeFrom) return known;
-  const { bodies, isMarketing } = composeStepMail(
-    { html, text, template: template.content },
-    { team, properties },
-    topicId,
+  const fallbacks = fallbacksIn(properties, team);
+  const { bodies, isMarketing } = await world.texts.run(
+    { teamId: step.teamId, chars: countChars({ html, text }), task: composeStepBodies, isPatient: true },
+    [{ html, text, template: template.content }, { team, properties, fallbacks }, topicId],
   );
-  const made = { madeFrom, mail: mergedMail(subject, parseBody(bodies), { properties, team }), isMarketing };
+  const body = await readBody(world, { team_id: step.teamId, ...bodies });
+  const made = { madeFrom, mail: mergedMail(subject, body, { properties, fallbacks }), isMarketing };
   cache.delete(versionId);
   if (html.length + (text?.length ?? 0) <= CACHED_CHARS_MAX) cache.set(versionId, made);
   const [oldest] = cache.keys();

@@ -7,6 +7,7 @@ function clockByHand() {
   let timers: { at: number; fire: () => void }[] = [];
   return {
     now: () => now,
+    steady: () => now,
     timer(delayMs: number, fire: () => void) {
       const timer = { at: now + delayMs, fire };
       timers.push(timer);

@@ -3,8 +3,14 @@ import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../
 import { findTargets, type Targets } from '../../protocol/track-links/index.ts';
 import { defineTextTask, type TextTask } from './text-task.ts';
 
-export const findKeys: TextTask<string, ReadonlySet<string>> = defineTextTask('html.findKeys', (text) =>
-  keysOf(parseMerge(text)),
+/** Finds the keys of merge variables: all of them, and those that stand somewhere without a default. */
+export const findKeys: TextTask<string, { all: ReadonlySet<string>; bare: ReadonlySet<string> }> = defineTextTask(
+  'html.findKeys',
+  (text) => {
+    const parts = parseMerge(text);
+    const bare = parts.filter((part) => typeof part !== 'string' && part.inlineDefault === undefined);
+    return { all: keysOf(parts), bare: keysOf(bare) };
+  },
 );
 
 export const findLinkTargets: TextTask<string, Targets> = defineTextTask('html.findLinkTargets', findTargets);

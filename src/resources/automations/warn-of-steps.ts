@@ -1,7 +1,7 @@
 import type { PostalAddress } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { showsAddress } from '../../protocol/content-checks/index.ts';
-import { composeStepMail, isTeamKey } from '../broadcasts/index.ts';
+import { composeStepMail, fallbacksIn, isTeamKey } from '../broadcasts/index.ts';
 import { declaredProperties } from '../contact-properties/index.ts';
 import { findTeam } from '../teams/index.ts';
 import { findPublishedTemplate } from '../templates/index.ts';
@@ -16,6 +16,7 @@ export async function warnOfSteps(db: Executor, teamId: string, { steps }: Graph
   const team = await findTeam(db, teamId);
   if (!team) throw new Error('team row missing while its automation is checked');
   const properties = await declaredProperties(db, teamId);
+  const fallbacks = fallbacksIn(properties, team);
   const address = team.postal_address === null ? null : (JSON.parse(team.postal_address) as PostalAddress);
   const warnings: string[] = [];
   for (const { key, type, config } of steps) {
@@ -25,7 +26,7 @@ export async function warnOfSteps(db: Executor, teamId: string, { steps }: Graph
     if (!found) continue;
     const source = { ...found.content, template: found.content };
     const topicId = typeof topic === 'string' ? topic : null;
-    const { bodies, isMarketing } = composeStepMail(source, { team, properties }, topicId);
+    const { bodies, isMarketing } = composeStepMail(source, { team, properties, fallbacks }, topicId);
     if (!isMarketing) continue;
     const step = `The step ${listed([key])}`;
     if (address === null) {

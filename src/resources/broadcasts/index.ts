@@ -48,7 +48,7 @@ export {
   type Obstacle,
   type WaitingReason,
 } from './broadcasts.store.ts';
-export { textTasks } from './text-tasks.ts';
+export { composeStepBodies, countChars, textTasks } from './text-tasks.ts';
 export { endedReport, forgetReport } from './reports.store.ts';
 export {
   COVER_MAIL,

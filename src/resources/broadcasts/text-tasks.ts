@@ -5,7 +5,14 @@ import type { WayOut } from '../contacts/index.ts';
 import { parseBody, renderBody, type MergedBody } from '../shared-bodies/index.ts';
 import type { PublishedContent } from '../templates/index.ts';
 import { runChecks, type Checked } from './checks.ts';
-import { composeBodies, settledPreview, type Around, type Bodies, type Source } from './freeze-broadcast.ts';
+import {
+  composeBodies,
+  composeStepMail,
+  settledPreview,
+  type Around,
+  type Bodies,
+  type Source,
+} from './freeze-broadcast.ts';
 import { isTooLarge, LINK_KEYS, mailFor, mergedMail, mergeValuesOf, type MergedContact } from './merge-values.ts';
 
 /** How much there is to be read of a body, for `store.texts`. */
@@ -33,7 +40,8 @@ export const prepareBodies: TextTask<Unprepared, PreparedBodies> = defineTextTas
   'broadcasts.prepareBodies',
   ({ written, source, around, shown }) => {
     const checked = { ...written, preview_text: around.previewText };
-    const checks = runChecks({ written: checked, source, properties: around.properties, shown });
+    const { properties, team } = around;
+    const checks = runChecks({ written: checked, source, properties, team, shown });
     const bodies = composeBodies(source, around);
     const counts = (['html', 'text'] as const).map((path) => ({
       path,
@@ -70,16 +78,16 @@ export const previewMail: TextTask<Previewed, Preview | 'too large'> = defineTex
   ({ subject: written, source, template, around, contact, links, ...fixed }) => {
     const composed = source ? composeBodies(source, around) : { html: null, text: null };
     const body = parseBody(fixed.bodies ?? composed);
-    const mail = mergedMail(written, body, around.properties);
+    const mail = mergedMail(written, body, around);
     const { subject, values } = mailFor(mail, contact, links);
     if (isTooLarge(body, values)) return 'too large';
-    const preview = mergedMail(settledPreview(template, around), NO_BODY, around.properties);
+    const preview = mergedMail(settledPreview(template, around), NO_BODY, around);
     const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
     return {
       subject,
       previewText: mailFor(preview, contact, links).subject,
       ...renderBody(body, values),
-      missing: missingIn(texts, mergeValuesOf(contact, around.properties, [...mail.keys, ...preview.keys])),
+      missing: missingIn(texts, mergeValuesOf(contact, around, [...mail.keys, ...preview.keys])),
     };
   },
 );
@@ -91,4 +99,15 @@ function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType
   return [...new Set(bare)].filter((key) => !(key in given) && !(key in fallbacks) && !LINK_KEYS.includes(key));
 }
 
-export const textTasks: readonly TextTask<never, unknown>[] = [checkBodies, prepareBodies, previewMail];
+/** Composes the mail of a step of an automation. */
+export const composeStepBodies: TextTask<
+  Parameters<typeof composeStepMail>,
+  ReturnType<typeof composeStepMail>
+> = defineTextTask('broadcasts.composeStepBodies', (parts) => composeStepMail(...parts));
+
+export const textTasks: readonly TextTask<never, unknown>[] = [
+  checkBodies,
+  composeStepBodies,
+  prepareBodies,
+  previewMail,
+];

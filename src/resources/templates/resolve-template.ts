@@ -38,10 +38,10 @@ export async function resolveTemplate(store: Store, teamId: string, use: Templat
   if (!found) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
   if (!isRow(found)) return render(template.id, found, use);
   // What is refused and rendered needs nothing but these.
-  const { id, variables = null, subject = null, areForeign = false } = use;
+  const { id, variables = null, subject = null } = use;
   return store.texts.run(
     { teamId, chars: countChars(found), task: renderTemplate, isPatient: true },
-    { templateId: template.id, row: found, use: { id, variables, subject, areForeign } },
+    { templateId: template.id, row: found, use: { id, variables, subject } },
   );
 }
 
