@@ -6,6 +6,7 @@ import {
   listContactProperties,
   updateContactProperty,
 } from '../resources/contact-properties/index.ts';
+import { loseProperty } from '../resources/segments/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const contactProperties = {
@@ -14,7 +15,10 @@ export const contactProperties = {
   getContactProperty: (ctx, { path }) => getContactProperty(ctx, path.contact_property_id),
   updateContactProperty: (ctx, { path, body }) => updateContactProperty(ctx, path.contact_property_id, body),
   deleteContactProperty: async (ctx, { path }) => {
-    const users = await listPropertyUsers(ctx, path.contact_property_id);
-    return { ...(await deleteContactProperty(ctx, path.contact_property_id)), ...users };
+    const { key, ...users } = await listPropertyUsers(ctx, path.contact_property_id);
+    const deleted = await deleteContactProperty(ctx, path.contact_property_id, (tx) =>
+      loseProperty(tx, ctx.teamId, key),
+    );
+    return { ...deleted, ...users };
   },
 } satisfies Partial<Operations>;

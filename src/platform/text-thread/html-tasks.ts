@@ -1,4 +1,5 @@
 import { keysOf, parseMerge, placesOf, type MergeText, type Place } from '../../protocol/merge/index.ts';
+import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
 import { findTargets, type Targets } from '../../protocol/track-links/index.ts';
 import { defineTextTask, type TextTask } from './text-task.ts';
@@ -56,4 +57,13 @@ export const showEmail: TextTask<EmailToShow, EmailShown> = defineTextTask(
   },
 );
 
-export const htmlTasks: readonly TextTask<never, unknown>[] = [findKeys, findLinkTargets, findPlaces, showEmail];
+/** Makes the plain text of an HTML body. */
+export const makeText: TextTask<string, string> = defineTextTask('html.makeText', textOfHtml);
+
+export const htmlTasks: readonly TextTask<never, unknown>[] = [
+  findKeys,
+  findLinkTargets,
+  findPlaces,
+  makeText,
+  showEmail,
+];

@@ -132,7 +132,9 @@ export function createTextThread({
     async run({ teamId, chars, task, isPatient = false }, input) {
       if (chars <= INLINE_CHARS) return task.work(input);
       if (isClosed) throw new Error('the program ends');
-      const isFull = queue.size >= WAITING_MAX || queue.sizeOf(teamId) >= WAITING_OF_TEAM_MAX;
+      // A team that waits for nothing is never turned away because of others.
+      const ofTeam = queue.sizeOf(teamId);
+      const isFull = ofTeam >= WAITING_OF_TEAM_MAX || (ofTeam > 0 && queue.size >= WAITING_MAX);
       if (isFull && !isPatient) throw tooMany();
       return new Promise((done, fail) => {
         queue.push(teamId, { name: task.name, input, done: (output) => done(output as never), fail });

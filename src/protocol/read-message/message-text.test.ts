@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { signersOf, textOfHtml, textOfHtmlInTurns } from './message-text.ts';
+import { signersOf, textOfHtml } from './message-text.ts';
 
 describe('HTML as text', () => {
   it.each([
@@ -63,19 +63,6 @@ it.each(['<a ', '<a href="', '<a href=x', '<a href=x>'])('a tag of 200,000 chara
   for (const piece of ['href = ', 'href=x ', ' href="', " href='"]) {
     expect(textOfHtml(begin + piece.repeat(200_000 / piece.length)).length).toBeLessThanOrEqual(200_010);
   }
-});
-
-it('in turns the text is the same', async () => {
-  let turns = 0;
-  const html = '<!doctype html><p>One <a href="https://a.example"><img alt="two"></a></p><style>p{}</style>'.repeat(
-    3000,
-  );
-  const text = await textOfHtmlInTurns(html, () => {
-    turns++;
-    return Promise.resolve();
-  });
-  expect(text).toBe(textOfHtml(html));
-  expect(turns).toBeGreaterThan(2);
 });
 
 it('who signed is read at the head alone, folded or not', () => {

@@ -10,17 +10,7 @@ const CODE_POINT_MAX = 0x10ffff;
  */
 export function textOfHtml(html: string): string {
   const writer = new TextWriter(html);
-  while (writer.readOn(html.length));
-  return writer.finish();
-}
-
-/** Characters of HTML that are read in less than ten milliseconds. */
-const TURN_CHARS = 32 * 1024;
-
-/** Returns the same text, and lets others have their turn meanwhile: 2 MB of HTML take hundreds of milliseconds. */
-export async function textOfHtmlInTurns(html: string, nextTurn: () => Promise<void>): Promise<string> {
-  const writer = new TextWriter(html);
-  while (writer.readOn(TURN_CHARS)) await nextTurn();
+  writer.readAll();
   return writer.finish();
 }
 
@@ -58,11 +48,8 @@ class TextWriter {
     this.#html = html;
   }
 
-  /** Reads so many characters or a little more; returns whether there are others. */
-  readOn(chars: number): boolean {
-    const until = this.#at + chars;
-    while (this.#at < this.#html.length && this.#at < until) this.#step();
-    return this.#at < this.#html.length;
+  readAll(): void {
+    while (this.#at < this.#html.length) this.#step();
   }
 
   finish(): string {

@@ -45,6 +45,7 @@ const ofContact: Filled = async (ctx, { path }) => {
   return [FILTERED, ...(found?.data ?? []).map(({ id }) => id)];
 };
 
+const ofAutomation: Filled = async () => [ANY_CONTACTS, FILTERED];
 const ofTopic: Filled = async (_, { path }) => [FILTERED, String(path['topic_id']).toLowerCase()];
 
 /** The operations that change who gets a broadcast, or what all broadcasts say. */
@@ -54,6 +55,8 @@ const FILLS: Readonly<Record<string, Filled>> = {
   ...{ createContact: ofNew, createAudienceContact: ofNew },
   ...{ updateContact: ofContact, updateAudienceContact: ofContact, updateContactTopics: ofContact },
   createContactImport: async () => [ANY_CONTACTS],
+  // A run of an automation may put its contact into any segment.
+  ...{ sendEvent: ofAutomation, createAutomation: ofAutomation, updateAutomation: ofAutomation },
   // A condition that names a property or a topic is met by other contacts once that is there, or is there no more.
   createContactProperty: async () => [FILTERED, BROADCAST_TEXTS],
   deleteContactProperty: async () => [FILTERED, BROADCAST_TEXTS],

@@ -33,7 +33,10 @@ export const withoutBraces = (text: string): string => text.replaceAll('{', '(')
 
 /** Returns what a variable of the team prints, in one line; undefined for any other, and where a property has its name. */
 export function teamValue(key: string, team: Sender, properties: readonly PropertyRow[]): string | undefined {
-  if (!isTeamKey(key, properties)) return undefined;
+  return isTeamKey(key, properties) ? teamText(key, team) : undefined;
+}
+
+function teamText(key: string, team: Sender): string {
   const { name, address } = listSenderLines(team);
   return key.toUpperCase() === 'SENDER_NAME' ? name : address.join(', ');
 }
@@ -62,11 +65,10 @@ export function fallbacksIn(properties: readonly PropertyRow[], team?: Sender): 
   const declared = properties.flatMap(({ key_folded: key, fallback_value: value }): [string, string][] =>
     value === null ? [] : [[key, String(JSON.parse(value) as string | number)]],
   );
-  const own = TEAM_KEYS.flatMap((key): [string, string][] => {
-    const value = team === undefined ? undefined : teamValue(key, team, properties);
-    return value === undefined ? [] : [[key.toLowerCase(), value]];
-  });
-  return Object.fromEntries([...declared, ...own]);
+  // A property with the name of a team's key goes before it, and leaves it in place where it has no value.
+  const own =
+    team === undefined ? [] : TEAM_KEYS.map((key): [string, string] => [key.toLowerCase(), teamText(key, team)]);
+  return Object.fromEntries([...own, ...declared]);
 }
 
 /** As of any email. */

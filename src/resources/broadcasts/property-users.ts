@@ -13,6 +13,7 @@ export async function listPropertyUsers(ctx: Ctx, propertyId: string) {
   );
   const ids = naming.map(({ id }) => id);
   return {
+    key,
     segments: naming.map(({ id, name }) => ({ id, name })),
     broadcasts: ids.length === 0 ? [] : await broadcastsWaitingOn(store.db, teamId, ids),
   };

@@ -209,7 +209,7 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   broadcast_segment_broken: team(
     'warning',
     'A broadcast waits for a segment whose filter names a property or topic that was deleted.',
-    'Cancel it and name another segment, or declare the property again',
+    'Cancel it and name another segment',
     'rasket broadcasts list --status scheduled',
   ),
   marketing_off: team(

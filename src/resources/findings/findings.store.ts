@@ -136,12 +136,14 @@ export interface WaitingBroadcast {
   segment: string;
   /** JSON. */
   filter: string;
+  /** JSON. */
+  lost_properties: string | null;
 }
 
 /** Lists broadcasts that have not left and whose segment has a filter; the condition is that of the index. */
 export const broadcastsToFilters = (db: Executor, { teamId }: Whose): Promise<WaitingBroadcast[]> =>
   db.all(
-    `select b.id, b.name, b.team_id, s.name as segment, s.filter from broadcasts b
+    `select b.id, b.name, b.team_id, s.name as segment, s.filter, s.lost_properties from broadcasts b
       join segments s on s.id = b.segment_id and s.deleted_at is null and s.filter is not null
       where b.status in ('scheduled', 'queued', 'sending') ${teamId === undefined ? '' : 'and b.team_id = ?'}
       order by b.id limit ${COUNTED_MAX}`,

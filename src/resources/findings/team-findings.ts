@@ -2,7 +2,7 @@ import { isoTime } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { parseFilter, type Declared } from '../../protocol/contact-filter/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
-import { declaredFor } from '../segments/index.ts';
+import { declaredFor, withoutLost } from '../segments/index.ts';
 import { COUNTED_MAX, findingOf, type Finding } from './finding.ts';
 import {
   broadcastsDue,
@@ -181,7 +181,7 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
   for (const row of await broadcastsToFilters(db, { teamId })) {
     const known = declared.get(row.team_id) ?? (await declaredFor(db, row.team_id));
     declared.set(row.team_id, known);
-    if (parseFilter(JSON.parse(row.filter), known).faults.length > 0) broken.push(row);
+    if (parseFilter(JSON.parse(row.filter), withoutLost(row, known)).faults.length > 0) broken.push(row);
   }
   const [first] = broken;
   if (!first) return [];
@@ -196,7 +196,7 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
       since: null,
       subjects: broken.map(({ id }) => id),
       advice: {
-        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} to whom it goes, then cancel it or declare the property again`,
+        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} to whom it goes, then cancel it and send it to another segment`,
         command: `rasket broadcasts checklist ${first.id}`,
       },
     }),

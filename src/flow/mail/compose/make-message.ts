@@ -137,7 +137,7 @@ async function wholeMessage(world: World, sources: Sources, body?: StoredBody): 
   );
   const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
   const composed = composeMessage(
-    await messageInput(world, row, { domain, body: await withTextPart(await body?.load()), attachments }),
+    await messageInput(world, row, { domain, body: await withTextPart(world, row, await body?.load()), attachments }),
   );
   const { headers, needsSmtpUtf8 } = composed;
   const head = await signedHead({ headers, body: composed.body, keys: domain.keys, at: dateOf(row) });

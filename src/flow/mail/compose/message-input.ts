@@ -1,4 +1,3 @@
-import { nextTurn } from '../../../platform/clock/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../../protocol/address/index.ts';
 import { signDkim, type DkimMessage } from '../../../protocol/dkim/index.ts';
@@ -8,7 +7,7 @@ import {
   type HeaderField,
   type MessageInput,
 } from '../../../protocol/mime/index.ts';
-import { textOfHtmlInTurns } from '../../../protocol/read-message/index.ts';
+import { makeText } from '../../../platform/text-thread/index.ts';
 import type { AttachmentRow, EmailBody, EmailRow } from '../../../resources/emails/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
 import type { SigningDomain } from './signing-domains.ts';
@@ -71,10 +70,15 @@ export interface SentBody {
  * Returns a body with the text that goes next to its HTML: the one that was given, or one made of the HTML. An empty text
  * that was given asks for none, and HTML that shows nothing has none.
  */
-export async function withTextPart(body: EmailBody | undefined): Promise<SentBody | undefined> {
+export async function withTextPart(
+  { texts }: World,
+  { team_id: teamId }: Pick<EmailRow, 'team_id'>,
+  body: EmailBody | undefined,
+): Promise<SentBody | undefined> {
   if (!body?.html) return body && { html: body.html, text: body.text ?? undefined };
-  const text = body.text ?? (await textOfHtmlInTurns(body.html, nextTurn));
-  return { html: body.html, text: text === '' ? undefined : text };
+  const { html } = body;
+  const text = body.text ?? (await texts.run({ teamId, chars: html.length, task: makeText, isPatient: true }, html));
+  return { html, text: text === '' ? undefined : text };
 }
 
 const readMailboxes = (json: string | null): Mailbox[] =>

@@ -45,7 +45,7 @@ async function layouts(
   const attachments: ReturnType<typeof attachmentOf>[] = [];
   for (const each of rows) attachments.push(attachmentOf(each, await storedContent(world, each)));
   return async () => {
-    const body = await withTextPart(await (await findBody(world, world.db, row.id))?.load());
+    const body = await withTextPart(world, row, await (await findBody(world, world.db, row.id))?.load());
     return layOutMessage(await messageInput(world, row, { domain, body, attachments }));
   };
 }
