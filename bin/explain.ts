@@ -145,7 +145,10 @@ function account(): string {
   }
 }
 
-/** Connections are lent for a transaction, with statements that another client has prepared on them. */
+/**
+ * Advice for a pooler that lends one connection to several clients, with the statements that others have prepared on
+ * it.
+ */
 const POOLER =
   'a pooler between us does not keep prepared statements apart; upgrade PgBouncer to 1.21 or later with max_prepared_statements above 0, let it pool by session, or let database.url lead to PostgreSQL itself';
 
@@ -209,7 +212,8 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
     default:
       if (ADVICE[code] !== undefined) return `PostgreSQL refused: ${message}; ${ADVICE[code]}`;
   }
-  // A statement of ours and a schema of ours: migrations that are noted have made both, and something has undone one.
+  // Both the statement and the schema are ours. The migrations that made it are recorded, so something has undone one
+  // of them.
   const missing = /^no such (?:table|column): \S+|(?:relation|column) \S+ does not exist/.exec(message)?.[0];
   if (missing !== undefined)
     return `the database lacks what its migrations have made (${missing}); restore it from a backup`;

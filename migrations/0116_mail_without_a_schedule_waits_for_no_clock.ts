@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 
 /**
- * Mail that is not scheduled is due whatever the clock says: a clock that is set back must not hold it. What waits for a time (its
- * schedule, its next attempt, the end of a deferral) has `waits` 1, which is also what a version before this one writes.
+ * Makes unscheduled mail due whatever the clock says, so that a clock that is set back does not delay it. A delivery
+ * that waits for a time (its schedule, its next attempt, the end of a deferral) has `waits` 1, which earlier versions
+ * also write.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.schema.alterTable('deliveries', (table) => void table.smallint('waits').notNullable().defaultTo(1));

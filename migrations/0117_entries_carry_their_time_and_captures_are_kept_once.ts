@@ -4,9 +4,9 @@ import { columnsFor } from './columns.ts';
 const ENTRIES = ['audit_log', 'request_logs'];
 
 /**
- * An id may run ahead of a clock that was set back, so it does not say when something happened: entries of the audit log and of the
- * request logs have a column for it, and those of before have the time of their ids. A message of the playground names its delivery, by
- * which one that is delivered again after a crash is known.
+ * An id may run ahead of a clock that was set back, so it does not say when something happened. Entries of the audit
+ * log and of the request logs therefore have a column for the time; older entries use the time of their ids. A message
+ * of the playground names its delivery, so that one that is delivered again after a crash is recognized.
  */
 export async function up(knex: Knex): Promise<void> {
   const { id, time } = columnsFor(knex);

@@ -4,10 +4,10 @@ import { columnsFor } from './columns.ts';
 export async function up(knex: Knex): Promise<void> {
   const { id } = columnsFor(knex);
   await knex.schema.alterTable('broadcasts', (table) => {
-    // The grant of the app that alone has written it; null once anybody else has.
+    // The grant of the app that is the only writer; null once anybody else has written.
     id(table, 'author_grant_id');
-    // JSON, by the keys of the properties in small letters: what is printed for contacts without a value, as it was when the
-    // broadcast was sent or scheduled. Null before that, and in those of earlier versions, which print what is declared.
+    // JSON object by property key in lower case: the fallback values as they were when the broadcast was sent or
+    // scheduled. Null before that, and in rows of earlier versions, which print the declared values.
     table.text('fallbacks');
   });
   await knex.schema.alterTable('inbox_drafts', (table) => {

@@ -4,11 +4,12 @@ import { columnsFor } from './columns.ts';
 export async function up(knex: Knex): Promise<void> {
   const { id } = columnsFor(knex);
   await knex.schema.alterTable('approvals', (table) => {
-    // Of a call that sends a broadcast: which one, and how many of its segment wanted mail when the app asked.
+    // Set for a call that sends a broadcast: the broadcast, and how many contacts of its segment wanted mail when the
+    // app asked.
     id(table, 'broadcast_id');
     table.integer('seen_contacts');
   });
-  // What an app may not fill while the broadcast that was approved for it has not left.
+  // Serves the question what an app may not fill until the broadcast that was approved for it has been sent.
   await knex.raw(
     'create index approvals_by_broadcast on approvals (grant_id, broadcast_id) where broadcast_id is not null',
   );

@@ -62,7 +62,7 @@ export interface AppOptions extends WorldOptions {
   upgrade?: UpgradeWishes;
   /** An SMTP port that is taken is replaced by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
-  /** A folder of the service on a tmpfs, which is kept between its starts. */
+  /** Folder of the service on a tmpfs, which systemd keeps between starts. */
   runtimeDir?: string | undefined;
 }
 
@@ -386,7 +386,7 @@ async function startDelivery(
   const recovery = await recoverDeliveries(world, runDir, { marks, runtimeDir });
   const handOffLog = openHandOffLog(runDir, world.ids.uuid(), { marks, runtimeDir });
   if (handOffLog.memory === undefined)
-    world.log.warn('no tmpfs takes the marks of hand-offs; after a crash every message under way is in doubt');
+    world.log.warn('no tmpfs accepts the marks of hand-offs; after a crash every message in delivery is in doubt');
   const delivery = createDeliver({
     ...deliverOptionsOf(world, { trustedCa, capture: captureOf(world) }),
     clock: networkClock,

@@ -1,4 +1,7 @@
-/** The thread for large texts (`platform/text-thread/`): which tasks it knows. Each group is loaded when it is first asked for. */
+/**
+ * The entry module of the thread for large texts (`platform/text-thread/`), with the tasks that it knows. Each group is
+ * loaded on first use.
+ */
 import { htmlTasks, serveTextTasks } from './platform/text-thread/index.ts';
 
 serveTextTasks({

@@ -49,7 +49,7 @@ export async function backup(target: string, options: DataOptions): Promise<void
   console.log(`A server that is ${how} sends nothing until you confirm it with: rasket sending on`);
 }
 
-/** Contents that were damaged before are no reason to have no backup. */
+/** Warns of contents that were damaged before the backup; they do not prevent it. */
 function warnOfDamaged(found: Verification): void {
   for (const says of explainDamaged(found)) console.error(says);
 }

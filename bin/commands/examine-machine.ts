@@ -89,8 +89,8 @@ function runningHere(data: string): ReturnType<Machine['running']> {
 }
 
 /**
- * Returns whether an address leads to the server of this folder: it is the public one, or names this machine and a port of that server. The
- * folder says which port that is while the server runs, the settings say it otherwise.
+ * Returns whether an address leads to the server of this folder: it is the public one, or names this machine and a port
+ * of that server. While the server runs, the folder contains the port; otherwise the settings do.
  */
 function isServedAt(asked: URL, data: string, settings: () => Config): boolean {
   const running = runningListener(data);
@@ -100,7 +100,7 @@ function isServedAt(asked: URL, data: string, settings: () => Config): boolean {
   try {
     config = settings();
   } catch {
-    // Which settings cannot be read, the look says.
+    // The examination itself reports which settings cannot be read.
     return false;
   }
   const { http, https, instance } = config;
@@ -189,7 +189,7 @@ async function lookWith(config: Config, options: Named, examination: Examination
   }
 }
 
-/** Looks in the place of the server of this machine, which does not examine it (it may be unable to write down what it sees) or does not run. */
+/** Examines the machine without its server, which either does not run or cannot record what it sees. */
 async function examinedHere(store: Store, found: Look): Promise<Look> {
   const { lookOutside } = await import('./look-outside.ts');
   const checks = await lookOutside(store);

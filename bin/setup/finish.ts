@@ -145,7 +145,8 @@ async function waitForCertificate({ config, dataDir, answers, asker }: Work): Pr
 function examine({ config, dataDir, file, asker }: Work, key: string | undefined): void {
   asker.tell('\nrasket doctor says:');
   const words = ['doctor', '--data', dataDir, '--config', file];
-  // A key that a variable names goes to an address that is named beside it. The public one may lead nowhere yet.
+  // The key that a variable names is sent only to an address that is named together with it. The public address may not
+  // work yet.
   const isKeyTried = key !== undefined && config.http.port !== 0;
   const ended = isKeyTried
     ? runRasket([...words, '--url', urlFromHere(config)], { ...process.env, RASKET_API_KEY: key })

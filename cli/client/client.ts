@@ -9,7 +9,7 @@ import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, 
 export interface ClientOptions {
   url: string;
   apiKey?: string | undefined;
-  /** For the operations of operators, where it is another; a function where each call takes a new one. */
+  /** Credential for operator commands, if it differs from `apiKey`; a function makes a new one for each call. */
   operatorToken?: string | (() => string) | undefined;
   version: string;
   /** For who is signed in by cookies, in the place of a key. */

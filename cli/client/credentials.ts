@@ -10,7 +10,10 @@ export interface Target {
   url: string;
   urlFrom: string;
   apiKey?: string;
-  /** What the operations of operators take: at a development server a token beside the key of its team, on the machine of an installation a pass that is written anew for each call. */
+  /**
+   * Credential for operator commands: in development a token stored next to the team's key, on the machine of an
+   * installation a pass that is made for each call.
+   */
   operatorToken?: string | (() => string);
   keyFrom: string;
   /** Whose address or key it is: nothing is sent while it does not run. */

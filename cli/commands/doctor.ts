@@ -178,7 +178,7 @@ async function look(
   if (isHere && examination !== undefined)
     examined.findings = withMachine(examined.findings, await lookHere(looking, machine, examination));
   else if (machine?.mayLook) {
-    // Without the options that named the other server.
+    // The advised command omits the options that name the other server.
     const advice = sayOnLine()({ words: 'Examine it with', command: ['doctor', '--data', machine.data] });
     add(`The machine was not examined: ${url} is not the server of this machine. ${advice}`, EXIT.failed);
   }
@@ -188,7 +188,7 @@ async function look(
   return { examined, exitCode };
 }
 
-/** Has the server of this machine examine it, which is asked at the port of the machine alone. */
+/** Asks the server of this machine to examine it, through the port that only this machine reaches. */
 async function examineHere({ session, examined }: Looking, machine: Machine): Promise<Examination> {
   const running = machine.mayLook ? machine.running() : undefined;
   if (!running) return 'no server';

@@ -22,15 +22,18 @@ export interface Machine {
   whyNoUrl?: string;
   /** Its data folder is for root and the account of its service. */
   mayLook: boolean;
-  /** Returns whether an address leads to its server, wherever that is known by another name. */
+  /** Returns whether an address leads to the server of this machine, also under another name than its own. */
   isServedAt(url: string): boolean;
   /** The server that runs here, and a pass by which it is asked as an operator for a minute. */
   running(): { url: string; pass: string } | undefined;
-  /** Only after everything else: as root, the process is the account of the service from here on. What no server has examined just now, the look examines. */
+  /**
+   * Examines what no server has examined just now. Call it last: from here on a process of root runs as the account of
+   * the service.
+   */
   look(examination: Examination): Promise<MachineLook>;
 }
 
-/** What became of the request that the server of the machine examine it: done, not done, or there is no server to be asked. */
+/** Result of asking the server of the machine to examine it: done, refused, or no server runs. */
 export type Examination = 'done' | 'refused' | 'no server';
 
 /** What was typed; a path that is whole. */
@@ -47,9 +50,9 @@ export type FindMachine = (
 
 const finders = new WeakMap<Command, FindMachine>();
 
-/** Keeps what finds the installation, for the commands of a program. */
+/** Stores the function that finds the installation, for the commands of a program. */
 export const keepMachineFinder = (program: Command, find: FindMachine): void => void finders.set(program, find);
 
-/** Returns what was kept for the program of a command. */
+/** Returns the function that `keepMachineFinder` stored for the program of a command. */
 export const getMachineFinder = (command: Command): FindMachine | undefined =>
   command.parent ? getMachineFinder(command.parent) : finders.get(command);

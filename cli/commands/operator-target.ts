@@ -21,11 +21,13 @@ export async function findOperatorTarget(given: TargetInput & { cwd: string }, f
   return isSettled(given, target) || isElsewhere || !machine.mayLook ? target : writePass(machine);
 }
 
-/** Returns whether the key was typed, or is one of an operator. */
+/** Returns whether the key was typed, or belongs to an operator. */
 const isSettled = ({ apiKey, profile }: TargetInput, target: Target): boolean =>
   apiKey !== undefined || profile !== undefined || isOperators(target) || target.operatorToken !== undefined;
 
-/** Returns undefined where the server in force is not that of this machine, or this account cannot write its pass. */
+/**
+ * Returns undefined where the server in force is not the one of this machine, or this account cannot write its pass.
+ */
 async function findPass(
   find: FindMachine | undefined,
   { env }: TargetInput,

@@ -69,7 +69,7 @@ export interface Needs {
   key: boolean;
   /** Where the installation listens whose data folder was named; its address may be unknown. */
   installation?: { url: string | undefined };
-  /** It is for operators, so that on the machine of an installation its pass is enough. */
+  /** Marks a command for operators: on the machine of an installation its pass is enough. */
   operator?: boolean;
   /** It draws a screen of its own, in which no other line may stand. */
   screen?: true;

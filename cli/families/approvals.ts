@@ -52,7 +52,7 @@ function messageText(message: Message): string {
   return [head.join('\n').replace(':  ', ''), ...bodies].join('\n\n');
 }
 
-/** Shows all that a person approves, as the page of the server does. */
+/** Formats everything that a person approves, as the page of the server does. */
 function contentText({ messages, sender, audience, changes }: Content): string | null {
   const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
   const before = audience?.subscribed_before ?? audience?.subscribed;
@@ -97,7 +97,7 @@ export const approvals = {
     empty: 'No app has asked for anything.',
   }),
   get: detailOf('getApproval', {
-    summary: 'show a call as the app has made it, with all that it would send or change, and what came of it',
+    summary: 'show a call of an app, everything that it would send or change, and its result',
     example: 'approvals get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
     path: { approval_id: APPROVAL },
     fields: [

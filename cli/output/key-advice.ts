@@ -55,13 +55,13 @@ export const useAnother = (key: KeyInUse | undefined): Advice =>
     key,
   );
 
-/** The prefix of the token of an operator, and that of the pass of a machine. */
+/** Prefixes of an operator's token and of the pass of a machine. */
 const OF_OPERATORS: readonly string[] = ['rkop_', PASS];
 
 export const isOperators = (key: Pick<KeyInUse, 'apiKey'> | undefined): boolean =>
   OF_OPERATORS.some((prefix) => key?.apiKey?.startsWith(prefix) === true);
 
-/** What a command for operators takes. */
+/** Advice on the credential that a command for operators needs. */
 export const beOperator: readonly Advice[] = [
   {
     words:

@@ -22,7 +22,7 @@ export interface Requirement {
   permission: Operation['x-service-permission'];
   /** The scope a grant needs, `any` where each will do; null when no grant reaches it. */
   scope: string | null;
-  /** A scope that a grant needs as well. */
+  /** A second scope that a grant needs. */
   also?: string | undefined;
   /** The least role that a session needs; null where none is needed or no session reaches it. */
   role: Role | null;
@@ -36,7 +36,7 @@ export const accessOf = (operation: Operation): Requirement => ({
   role: operation['x-service-role'],
 });
 
-/** Returns the first field of a body that needs a scope which is not among `scopes`, with that scope. */
+/** Returns the first field of a body that needs a scope which is not in `scopes`, with that scope. */
 export function scopeOfFields(
   { 'x-service-scope-also': also }: Operation,
   body: unknown,

@@ -43,11 +43,11 @@ export interface Operation {
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;
   /** The OAuth scope an access token needs; null when no token reaches the operation. */
   'x-service-scope': string | null;
-  /** A scope that is needed as well, or the scopes of fields of the body: a call that has the field needs it. */
+  /** A second scope that is needed: for every call, or for each field of the body that is present. */
   'x-service-scope-also'?: string | Readonly<Record<string, string>>;
   /** The least role in the team that a session needs; null where no session reaches it, or one without a team does. */
   'x-service-role': Role | null;
-  /** What it does to the world; every operation that an app reaches and that is no GET says it. */
+  /** The effect on mail and data. Every operation that an app can call needs one, unless it is a GET. */
   'x-service-effect'?: Effect | EffectRules;
   /** The call of the official client; gone once the sample is made of it. */
   'x-sdk'?: string;

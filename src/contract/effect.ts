@@ -1,35 +1,37 @@
 /**
- * What an operation does to the world, by which the limits and the approvals of an app are decided. Least first: where several
- * hold for one call, the last of them counts.
+ * The effects of operations on mail and data, which decide the limits and the approvals of an app. They are ordered by
+ * severity: if several apply to one call, the last of them counts.
  *
  * - `reads`: changes nothing.
- * - `changes`: changes what the team has, and no mail by it.
- * - `alters_mail`: writes text that mail of others says, such as a signature, a fallback or a draft.
- * - `sends`: mail to recipients that the call names, counted as it is accepted.
- * - `starts_mail`: mail may reach people whom the call does not name, through an automation, a confirmation or a link.
- * - `sends_broadcast`: mail to a segment.
+ * - `changes`: changes data of the team, and sends no mail.
+ * - `alters_mail`: writes text that other mail contains, such as a signature, a fallback or a draft.
+ * - `sends`: sends mail to the recipients in the call, which are counted when it is accepted.
+ * - `starts_mail`: may send mail to people who are not in the call, through an automation, a confirmation or a link.
+ * - `sends_broadcast`: sends mail to a segment.
  */
 export const EFFECTS = ['reads', 'changes', 'alters_mail', 'sends', 'starts_mail', 'sends_broadcast'] as const;
 export type Effect = (typeof EFFECTS)[number];
 
-/** The effects of an operation that depend on what is said in its body, or on who wrote what it changes. */
+/** Effects of an operation that depend on its body, or on who wrote what it changes. */
 export interface EffectRules {
   usually: Effect;
-  /** By `field`, or `field=value`: the effect of a body that has it. */
+  /** The effect of a body that has the field: the key is `field` or `field=value`. */
   with?: Readonly<Record<string, Effect>>;
-  /** The same of a body that has nothing else. */
+  /** The effect of a body that has this field and no other. */
   alone?: Readonly<Record<string, Effect>>;
-  /** The effect where the app alone has written what is changed. */
+  /** The effect if the app is the only writer of what is changed. */
   own?: Effect;
 }
 
-/** An operation of the contract, as far as it says what it does. */
+/** An operation of the contract, reduced to what decides its effect. */
 interface Marked {
   method: string;
   operation: { 'x-service-effect'?: Effect | EffectRules };
 }
 
-/** Returns the effect of one call. An operation that does not say is taken for the one that does most, but for a GET. */
+/**
+ * Returns the effect of one call. An operation without a declared effect counts as the most severe one, except a GET.
+ */
 export function effectOf({ method, operation }: Marked, body: unknown, { isOwn = false } = {}): Effect {
   const rules = rulesOf({ method, operation });
   if (isOwn && rules.own !== undefined) return rules.own;
@@ -49,7 +51,7 @@ export function leastEffectOf(marked: Marked): Effect {
   return EFFECTS.find((effect) => all.includes(effect)) ?? usually;
 }
 
-/** Whether the effect of a call depends on who wrote what it changes. */
+/** Returns whether the effect of a call depends on who wrote what it changes. */
 export const asksForWriter = (marked: Marked): boolean => rulesOf(marked).own !== undefined;
 
 function rulesOf({ method, operation }: Marked): EffectRules {

@@ -1,8 +1,9 @@
 /**
- * Cron: runs the jobs of the table in `cron-table.ts`, each at its time. A job is one verb of flow or resources. Once a minute it is
- * decided what is due, from when each job ran last by the database: once for each time among all nodes, and once for all the times
- * that were missed while no node ran, slept or had a wrong clock. A failure waits for the next time. One process never runs a job
- * twice at a time; but a job that outlasts its time may meet the next run of it on another node, so each verb has to bear that.
+ * Runs the jobs of the table in `cron-table.ts` on schedule. A job is one verb of flow or resources. Once a minute the
+ * due jobs are determined from the last run of each in the database: a job runs once for each time among all nodes, and
+ * once for all the times that were missed while no node ran, or nodes were suspended or had a wrong clock. A failed job
+ * waits for its next time. One process never runs a job twice at the same time; but a job that takes longer than its
+ * interval may overlap with the next run on another node, so each verb has to tolerate that.
  */
 import type { World } from '../platform/world/index.ts';
 import { noteJobs, readSlots, takeSlot } from './cron-runs.store.ts';
@@ -23,11 +24,13 @@ export interface Cron {
 }
 
 const SLOT_MS = 60_000;
-/** The jobs of a minute begin over so much of it, each at its place, so that no second is slow for everybody. */
+/** The jobs of a minute start spread over this time, so that no second of it is slow for everyone. */
 const SPREAD_MS = 50_000;
-/** The clocks of two nodes may be so far apart. A run that was noted for a later minute was noted by a clock that was wrong. */
+/**
+ * Tolerated difference between the clocks of two nodes. A run that is recorded further ahead comes from a wrong clock.
+ */
 const AHEAD_SLOTS_MAX = 5;
-/** How far back a job is looked for whose last run is not known. */
+/** How far back the schedule is searched for a job whose last run is not known. */
 const UNKNOWN_SLOTS = 366 * 24 * 60;
 const SAY_AGAIN_MS = 3_600_000;
 
@@ -38,9 +41,9 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
     schedule: readSchedule(job.schedule),
     afterMs: Math.floor((place * SPREAD_MS) / jobs.length),
   }));
-  /** By name, for which minute this process ran a job last. */
+  /** The minute for which this process last ran a job, by the name of the job. */
   const ran = new Map<string, number>();
-  /** Those that wait for their second, or run. */
+  /** Jobs that run, or wait for their second of the minute. */
   const busy = new Set<string>();
   const working = new Set<Promise<void>>();
   const cancels = new Set<() => void>();
@@ -74,7 +77,7 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
       const slots = await readSlots(db);
       const now = thisSlot();
       const unknown = jobs.filter(({ name }) => !slots.has(name)).map(({ name }) => name);
-      // As if they had run in the minute before this one: at a first start, what is due now runs.
+      // Record that they ran in the minute before this one, so that a first start runs what is due now.
       if (unknown.length > 0) await noteJobs(db, unknown, now - 1);
       const ahead: string[] = [];
       for (const { job, schedule, afterMs } of planned) {
@@ -82,7 +85,7 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
         const isAhead = last > now + AHEAD_SLOTS_MAX;
         if (isAhead) ahead.push(job.name);
         const slot = schedule.lastDue({ after: isAhead ? now - UNKNOWN_SLOTS : last, now });
-        // While another node with a wrong clock takes a job, too, each of the two runs it once for each time.
+        // While a node with a wrong clock takes the job too, each of the two nodes runs it once per due time.
         if (slot === undefined || busy.has(job.name) || (isAhead && ran.get(job.name) === slot)) continue;
         busy.add(job.name);
         after(afterMs, () => track(runOnce(job, slot).finally(() => busy.delete(job.name))));
@@ -96,10 +99,7 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
   function sayAhead(ahead: string[]): void {
     if (clock.steady() - saidAt < SAY_AGAIN_MS) return;
     saidAt = clock.steady();
-    log.warn(
-      { jobs: ahead },
-      'jobs ran last at a time that is still to come, by a clock that was ahead; they run as if they had not',
-    );
+    log.warn({ jobs: ahead }, 'the last run of jobs is in the future, from a clock that was ahead; it is ignored');
   }
 
   async function runOnce(job: CronJob, slot: number): Promise<void> {
@@ -125,14 +125,14 @@ export function startCron(world: World, jobs: readonly CronJob[]): Cron {
       stopping.abort();
       for (const cancel of cancels) cancel();
       await Promise.allSettled(working);
-      // What was being decided may have set timers meanwhile.
+      // A decision that was in progress may have set timers meanwhile.
       for (const cancel of cancels) cancel();
       for (const { schedule } of planned) schedule.end();
     },
   };
 }
 
-/** A job that had nothing to do, or reports nothing, is no news every minute of the day. */
+/** Returns whether a result is not worth a line of the log: the job had nothing to do, or reports nothing. */
 function isNothing(result: unknown): boolean {
   const counts = typeof result === 'object' && result !== null ? Object.values(result) : [result];
   return counts.every((count) => count === 0 || count === undefined);

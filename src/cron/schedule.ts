@@ -3,17 +3,20 @@ import { createTask, parse } from 'node-cron';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** A cron text of five fields, in UTC. */
+/** A cron expression of five fields, in UTC. */
 export interface Schedule {
-  /** The latest minute behind `after` and not behind `now` that the text names; undefined where it names none. All are minutes since 1970. */
+  /**
+   * Returns the latest minute after `after` and up to `now` that the expression names, or undefined. All are minutes
+   * since 1970.
+   */
   lastDue(range: { after: number; now: number }): number | undefined;
-  /** Has node-cron forget it. */
+  /** Removes the expression from node-cron. */
   end(): void;
 }
 
 /**
- * node-cron reads the text and knows which days it names; its timer is not used, because it walks through every minute that a clock
- * has skipped, and leaves out what it meets late.
+ * node-cron parses the expression and decides which days it names. Its timer is not used, because it steps through
+ * every minute that a clock has skipped, and omits the minutes that it reaches late.
  */
 export function readSchedule(text: string): Schedule {
   const { hour, minute } = parse(text);
@@ -30,7 +33,7 @@ export function readSchedule(text: string): Schedule {
         const latest = latestOfDay(midnight, now);
         if (latest === undefined) continue;
         if (latest <= after) return undefined;
-        // Hour and minute are named, so that only the day can be the wrong one.
+        // Hour and minute match, so only the day can be wrong.
         if (isNamed(latest * MINUTE_MS)) return latest;
       }
       return undefined;

@@ -8,7 +8,7 @@ const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; c
 export const exportContacts: Page<'exportContacts'> = async (ctx, { query }, { reply }) => {
   const format = query?.format ?? 'csv';
   const { lines, end } = await beginExport(ctx, { format, segmentId: query?.segment_id });
-  // However the answer ends: read to its end, or with a reader who is gone.
+  // Runs however the response ends: read completely, or aborted by the client.
   reply.raw.once('close', end);
   if (reply.raw.destroyed) end();
   reply.headers({

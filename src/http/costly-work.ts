@@ -8,7 +8,10 @@ export const ANYBODY = 'anybody';
 /** Smaller bodies are not delayed, as they do not block the event loop for long. */
 export const COSTLY_BYTES = 64 * 1024;
 
-/** Each object of a body, such as an email of a batch, is read, checked and stored for itself: it counts as much as so many bytes. */
+/**
+ * Each object of a body, such as an email of a batch, is parsed, checked and stored on its own: it counts as this many
+ * bytes.
+ */
 const BYTES_AN_OBJECT = 1024;
 const OBJECT = '{'.charCodeAt(0);
 
@@ -53,7 +56,10 @@ export async function beginAnswer(
   return answering;
 }
 
-/** Braces in texts count as well: a body that has thousands of them is none of the small ones. */
+/**
+ * Returns whether a body is costly. Braces inside texts count as well, because a body with thousands of them is not
+ * small.
+ */
 function isCostly(body: Buffer): boolean {
   let cost = body.length;
   for (let at = body.indexOf(OBJECT); at >= 0 && cost <= COSTLY_BYTES; at = body.indexOf(OBJECT, at + 1)) {

@@ -45,7 +45,7 @@ export const pages: { [Id in PageId]: Page<Id> } = {
   receivePaymentEvent,
 };
 
-/** The description is public, and may be another one after an upgrade. */
+/** The description is public, and may change with an upgrade. */
 const ASK_AGAIN = 'no-cache';
 
 /** Made once: the document does not change while the program runs. */

@@ -51,7 +51,7 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     this.#wait = createCommandWait({ ...listener.waits, tooLong: (reply) => this.#endWaiting(reply) });
   }
 
-  /** Called by the library's constructor, before the fields of this class are there. */
+  /** The constructor of the library calls this before the fields of this class exist. */
   override _createParser(): SmtpParser {
     const parser = new SmtpParser({ maxCommandLength: this._server.options.maxCommandLength });
     parser.oncommand = (command, callback) => this._onCommand(command, callback);

@@ -65,7 +65,7 @@ export async function readContent(
     );
   if (!refusal && hasNul) {
     await refuse(
-      new SmtpReply(550, '5.6.0', 'The content has a NUL byte, which mail cannot carry; encode it as base64'),
+      new SmtpReply(550, '5.6.0', 'The content has a NUL byte, which mail cannot contain; encode it as base64'),
     );
   }
   if (refusal) throw refusal;

@@ -9,7 +9,7 @@ interface Heard {
   commands: string[];
 }
 
-/** Feeds a parser that is in its content, and returns what it read: of each content, and of commands after it. */
+/** Feeds a parser that is reading content, and returns each content and the commands after it. */
 async function hear(parser: SMTPStream, pieces: readonly Buffer[]): Promise<Heard> {
   const heard: Heard = { contents: [], commands: [] };
   const readContent = (): void => {
@@ -24,7 +24,7 @@ async function hear(parser: SMTPStream, pieces: readonly Buffer[]): Promise<Hear
   parser.oncommand = (command, callback) => {
     heard.commands.push(command.toString('latin1'));
     if (command.toString() === 'DATA') readContent();
-    // As the library's own handlers do with what is said in advance.
+    // The library's own handlers do the same with pipelined commands.
     setImmediate(() => callback?.());
   };
   readContent();
@@ -59,7 +59,7 @@ const WORD = fc.constantFrom(
 );
 const SIZES = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 8 });
 
-test('content and commands are what the library reads, however the bytes are cut', async () => {
+test('the parser reads the same content and commands as the library, however the bytes are split', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(WORD, { maxLength: 30 }), SIZES, async (words, sizes) => {
       const bytes = Buffer.from(`${words.join('')}\r\n.\r\nQUIT\r\n`);
@@ -71,7 +71,7 @@ test('content and commands are what the library reads, however the bytes are cut
   );
 });
 
-test('a chunk of stuffed dots is one piece of content, read in the same turn of the event loop', () => {
+test('a chunk of stuffed dots becomes one piece of content, in the same turn of the event loop', () => {
   const parser = new SmtpParser();
   const content = parser.startDataMode();
   const pieces: number[] = [];
@@ -83,7 +83,7 @@ test('a chunk of stuffed dots is one piece of content, read in the same turn of 
   expect(pieces).toEqual([2997]);
 });
 
-test('no more is taken while the reader of the content has no room', async () => {
+test('the parser takes no more input while the reader of the content has no room', async () => {
   const parser = new SmtpParser();
   const content = parser.startDataMode();
   const chunk = Buffer.from('..\r\n'.repeat(16_384));

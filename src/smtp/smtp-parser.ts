@@ -3,13 +3,14 @@ import { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
 const LF = 10;
 const CR = 13;
 const DOT = 46;
-/** Bytes that are kept until more have come: they may begin the end of the content. */
+/** Number of bytes that are kept until more arrive, because they may begin the end of the content. */
 const TAIL_BYTES = 4;
 
 /**
- * The library's parser, but it removes the dots of a whole chunk in one pass. The library writes what stands before each stuffed dot by
- * itself, without waiting for the reader, and goes on in the next turn of the event loop: 8 MB of such lines took 25 seconds of
- * processor time and hundreds of megabytes. What ends the content, and which dots are removed, is unchanged.
+ * Extends the library's parser to remove the dots of a whole chunk in one pass. The library writes the text before each
+ * stuffed dot separately, without waiting for the reader, and continues in the next turn of the event loop: 8 MB of
+ * such lines took 25 seconds of processor time and hundreds of megabytes. The end of the content and the removed dots
+ * are the same.
  */
 export class SmtpParser extends SMTPStream {
   override _feedDataStream(chunk: Buffer, done: (error?: Error | null) => void): void {
@@ -20,7 +21,7 @@ export class SmtpParser extends SMTPStream {
       if (input[1] === CR && input[2] === LF) return this._endDataMode(false, input.subarray(3), done);
       if (input[1] === DOT) {
         input = input.subarray(1);
-        // The dot that is left is content, however the next bytes are cut.
+        // The remaining dot is content, however the next bytes are split.
         this._atDataStart = false;
       }
     }
@@ -35,7 +36,7 @@ export class SmtpParser extends SMTPStream {
   #write(content: Buffer, done: () => void): void {
     const stream = this._dataStream;
     if (content.length === 0 || !stream?.writable || stream.write(content) || stream.destroyed) return done();
-    // A stream that is destroyed never drains, it only closes.
+    // A destroyed stream never drains, it only closes.
     const goOn = (): void => {
       stream.off('drain', goOn);
       stream.off('close', goOn);
@@ -48,14 +49,16 @@ export class SmtpParser extends SMTPStream {
 
 interface Unstuffed {
   content: Buffer;
-  /** The bytes of the input that were read, the end of the content included. */
+  /** Number of input bytes that were read, including the end of the content. */
   read: number;
   isEnd: boolean;
 }
 
-/** Reads up to CRLF "." CRLF, or else as far as no more bytes are needed to tell. */
+/** Reads up to CRLF "." CRLF, or as far as the bytes are unambiguous. */
 function unstuff(input: Buffer): Unstuffed {
-  /** The content, copied once a dot is removed from it: a piece for each dot would be an object for every three bytes. */
+  /**
+   * The content, copied once a dot is removed from it: a piece for each dot would be an object for every three bytes.
+   */
   let copy: Buffer | undefined;
   let copied = 0;
   let from = 0;

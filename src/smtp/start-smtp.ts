@@ -19,7 +19,7 @@ export interface SmtpListening {
 export interface SmtpFault {
   port: number;
   reason: string;
-  /** The process lacks the right to open it, which only a new start can have. */
+  /** Whether the process lacks the permission to open the port, so that only a new start helps. */
   needsStart: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface SmtpPorts {
   readonly listening: readonly SmtpListening[];
   /** The ports that are not open now. */
   readonly faults: readonly SmtpFault[];
-  /** Takes no new connections, opens no further port, and gives what is under way `graceMs` to end. */
+  /** Stops accepting connections, opens no further port, and gives running connections `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export interface SmtpOptions {
   mayMove?: boolean | undefined;
 }
 
-/** A port that cannot be opened is tried again so often: what has it at the start is often the server before this one. */
+/** Interval at which a port is tried again: often the previous server still has it at the start. */
 const RETRY_MS = 5000;
 
 /**

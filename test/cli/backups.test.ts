@@ -50,12 +50,12 @@ const blobsIn = (folder: string): string[] =>
 
 // skipped because a PostgreSQL database is backed up there
 describe.skipIf(driver === 'pg')('rasket backup verify', () => {
-  it('a content that was damaged before the backup was made is named, though its copy is a true one', async () => {
+  it('a backup names content that was damaged before, although its copy is exact', async () => {
     await using scene = await sceneWithMail();
     const [damaged = ''] = blobsIn(scene.dataDir);
     flip(path.join(scene.dataDir, damaged));
     const says = `${damaged} is not the content that was stored: it was damaged before the backup was made`;
-    // It is a backup all the same, for everything else.
+    // The backup is complete for everything else.
     const made = await desk.rasket(['backup', 'copy', '--data', scene.dataDir]);
     expect(made).toMatchObject({ code: 0, stderr: `${says}\n` });
     const seen = await verify('copy');
@@ -63,7 +63,7 @@ describe.skipIf(driver === 'pg')('rasket backup verify', () => {
     expect(seen.stdout + seen.stderr).toContain(says);
   });
 
-  it('a content that the backup of the schedule finds damaged is a finding', async () => {
+  it('damaged content that the scheduled backup meets is a finding', async () => {
     await using scene = await sceneWithMail();
     const [damaged = ''] = blobsIn(scene.dataDir);
     flip(path.join(scene.dataDir, damaged));

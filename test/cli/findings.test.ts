@@ -27,7 +27,7 @@ interface Places {
 }
 
 async function lookEverywhere(of = trouble): Promise<Places> {
-  // From another machine, which has no installation.
+  // RASKET_DATA is empty, because this is another machine without an installation.
   const asked = { env: { RASKET_URL: of.scene.url, RASKET_API_KEY: of.team.key, RASKET_DATA: '' } };
   const { body } = await of.scene.api('GET', '/ready');
   const ready = await desk.rasket(['ready'], asked);

@@ -66,9 +66,7 @@ describe('rasket rekey', () => {
       world,
       { ...tracked, teamId: world.ids.uuid() },
       '<a href="https://example.com/">x</a>',
-      {
-        ...{ origin: 'https://links.test', opens: false, clicks: true },
-      },
+      { origin: 'https://links.test', opens: false, clicks: true },
     );
     const token = /\/c\/([^"]+)"/.exec(html)?.[1] ?? '';
 

@@ -1,4 +1,5 @@
-// What root types on the machine of an installation: the machine is examined whatever key is kept, and the commands of operators need no key
+// Commands of root on the machine of an installation: the machine is examined whichever key is kept, and operator commands
+// need no key.
 import fs from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -17,9 +18,9 @@ let server: Server;
 let env: Record<string, string | undefined>;
 let teamKey: string;
 let operatorToken: string;
-/** As the machine itself reaches the server, which is known to the world by another name. */
+/** The address by which the machine itself reaches the server, whose public name is another one. */
 let local: string;
-/** Another server, which notes with which credentials it is asked. */
+/** Another server, which records the credentials of each request. */
 let elsewhere: string;
 const credentials: string[] = [];
 const stranger = createServer((request, response) => {
@@ -80,7 +81,7 @@ async function keep(url: string, key: string, profile?: string): Promise<void> {
 
 describe('rasket doctor', () => {
   it.each(['127.0.0.1', 'localhost', '127.0.0.1 by RASKET_URL'])(
-    'examines the machine although the key is for %s, and not for its public name',
+    'rasket doctor examines the machine although the key is for %s, and not for its public name',
     async (how) => {
       const [host = '', byVariable] = how.split(' by ');
       const url = local.replace('127.0.0.1', host);
@@ -95,7 +96,7 @@ describe('rasket doctor', () => {
   );
 
   it.each(['a kept key', '--url', '--profile'])(
-    'says in one line that the machine was not examined, and fails, where %s leads to another server',
+    'rasket doctor reports in one line that the machine was not examined, and fails, when %s leads to another server',
     async (how) => {
       if (how === 'a kept key') await keep(elsewhere, 'rk_of_another_server');
       if (how === '--profile') await keep(elsewhere, 'rk_of_another_server', 'other');
@@ -112,14 +113,14 @@ describe('rasket doctor', () => {
     },
   );
 
-  it('says that RASKET_API_KEY is kept only where that is the key in force', async () => {
+  it('rasket doctor reports RASKET_API_KEY as the key only when it is in force', async () => {
     const named = await run(`doctor --data ${desk.at('data')}`, { RASKET_API_KEY: teamKey });
     expect(named.stdout).toMatch(/^API key +none\. RASKET_API_KEY is not used, as --data names the server\.$/m);
     expect(named.stdout).not.toContain('RASKET_API_KEY, which wins');
   });
 });
 
-describe('the commands of operators', () => {
+describe('operator commands', () => {
   interface Entry {
     action: string;
     actor: { kind: string; id: string | null; name: string };
@@ -127,7 +128,7 @@ describe('the commands of operators', () => {
   const readAudit = async (more = {}): Promise<Entry[]> =>
     (JSON.parse(await done('audit all --json', more)) as { data: Entry[] }).data;
 
-  it('all work without a key, and the audit log says who typed them', async () => {
+  it('operator commands work without a key, and the audit log names the account that typed them', async () => {
     expect(await done('queue')).toContain('Nothing waits.');
     expect(await done('queue list')).toBeDefined();
     const hold = (await done('queue hold --destination example.org --reason Moves', { SUDO_USER: 'ada' })).trim();
@@ -150,15 +151,18 @@ describe('the commands of operators', () => {
     expect(credentials).toEqual([]);
   });
 
-  it.each(['kept for the server', 'set as RASKET_API_KEY'])('work beside a key of a team that is %s', async (how) => {
-    if (how === 'kept for the server') await keep(local, teamKey);
-    const more = how === 'kept for the server' ? {} : { RASKET_API_KEY: teamKey };
-    expect(await done('queue', more)).toContain('Nothing waits.');
-    expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('Nothing waits.');
-  });
+  it.each(['kept for the server', 'set as RASKET_API_KEY'])(
+    'operator commands work although a team’s key is %s',
+    async (how) => {
+      if (how === 'kept for the server') await keep(local, teamKey);
+      const more = how === 'kept for the server' ? {} : { RASKET_API_KEY: teamKey };
+      expect(await done('queue', more)).toContain('Nothing waits.');
+      expect(await done(`queue --data ${desk.at('data')}`, more)).toContain('Nothing waits.');
+    },
+  );
 
   it.each(['--api-key', 'RASKET_API_KEY', '--profile', 'a kept key'])(
-    'are done by the operator whose token is named by %s',
+    'operator commands act as the operator whose token is given by %s',
     async (how) => {
       if (how === '--profile') await keep(local, operatorToken, 'operator');
       if (how === 'a kept key') await keep(local, operatorToken);
@@ -173,7 +177,7 @@ describe('the commands of operators', () => {
   );
 
   it.each(['--url', 'RASKET_URL', 'a kept key'])(
-    'hand no pass of the machine to another server that %s names',
+    'operator commands send no pass of the machine to another server that %s names',
     async (how) => {
       if (how === 'a kept key') await keep(elsewhere, 'rk_of_another_server');
       const words = how === '--url' ? ` --url ${elsewhere} --api-key rk_of_another_server` : '';
@@ -183,7 +187,7 @@ describe('the commands of operators', () => {
     },
   );
 
-  it('tell a key of a team that is named what sees the queue, and not to log in with another', async () => {
+  it('operator commands with a team’s key name the credential that works, and do not advise a login', async () => {
     const refused = await run(`queue --url ${local} --api-key ${teamKey}`);
     expect(refused.code).toBe(77);
     expect(refused.stderr).toContain('As root on the server’s machine it takes no key.');
@@ -192,7 +196,7 @@ describe('the commands of operators', () => {
   });
 
   // runs only as root, who can become another account
-  it.runIf(isRoot)('tell another account that root needs no key', async () => {
+  it.runIf(isRoot)('operator commands from another account advise that root needs no key', async () => {
     const words = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', desk.at('path/rasket'), 'queue'];
     fs.chmodSync(desk.folder, 0o755);
     for (const more of [[], ['--data', desk.at('data')]]) {
@@ -206,7 +210,7 @@ describe('the commands of operators', () => {
 
   // runs only as root, whose commands become the account that owns the folder
   it.runIf(isRoot)(
-    'on a data folder name root in the audit log, also where they become the account of the service',
+    'commands on a data folder appear as root in the audit log, even when they run as the service account',
     async () => {
       const own = await desk.database('empty');
       const folder = ['--data', 'theirs'];
@@ -228,7 +232,7 @@ describe('the commands of operators', () => {
     },
   );
 
-  it('say that no server runs, and what looks at it, where that is so', async () => {
+  it('operator commands report when no server runs, and name the command that examines it', async () => {
     const own = { RASKET_DATA: desk.at('stopped'), ...(await desk.database('empty')) };
     expect(await desk.rasket(['init', '--data', desk.at('stopped')], { env: { ...env, ...own } })).toMatchObject({
       code: 0,

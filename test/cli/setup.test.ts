@@ -123,7 +123,7 @@ describe('rasket setup by flags', () => {
     expect(await desk.rasket(['teams', 'list', '--data', 'data'], { env })).toEqual(domains);
   });
 
-  it('reverse DNS is asked of DNS, whatever /etc/hosts calls the address', async () => {
+  it('reverse names come from DNS, whatever /etc/hosts calls the address', async () => {
     // Every machine has the loopback addresses in its file of hosts.
     const { namesOf } = createLookUps({ servers: [dns.server] });
     for (const address of ['127.0.0.1', '::1']) {

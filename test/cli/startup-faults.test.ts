@@ -1,4 +1,4 @@
-// What a start says in one line when the data folder or the database is not what it left, and what it mends by itself.
+// A start reports in one line that the data folder or the database has changed, and repairs what it can.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import Sqlite from 'better-sqlite3';
@@ -47,23 +47,23 @@ async function change(sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-describe('a start says in one line what is wrong and what to do', () => {
+describe('start failures in one line', () => {
   it.each([
     { file: 'a FIFO', plant: () => execFileSync('mkfifo', [key()]) },
     { file: 'a folder', plant: () => fs.mkdirSync(key()) },
-  ])('where the instance key is $file', async ({ plant }) => {
+  ])('a start refuses in one line when the instance key is $file', async ({ plant }) => {
     fs.rmSync(key());
     plant();
     expectOneLine(await serve(), /instance\.key is no file but a folder, a FIFO or a device; put the key in its place/);
   });
 
-  it('where the folder of content is a symbolic link to itself', async () => {
+  it('a start refuses in one line when the content folder is a symbolic link to itself', async () => {
     fs.rmSync(desk.at('data/blobs'), { recursive: true, force: true });
     fs.symlinkSync('blobs', desk.at('data/blobs'));
     expectOneLine(await serve(), /data\/blobs\S* leads through symbolic links that lead to themselves; put a folder/);
   });
 
-  it('where a table is missing', async () => {
+  it('a start refuses in one line when a table is missing', async () => {
     await change('drop table plan_terms');
     expectOneLine(
       await serve(),
@@ -71,7 +71,7 @@ describe('a start says in one line what is wrong and what to do', () => {
     );
   });
 
-  it('where a migration is not noted that was applied', async () => {
+  it('a start refuses in one line when an applied migration is not recorded', async () => {
     await change("delete from schema_migrations where name like '0103_%'");
     expectOneLine(
       await serve(),
@@ -81,15 +81,18 @@ describe('a start says in one line what is wrong and what to do', () => {
   });
 
   // runs only as root, who alone can give a file away
-  it.runIf(process.getuid?.() === 0)('where others can read a key that belongs to another account', async () => {
-    fs.chownSync(key(), 12_345, 12_345);
-    fs.chmodSync(key(), 0o644);
-    expectOneLine(
-      await serve(),
-      /can be used by other accounts \(mode 0644\) and belongs to another one \(12345\); as root: chown root \S+ && chmod 600 /,
-    );
-    expect(modeOf(key())).toBe('644');
-  });
+  it.runIf(process.getuid?.() === 0)(
+    'a start refuses in one line when others can read a key that belongs to another account',
+    async () => {
+      fs.chownSync(key(), 12_345, 12_345);
+      fs.chmodSync(key(), 0o644);
+      expectOneLine(
+        await serve(),
+        /can be used by other accounts \(mode 0644\) and belongs to another one \(12345\); as root: chown root \S+ && chmod 600 /,
+      );
+      expect(modeOf(key())).toBe('644');
+    },
+  );
 });
 
 it.each([
@@ -97,24 +100,21 @@ it.each([
   { mode: '620', becomes: '600' },
   { mode: '640', becomes: '640' },
   { mode: '400', becomes: '400' },
-])(
-  'an own key of mode $mode is one of mode $becomes after a start, which warns where it changed it',
-  async ({ mode, becomes }) => {
-    fs.chmodSync(key(), mode);
-    const server = await desk.serve(['serve', '--data', 'data'], { env });
-    expect(modeOf(key())).toBe(becomes);
-    const warned = server.stderr.includes('instance.key could be used by other accounts; it is mode 600 now');
-    expect(warned).toBe(mode !== becomes);
-    expect(await server.stop()).toMatchObject({ code: 0 });
-  },
-);
+])('a start turns mode $mode of its own key into $becomes, and warns if it changed it', async ({ mode, becomes }) => {
+  fs.chmodSync(key(), mode);
+  const server = await desk.serve(['serve', '--data', 'data'], { env });
+  expect(modeOf(key())).toBe(becomes);
+  const warned = server.stderr.includes('instance.key could be used by other accounts; it is mode 600 now');
+  expect(warned).toBe(mode !== becomes);
+  expect(await server.stop()).toMatchObject({ code: 0 });
+});
 
 // runs only with PostgreSQL: nothing stands between us and a file
-it.runIf(isPg)('statements that a pooler mixes up are one line that names PgBouncer and its version', async () => {
+it.runIf(isPg)('a pooler that mixes up statements is reported in one line with PgBouncer and its version', async () => {
   const client = new pg.Client({ connectionString: env.RASKET_DATABASE_URL });
   await client.connect();
   try {
-    // As another client of the pooler has left the connection.
+    // Another client of the pooler leaves the connection in this state.
     await client.query('prepare rasket_1 as select 1');
     const named = client.query({ name: 'rasket_1', text: 'select 2' });
     const twice: unknown = await named.catch((error: unknown) => error);

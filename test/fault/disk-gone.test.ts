@@ -12,7 +12,10 @@ import { installProgram, type LogLine, type Program } from './program.ts';
 const AT_THE_DOT = 12;
 const BEFORE_THE_DOT = 4;
 
-/** EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH: what was not synced is gone, as on a disk that was pulled out. */
+/**
+ * EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH: data that was not synced is lost, as on a disk that was
+ * unplugged.
+ */
 const CUT = `
 import fcntl, os, struct, sys
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))
@@ -39,8 +42,8 @@ class Disk {
   }
 
   /**
-   * Brings back what was written to the disk. A copy of it: mount namespaces of other processes may keep the file system mounted that
-   * was shut down, which a second mount of the same device would be, too.
+   * Restores what was written to the disk, from a copy: mount namespaces of other processes may keep the shut-down file
+   * system mounted, and a second mount of the same device would be that file system again.
    */
   comeBack(): void {
     this.detach();
@@ -68,7 +71,7 @@ class Disk {
   }
 }
 
-/** Why no such disk can be had here; undefined where it can. */
+/** Returns why no such disk can be made here; undefined if it can. */
 function whyNoDisk(): string | undefined {
   if (process.getuid?.() !== 0) return 'only root mounts a file system';
   let disk: Disk | undefined;
@@ -84,16 +87,16 @@ function whyNoDisk(): string | undefined {
   }
 }
 
-// skipped on PostgreSQL, whose disk is another one
-describe.skipIf(driver === 'pg')('a disk that is gone under the same boot, and comes back', () => {
+// skipped on PostgreSQL, which has a disk of its own
+describe.skipIf(driver === 'pg')('a disk that is lost and comes back without a reboot', () => {
   const reason = whyNoDisk();
 
   it(
-    'has nothing sent twice that stood at its dot, and sends what stood before it',
+    'after a lost disk, a message at its final dot is not sent twice, and earlier ones are sent',
     { timeout: 300_000 },
     async (ctx) => {
       if (reason !== undefined) {
-        // A machine of the CI can, as root.
+        // A machine of the CI can make one, as root.
         if (process.env.RASKET_TEST_PEERS === 'required' && process.getuid?.() === 0)
           throw new Error(`RASKET_TEST_PEERS=required, but ${reason}`);
         // skipped because such a disk cannot be had, which the reason explains
@@ -116,7 +119,7 @@ describe.skipIf(driver === 'pg')('a disk that is gone under the same boot, and c
       };
       const program = await installProgram(sink, watch, { folder: disk.mount });
 
-      // The slots are on the disk as they are now, without what follows.
+      // The slots are copied to the disk as they are now, without later ones.
       const first = await send(program, 'first@one.example');
       await sink.waitFor(1);
       disk.sync();
@@ -129,7 +132,7 @@ describe.skipIf(driver === 'pg')('a disk that is gone under the same boot, and c
       await program.kill();
       disk.detach();
       disk.attach();
-      // What stood at its dot is accepted, though nobody hears of it any more.
+      // The message at its final dot was accepted, though no client learns of it.
       sink.openGate();
       await program.start();
       expect(recovered).toMatchObject({ released: BEFORE_THE_DOT, inDoubt: AT_THE_DOT });

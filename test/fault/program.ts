@@ -63,7 +63,7 @@ export async function installProgram(
     env?: Record<string, string>;
     publish?: (dns: DnsRig) => void;
     database?: TestDatabase;
-    /** An empty folder for its data folder. */
+    /** An empty folder, to be its data folder. */
     folder?: string;
   } = {},
 ): Promise<Program> {

@@ -25,7 +25,7 @@ interface Installed {
   log: LogLine[];
   api(method: string, path: string, body?: object): Promise<Answer>;
   send(n: number): Promise<Answer>;
-  /** The codes of the findings that anybody is told. */
+  /** The codes of the findings that the node reports without a key. */
   readiness(): Promise<{ status: number; failed: unknown; codes: string[] }>;
 }
 
@@ -55,7 +55,7 @@ async function install(env: Record<string, string> = {}, database?: TestDatabase
 const pidOf = ({ dataDir }: Program): number =>
   (JSON.parse(readFileSync(path.join(dataDir, 'run/ready.json'), 'utf8')) as { pid: number }).pid;
 
-/** Has the calls of the running server answered by strace; the returned function ends that. */
+/** Makes strace answer the system calls of the running server; the returned function ends that. */
 async function inject(program: Program, what: string): Promise<() => Promise<void>> {
   const words = ['-f', '-p', String(pidOf(program)), '-o', '/dev/null', '-e', `inject=${what}`];
   const strace = spawn('strace', words, { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -75,7 +75,7 @@ async function inject(program: Program, what: string): Promise<() => Promise<voi
   };
 }
 
-/** The page that a table begins at, and how to put bytes in its place. */
+/** Finds the first page of a table, and returns how to overwrite bytes in it. */
 function rootPageOf(file: string, table: string): { zero(): void; mend(): void } {
   const db = new Sqlite(file);
   db.pragma('wal_checkpoint(truncate)');
@@ -98,7 +98,7 @@ function rootPageOf(file: string, table: string): { zero(): void; mend(): void }
     zero: () => put(Buffer.alloc(size)),
     mend() {
       put(whole);
-      // As a tool that mends the file would: other connections forget the pages that they have read.
+      // A tool that repairs the file would do this: other connections drop their cached pages.
       const other = new Sqlite(file);
       other.exec("update instance_settings set changed_at = changed_at + 1 where name = 'installation'");
       other.close();
@@ -110,7 +110,7 @@ const fileOf = ({ dataDir }: Program): string => path.join(dataDir, 'rasket.db')
 
 // runs only with SQLite: a page of PostgreSQL is its own
 it.skipIf(isPg)(
-  'a damaged table is 503 for those who need it and makes the node unready, the process goes on, and it recovers once the file is mended',
+  'a damaged table makes its requests 503 and the node unready until the file is repaired, and the process keeps running',
   async () => {
     const { program, log, api, readiness, send } = await install();
     await program.stop();
@@ -135,7 +135,7 @@ it.skipIf(isPg)(
 
 withStrace('reads that fail end no server: calls are 503, and it goes on once the disk answers', async () => {
   const { program, log, api, readiness, send } = await install();
-  // Small enough for its cache to be of no help.
+  // The table is too large for the cache to help.
   for (let n = 0; n < 3; n++) expect((await send(n)).status).toBe(200);
   const end = await inject(program, 'pread64:error=EIO');
   await expect.poll(readiness).toMatchObject({ status: 503, failed: expect.arrayContaining(['database']) });
@@ -150,7 +150,7 @@ withStrace('reads that fail end no server: calls are 503, and it goes on once th
 withStrace.for([
   { says: 'no sync succeeds', what: 'fsync,fdatasync:error=EIO', checks: ['database', 'storage'] },
   { says: 'the database cannot be written', what: 'pwrite64:error=ENOSPC', checks: ['database'] },
-])('while $says, the node is unready, and it is ready again by itself without a call', async ({ what, checks }) => {
+])('the node is unready while $says, and recovers without a request', async ({ what, checks }) => {
   const { program, readiness, send } = await install();
   const end = await inject(program, what);
   const refused = await send(1);
@@ -175,7 +175,7 @@ withStrace('a disk that is slow and answers in the end leaves the node ready', a
 });
 
 // runs only with SQLite: PostgreSQL recovers by itself
-it.runIf(!isPg)('a database is checked after a stop that was not clean, and after a clean one is not', async () => {
+it.runIf(!isPg)('a database is checked after an unclean stop, and not after a clean one', async () => {
   const { program, log } = await install();
   const checks = (): LogLine[] => log.filter(({ msg }) => msg === 'the database was checked after an unclean stop');
   await program.stop();
@@ -187,7 +187,7 @@ it.runIf(!isPg)('a database is checked after a stop that was not clean, and afte
 });
 
 // runs only with PostgreSQL: SQLite has no codes of a server
-it.runIf(isPg)('codes of PostgreSQL for damage and for refused commits make the node unready', async () => {
+it.runIf(isPg)('PostgreSQL error codes for damage and refused commits make the node unready', async () => {
   const { program, log, readiness, send } = await install();
   const client = new pg.Client({ connectionString: program.database.url });
   await client.connect();
@@ -203,10 +203,10 @@ it.runIf(isPg)('codes of PostgreSQL for damage and for refused commits make the 
   for (const [n, code] of ['XX001', 'XX002'].entries()) {
     const mend = await fail(code, ['emails']);
     expect(await send(1)).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
-    // Lines of the log come later than answers.
+    // Log lines arrive later than responses.
     await expect.poll(() => said('the database is damaged')).toBe(n + 1);
     await mend();
-    // Whole tables can be read: only who writes meets it.
+    // Whole tables can be read, so only writers meet the fault.
     await expect.poll(readiness).toEqual({ status: 200, failed: [], codes: [] });
     await expect.poll(() => said('a check of the whole database passed')).toBe(n + 1);
     expect((await send(2)).status).toBe(200);
@@ -223,7 +223,7 @@ it.runIf(isPg)('codes of PostgreSQL for damage and for refused commits make the 
 });
 
 // runs only with PostgreSQL: a page of SQLite is planted above
-it.runIf(isPg)('a page that PostgreSQL finds damaged makes the node unready until it is right again', async () => {
+it.runIf(isPg)('a page that PostgreSQL finds damaged makes the node unready until it is repaired', async () => {
   const server = await startPostgres();
   onTestFinished(() => server.stop());
   const { url } = await createDatabase(server.url);

@@ -22,7 +22,7 @@ beforeEach(async () => {
 
 const nameTeam = () => at.must('PATCH', '/team', { sender_name: 'Example Ltd', postal_address: POSTAL_ADDRESS });
 
-/** Publishes a template, and answers its id with what publishing answered. */
+/** Publishes a template, and returns its id with the response. */
 async function publish(content: object): Promise<{ id: string; answer: Record<string, unknown> }> {
   const from = `Shop <shop@${has.domain}>`;
   const { id } = await at.must('POST', '/templates', { name: 'Welcome', from, subject: 'Welcome', ...content });
@@ -31,7 +31,7 @@ async function publish(content: object): Promise<{ id: string; answer: Record<st
 
 const sends = (template: string, more: object = {}) => step('m', 'send_email', { template: { id: template }, ...more });
 
-/** Sends the event, and answers what arrived of the one mail that follows. */
+/** Sends the event, and returns the mail that follows. */
 async function arrivedOnce() {
   await at.send({ product: 'Tea' });
   await scene.settled();
@@ -45,8 +45,8 @@ const counted = async () => {
   return { transactional: used as number, marketing: (sent - used) as number };
 };
 
-describe('mail of an automation', () => {
-  it('has the links to leave, the fields and the properties of its contact, and the name and address of its team', async () => {
+describe('emails of automations', () => {
+  it('an automation email contains unsubscribe links, fields and properties of the contact, and name and address of the team', async () => {
     await nameTeam();
     await at.must('PATCH', `/contacts/${has.contact}`, { first_name: 'Ben & Co', properties: { plan: 'pro' } });
     const { id } = await publish({
@@ -71,7 +71,7 @@ describe('mail of an automation', () => {
     expect(await at.get(`/contacts/${has.contact}`)).toMatchObject({ unsubscribed: true });
   });
 
-  it('with a topic has the footer of broadcasts, in its HTML and in its text', async () => {
+  it('an automation email with a topic has the broadcast footer in its HTML and its text', async () => {
     await nameTeam();
     await at.must('PATCH', `/contacts/${has.contact}/topics`, { topics: [{ id: has.topic, subscription: 'opt_in' }] });
     const { id } = await publish({ html: '<!doctype html><body><p>News</p></body>', text: 'News' });
@@ -86,7 +86,7 @@ describe('mail of an automation', () => {
     expect(await counted()).toEqual({ transactional: 0, marketing: 1 });
   });
 
-  it('with neither a topic nor a link to leave is an ordinary email with a text part, and has no footer', async () => {
+  it('an automation email without a topic and an unsubscribe link is an ordinary email with a text part and no footer', async () => {
     await nameTeam();
     const { id, answer } = await publish({ html: '<!doctype html><p>Receipt for <b>tea</b></p>' });
     expect(answer).toEqual({ object: 'template', id });
@@ -99,7 +99,7 @@ describe('mail of an automation', () => {
     expect(await counted()).toEqual({ transactional: 1, marketing: 0 });
   });
 
-  it('that is marketing waits while marketing mail is switched off, and goes once it is on', async () => {
+  it('a marketing email of an automation waits while marketing mail is switched off', async () => {
     await nameTeam();
     const { id } = await publish({ html: '<p>Come back</p> <a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
     const marketing = await at.automate(sends(id));
@@ -124,7 +124,7 @@ describe('mail of an automation', () => {
     expect(await at.run(marketing)).toMatchObject({ status: 'completed' });
   });
 
-  it('gives the values of the step before those of the contact', async () => {
+  it('values of the step take precedence over those of the contact in an automation email', async () => {
     await at.must('PATCH', `/contacts/${has.contact}`, { properties: { plan: 'pro', seats: 3 } });
     const { id } = await publish({
       html: '<p>{{{plan}}} {{{SEATS}}}</p>',
@@ -138,8 +138,8 @@ describe('mail of an automation', () => {
   });
 });
 
-describe('a warning', () => {
-  it('is given at publishing for each variable that an email of POST /emails cannot fill', async () => {
+describe('warnings', () => {
+  it('publishing a template warns of each variable that POST /emails cannot fill', async () => {
     const { answer } = await publish({
       html: '<p>{{{FIRST_NAME}}} {{{LAST_NAME|you}}} {{{PRODUCT}}}</p><a href="{{{UNSUBSCRIBE_URL}}}">leave</a>',
       subject: '{{{EMAIL}}}',
@@ -151,7 +151,7 @@ describe('a warning', () => {
     ]);
   });
 
-  it('is given for a step that sends marketing mail without a postal address, when it is written and when it is enabled', async () => {
+  it('writing or enabling an automation warns of marketing mail without a postal address', async () => {
     const { id } = await publish({ html: '<a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
     const graph = { steps: [start, sends(id)], connections: [{ from: 'start', to: 'm' }] };
     const made = await at.must('POST', '/automations', { name: 'A', ...graph });

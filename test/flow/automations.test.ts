@@ -60,7 +60,7 @@ describe('a run', () => {
     });
   });
 
-  it('fails at a condition on a property that was deleted, whatever its branches, unless the other rules decide it', async () => {
+  it('a run fails at a condition on a deleted property, whatever its branches, unless the other rules decide it', async () => {
     const declare = async (key: string) =>
       (await at.must('POST', '/contact-properties', { key, type: 'string' })).id as string;
     const property = await declare('nomail');

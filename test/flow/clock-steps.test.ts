@@ -1,4 +1,4 @@
-// What a clock that is set forward or back does to mail: nothing waits for a time that only a wrong clock has known.
+// A clock that is set forward or back must not delay mail: nothing waits for a time that only a wrong clock has known.
 import { expect, it, vi } from 'vitest';
 import { claimDeliveries, type ClaimRequest } from '../../src/flow/mail/queue/claim.ts';
 import { nextDueAt, teamsWithDue } from '../../src/flow/mail/queue/deliveries.store.ts';
@@ -13,7 +13,7 @@ const DAY = 24 * HOUR;
 const timesIn = (rows: { created_at: string }[]): number[] => rows.map((row) => Date.parse(row.created_at));
 const arrivedAt = (scene: Scene): string[] => scene.sink.messages.flatMap((message) => message.rcptTo).sort();
 
-/** Sets the clock, and lets the process see it. */
+/** Sets the clock, and lets the process notice it. */
 async function setClock(scene: Scene, ms: number): Promise<void> {
   scene.clock.step(ms);
   scene.clock.advance(5 * SECOND);
@@ -30,7 +30,7 @@ async function findingOf(scene: Scene): Promise<{ code: string; summary: string 
 }
 
 it.each([20 * MINUTE, 30 * DAY])(
-  'mail that is sent after the clock was set back by %d ms arrives at once, and every time of it is the real one',
+  'mail that is sent after the clock was set back by %d ms arrives at once, with real times throughout',
   async (ahead) => {
     await using scene = await startScene();
     scene.clock.step(ahead);
@@ -62,7 +62,7 @@ it.each([20 * MINUTE, 30 * DAY])(
   },
 );
 
-it('mail that a clock ahead has accepted is claimed, oldest first, once the clock is right; scheduled mail keeps its time', async () => {
+it('mail that was accepted while the clock was ahead is claimed once it is right, oldest first, and scheduled mail keeps its time', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const { world } = scene.app;
   const mail = await mailIn(scene);
@@ -81,7 +81,7 @@ it('mail that a clock ahead has accepted is claimed, oldest first, once the cloc
   };
   expect(await teamsWithDue(world.db, { lane: 0, now: scene.clock.now() })).toEqual([mail.team.id]);
   expect((await nextDueAt(world.db, 'a test', scene.clock.now()))[0]).toBe(scene.clock.now());
-  // Those of before come behind what the right clock has accepted, by the times that they bear.
+  // Older mail comes after what the right clock has accepted, by the times in its rows.
   expect(await claim()).toEqual([first, third].sort());
   expect(await claim({ share: { atLimit: undefined, isBehind: false } })).toEqual([second]);
   expect(await claim()).toEqual([]);
@@ -92,7 +92,7 @@ it('mail that a clock ahead has accepted is claimed, oldest first, once the cloc
   expect(await claim()).toEqual([scheduled]);
 });
 
-it('a retry waits for its own time alone, not for that of a clock that was ahead', async () => {
+it('a retry waits its normal time, and not until a clock that was ahead has been reached', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
   await setClock(scene, 30 * DAY);
@@ -102,7 +102,7 @@ it('a retry waits for its own time alone, not for that of a clock that was ahead
   const right = await mail.send('tempfail-once+right@one.example');
   await scene.settled();
   expect((await mail.account(wrong)).state).toBe('delivery_delayed');
-  // The step is noticed, and what a clock that was ahead has written is corrected.
+  // The step is noticed, and times that the clock wrote while it was ahead are corrected.
   scene.clock.advance(5 * SECOND);
   await vi.waitFor(async () => {
     await scene.settled();
@@ -134,7 +134,7 @@ it('webhook events that failed under a clock that was ahead are tried again once
   expect(tried).toBeGreaterThan(0);
 });
 
-it('lists are walked through once, newest first, where the clock was set back between their rows', async () => {
+it('paging returns each row once, newest first, when the clock was set back between the rows', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const mail = await mailIn(scene);
   const sent: string[] = [];
@@ -152,7 +152,7 @@ it('lists are walked through once, newest first, where the clock was set back be
   expect(seen).toEqual(sent.toReversed());
 });
 
-it('a step of the clock is logged once and is a finding for a day; what NTP slews is none', async () => {
+it('a step of the clock is logged once and is a finding for a day, and slewing by NTP is not', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
   const steps = (): string[] => scene.log.filter((line) => line.includes('The clock of this machine'));
   const pass = (ms: number): void => scene.clock.advance(ms);
@@ -180,7 +180,7 @@ it('a step of the clock is logged once and is a finding for a day; what NTP slew
   expect([steps().length, await findingOf(scene)]).toEqual([2, undefined]);
 });
 
-it('a clock that was put right while no process ran is found at the start', async () => {
+it('a clock that was corrected while no process ran is reported at the start', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);
   await scene.restart();

@@ -1,4 +1,4 @@
-// Which jobs run, and when, whatever the clock does.
+// These tests check which jobs run, and when, whatever the clock does.
 import { expect, it, vi } from 'vitest';
 import { startCron, type Cron, type CronJob } from '../../src/cron/index.ts';
 import { readSchedule } from '../../src/cron/schedule.ts';
@@ -13,10 +13,10 @@ const BEGIN = '2030-03-05T12:00:59Z';
 
 interface Stage extends AsyncDisposable {
   scene: Scene;
-  /** When each run began, by the clock. */
+  /** The clock time of the start of each run. */
   runs: Map<string, string[]>;
   cron: Cron;
-  /** So many minutes pass, each with what is due in it. */
+  /** Lets this many minutes pass, each with its due jobs. */
   pass(minutes: number): Promise<void>;
   counts(): Record<string, number>;
   warned(text: string): unknown[];
@@ -42,7 +42,7 @@ async function setStage(options: { schedules?: Record<string, string>; scene?: S
     cron,
     async pass(minutes) {
       for (let n = 0; n < minutes; n++) {
-        // The tick comes at the full minute, its jobs over the rest of it.
+        // The tick comes at the full minute, its jobs over the remaining seconds.
         scene.clock.advance(1000);
         await cron.idle();
         scene.clock.advance(59_000);
@@ -58,7 +58,7 @@ async function setStage(options: { schedules?: Record<string, string>; scene?: S
   };
 }
 
-it('a job runs once in each minute that its schedule names, and nothing that was due before it was known', async () => {
+it('a job runs once in each minute of its schedule, and not for times before it existed', async () => {
   await using stage = await setStage();
   await stage.pass(8);
   expect(stage.counts()).toEqual({ minutely: 8, hourly: 1, daily: 0, weekly: 0 });
@@ -66,7 +66,7 @@ it('a job runs once in each minute that its schedule names, and nothing that was
   expect(stage.counts()).toEqual({ minutely: 60, hourly: 1, daily: 0, weekly: 0 });
 });
 
-it('a jump of thirty days has each job run once, prints no line of a job, and is decided without a walk through what was missed', async () => {
+it('a clock jump of thirty days runs each job once, logs no missed minutes, and does not step through them', async () => {
   await using stage = await setStage();
   await stage.pass(2);
   stage.counts();
@@ -82,7 +82,7 @@ it('a jump of thirty days has each job run once, prints no line of a job, and is
   expect(stage.counts()).toEqual({ minutely: 3, hourly: 0, daily: 0, weekly: 0 });
 });
 
-it('a clock that is set back after a jump stops no job', async () => {
+it('no job stops when the clock is set back after a jump', async () => {
   await using stage = await setStage();
   await stage.pass(2);
   stage.scene.clock.step(30 * DAY);
@@ -90,16 +90,16 @@ it('a clock that is set back after a jump stops no job', async () => {
   stage.counts();
   stage.scene.clock.step(-30 * DAY);
   await stage.pass(1);
-  // That they ran in a month counts for nothing: they run once more, and go on.
+  // Their recorded run of a month ahead is ignored: they run once more, and continue.
   expect(stage.counts()).toEqual({ minutely: 1, hourly: 1, daily: 1, weekly: 1 });
-  expect(stage.warned('jobs ran last at a time that is still to come')).toHaveLength(1);
+  expect(stage.warned('the last run of jobs is in the future')).toHaveLength(1);
   await stage.pass(60);
   expect(stage.counts()).toEqual({ minutely: 60, hourly: 1, daily: 0, weekly: 0 });
   await stage.pass(15 * 60);
   expect(stage.counts()).toMatchObject({ hourly: 15, daily: 1, weekly: 0 });
 });
 
-it('a run that an earlier version noted in the future counts for nothing after a start', async () => {
+it('a run that an earlier version recorded in the future is ignored after a start', async () => {
   await using scene = await startScene({ roles: ['http'], startAt: BEGIN });
   const slot = Math.floor(scene.clock.now() / MINUTE);
   const rows = Object.keys(SCHEDULES).map((job) => [job, slot + 43_192]);
@@ -111,7 +111,7 @@ it('a run that an earlier version noted in the future counts for nothing after a
   expect(stage.counts()).toEqual({ minutely: 3, hourly: 0, daily: 0, weekly: 0 });
 });
 
-it('another node whose clock is three hours ahead switches no job off, and neither runs one twice for one time', async () => {
+it('a node whose clock is three hours ahead stops no job on the other, and neither node runs a job twice for one time', async () => {
   await using stage = await setStage();
   await stage.pass(2);
   stage.counts();
@@ -134,7 +134,7 @@ it('another node whose clock is three hours ahead switches no job off, and neith
   const { minutely, daily = 0 } = stage.counts();
   expect(minutely).toBe(16 * 60);
   expect(daily).toBeGreaterThanOrEqual(1);
-  // At its own time, and once because the run that the other noted is in the future.
+  // It runs at its own time, and once because the run that the other node recorded is in the future.
   expect(daily).toBeLessThanOrEqual(2);
   expect(ofOther.filter((name) => name === 'daily').length).toBeLessThanOrEqual(2);
 });
@@ -143,7 +143,7 @@ it('a daily job whose minute passed while the process was suspended, or its loop
   await using stage = await setStage({ schedules: { daily: '3 12 * * *', minutely: '* * * * *' } });
   await stage.pass(1);
   stage.counts();
-  // The timers of a suspended process fire late: the minutes between were never seen.
+  // The timers of a suspended process fire late, so it never saw the minutes in between.
   stage.scene.clock.step(10 * MINUTE);
   await stage.pass(3);
   expect(stage.counts()).toEqual({ daily: 1, minutely: 3 });
@@ -161,7 +161,7 @@ it('a daily job whose minute passed while no process ran runs once after the nex
   expect(stage.counts()).toEqual({ minutely: 2, hourly: 1, daily: 1, weekly: 0 });
 });
 
-it('of two nodes with the right time one runs each job', async () => {
+it('two nodes with the right time run each job once in total', async () => {
   await using stage = await setStage();
   await using beside = await setStage({ scene: stage.scene });
   for (let n = 0; n < 20; n++) {
@@ -173,7 +173,7 @@ it('of two nodes with the right time one runs each job', async () => {
   expect((one['hourly'] ?? 0) + (two['hourly'] ?? 0)).toBe(1);
 });
 
-it('jobs that are due in one minute begin at different seconds of it', async () => {
+it('jobs that are due in the same minute start at different seconds', async () => {
   const schedules = Object.fromEntries(Array.from({ length: 25 }, (_, n) => [`job ${n}`, '* * * * *']));
   await using stage = await setStage({ schedules });
   stage.scene.clock.advance(1000);
@@ -187,7 +187,7 @@ it('jobs that are due in one minute begin at different seconds of it', async () 
   expect(new Set(begun).size).toBeGreaterThanOrEqual(20);
 });
 
-it('a job that is still running is not begun again, and its missed times are made up for once', async () => {
+it('a running job is not started again, and its missed times are made up for once', async () => {
   await using scene = await startScene({ roles: ['http'], startAt: BEGIN });
   let begun = 0;
   const end = Promise.withResolvers<void>();
@@ -223,7 +223,7 @@ it.each([
   ['0 4 * * MON', '2030-03-05T12:00Z', '2030-01-01T00:00Z', '2030-03-04T04:00Z'],
   ['0 0 L * *', '2030-03-05T12:00Z', '2030-01-01T00:00Z', '2030-02-28T00:00Z'],
   ['0 0 1 1 *', '2030-03-05T12:00Z', '2029-12-31T23:59Z', '2030-01-01T00:00Z'],
-])('%s at %s, last run at %s: due for %s', (text, now, after, due) => {
+])('the schedule %s at %s, after a run at %s, is due for %s', (text, now, after, due) => {
   const minute = (iso: string): number => Date.parse(iso) / MINUTE;
   const schedule = readSchedule(text);
   const found = schedule.lastDue({ after: minute(after), now: minute(now) });
@@ -231,7 +231,7 @@ it.each([
   expect(found).toBe(due === undefined ? undefined : minute(due));
 });
 
-it('every job of the table has a schedule that can be read and comes at least once a week', async () => {
+it('every job of the table has a valid schedule that is due at least once a week', async () => {
   await using scene = await startScene({ roles: ['http'], startAt: BEGIN });
   const now = Math.floor(scene.clock.now() / MINUTE);
   const jobs = cronTable(scene.app.world, {

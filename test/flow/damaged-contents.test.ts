@@ -8,7 +8,10 @@ import { startScene, type Scene } from '../rig/scene.ts';
 import { connect, logIn, submit } from '../smtp/dialogue.ts';
 import { advanceToNextAttempt, HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
 
-/** Above `storage.row_bytes` content stands in files; a message of half a megabyte is kept in memory while it is sent, a larger one is not. */
+/**
+ * Content above `storage.row_bytes` is stored in files. A message of half a megabyte is in memory while it is sent, a
+ * larger one is not.
+ */
 const SMALL = 20_000;
 const LARGE = 1_500_000;
 const config = { storage: { inline_bytes: 1000, row_bytes: 1000 } };
@@ -18,7 +21,7 @@ const fileOf = (bytes: number) => ({
   content: Buffer.alloc(bytes, 'The quick brown fox, 0123456789. ').toString('base64'),
 });
 
-/** The only file of an owner. */
+/** Returns the only file of an owner. */
 function fileIn(scene: Scene, owner: string): string {
   const folder = path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
   const [name = ''] = readdirSync(folder);
@@ -41,7 +44,7 @@ const DAMAGES = [
   { damage: 'gone', spoil: (file: string) => rmSync(file), says: /is missing/ },
 ];
 
-/** Damages a file, and returns what puts it back. */
+/** Damages a file, and returns a function that restores it. */
 function spoiled(file: string, spoil: (file: string) => void): () => void {
   const kept = `${file}.kept`.replace(/\/blobs\/.*\//, '/');
   copyFileSync(file, kept);
@@ -52,7 +55,7 @@ function spoiled(file: string, spoil: (file: string) => void): () => void {
 const findings = async (scene: Scene): Promise<Record<string, unknown>[]> =>
   (await scene.api('GET', '/operator/findings', { key: await scene.operator() })).body.findings;
 
-/** What is known of damaged content is written beside the reading. */
+/** Waits for the record of damaged content, which is written in the background. */
 async function damageFound(scene: Scene): Promise<Record<string, unknown>> {
   let found: Record<string, unknown> | undefined;
   await expect
@@ -77,7 +80,7 @@ async function submitLarge(scene: Scene, mail: Mail, to: string, lines: number):
   }
 }
 
-describe('content that is damaged on the disk', () => {
+describe('damaged content on the disk', () => {
   let scene: Scene;
   let mail: Mail;
   let sends = 0;
@@ -87,7 +90,7 @@ describe('content that is damaged on the disk', () => {
   });
   afterAll(() => scene.close());
 
-  /** Damages the file of an email before it is due, and puts it back once the email waits for it. */
+  /** Damages the file of an email before it is due, and restores it once the email waits for it. */
   async function sendsOnceWhole(
     id: string,
     to: string,
@@ -101,7 +104,7 @@ describe('content that is damaged on the disk', () => {
     const found = await damageFound(scene);
     expect(found).toMatchObject({ severity: 'error', subjects: [file], advice: { command: 'rasket backups' } });
     restore();
-    // No dot was written.
+    // No final dot was sent.
     expect(scene.sink.counts.accepted).toBe(accepted);
     await advanceToNextAttempt(scene, id);
     expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: [to], suppressed: [], waiting: [] });
@@ -140,8 +143,8 @@ describe('content that is damaged on the disk', () => {
   }
 });
 
-describe('content that is damaged while its email is under way, or for good', () => {
-  it('content that changes after it was signed leaves the peer without a dot', async () => {
+describe('content that is damaged during delivery, or permanently', () => {
+  it('the peer gets no final dot when content changes after it was signed', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const id = await mail.send('slow-rcpt@one.example', { attachments: [fileOf(LARGE)] });
@@ -157,7 +160,7 @@ describe('content that is damaged while its email is under way, or for good', ()
     expect(await mail.account(id)).toMatchObject({ state: 'delivered', arrived: ['slow-rcpt@one.example'] });
   });
 
-  it('content of before files had hashes that changes after it was signed leaves the peer without a dot', async () => {
+  it('the peer gets no final dot when content without a stored hash changes after it was signed', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const id = await mail.send('slow-rcpt@one.example', { attachments: [fileOf(LARGE)] });
@@ -172,7 +175,7 @@ describe('content that is damaged while its email is under way, or for good', ()
     expect(await mail.account(id)).toMatchObject({ state: 'delivered' });
   });
 
-  it('an attachment of before files had hashes that is cut short is not sent, and is a finding until it is whole', async () => {
+  it('a truncated attachment without a stored hash is not sent, and is a finding until it is whole', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const scheduled_at = new Date(scene.clock.now() + HOUR).toISOString();
@@ -191,7 +194,7 @@ describe('content that is damaged while its email is under way, or for good', ()
     expect((await mail.account(id)).state).toBe('delivered');
   });
 
-  it('an email whose content stays damaged fails in the end, and neither bounces nor suppresses its recipient', async () => {
+  it('an email whose content stays damaged finally fails, and neither bounces nor suppresses its recipient', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const scheduled_at = new Date(scene.clock.now() + HOUR).toISOString();
@@ -205,7 +208,7 @@ describe('content that is damaged while its email is under way, or for good', ()
     expect(await mail.detail(id, 'email.failed')).toMatchObject({ failed: { reason: 'content_damaged' } });
   });
 
-  it('what is damaged is no finding any more once its email is removed', async () => {
+  it('damaged content is no longer a finding once its email is removed', async () => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
@@ -229,7 +232,7 @@ interface Downloaded {
   isWhole: boolean;
 }
 
-/** Reads to the end, which an answer that stays open would never reach. */
+/** Reads to the end, which never comes if the response stays open. */
 async function read(scene: Scene, url: string, bytes: number): Promise<Downloaded> {
   const { pathname, search } = new URL(url);
   const response = await fetch(scene.url + pathname + search);
@@ -242,8 +245,8 @@ async function download(scene: Scene, mail: Mail, id: string): Promise<Downloade
   return read(scene, data[0].download_url, LARGE);
 }
 
-describe('a download of damaged content ends with an error', () => {
-  it.each(DAMAGES)('an attachment that is $damage', async ({ spoil }) => {
+describe('downloads of damaged content', () => {
+  it.each(DAMAGES)('the download of an attachment that is $damage ends with an error', async ({ spoil }) => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);
     const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
@@ -257,25 +260,28 @@ describe('a download of damaged content ends with an error', () => {
     await noDamage(scene);
   });
 
-  it.each(DAMAGES)('the source of a received message that is $damage', async ({ spoil }) => {
-    await using scene = await startScene({ config, roles: ['http', 'delivery', 'receiving'] });
-    const mail = await mailIn(scene);
-    const { name } = await receivingDomainOf(scene, mail.team);
-    const text = 'The quick brown fox.\r\n'.repeat(20_000);
-    const raw = `From: <someone@example.org>\r\nTo: <support@${name}>\r\nSubject: Hello\r\n\r\n${text}`;
-    expect(await bringMail(scene, { to: [`support@${name}`], raw })).toMatch(/^250/);
-    const key = mail.team.key;
-    const id = (await scene.api('GET', '/emails/receiving', { key })).body.data[0].id as string;
-    const { body } = await scene.api('GET', `/emails/receiving/${id}`, { key });
-    const folder = path.join(scene.dataDir, 'blobs', id.slice(-2), id);
-    const file = path.join(folder, 'raw.eml');
-    const { size } = await read(scene, body.raw.download_url, 0).then(() => ({ size: readFileSync(file).length }));
-    expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
-    const restore = spoiled(file, spoil);
-    expect((await read(scene, body.raw.download_url, size)).isWhole).toBe(false);
-    await damageFound(scene);
-    restore();
-    expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
-    await noDamage(scene);
-  });
+  it.each(DAMAGES)(
+    'the download of the source of a received message that is $damage ends with an error',
+    async ({ spoil }) => {
+      await using scene = await startScene({ config, roles: ['http', 'delivery', 'receiving'] });
+      const mail = await mailIn(scene);
+      const { name } = await receivingDomainOf(scene, mail.team);
+      const text = 'The quick brown fox.\r\n'.repeat(20_000);
+      const raw = `From: <someone@example.org>\r\nTo: <support@${name}>\r\nSubject: Hello\r\n\r\n${text}`;
+      expect(await bringMail(scene, { to: [`support@${name}`], raw })).toMatch(/^250/);
+      const key = mail.team.key;
+      const id = (await scene.api('GET', '/emails/receiving', { key })).body.data[0].id as string;
+      const { body } = await scene.api('GET', `/emails/receiving/${id}`, { key });
+      const folder = path.join(scene.dataDir, 'blobs', id.slice(-2), id);
+      const file = path.join(folder, 'raw.eml');
+      const { size } = await read(scene, body.raw.download_url, 0).then(() => ({ size: readFileSync(file).length }));
+      expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
+      const restore = spoiled(file, spoil);
+      expect((await read(scene, body.raw.download_url, size)).isWhole).toBe(false);
+      await damageFound(scene);
+      restore();
+      expect(await read(scene, body.raw.download_url, size)).toEqual({ status: 200, isWhole: true });
+      await noDamage(scene);
+    },
+  );
 });

@@ -100,7 +100,7 @@ it('judges mail of the development profile, whose host has no domain, as that of
   expect(await answer.text()).toMatch(/<dt>SPF<\/dt><dd>✓ pass/);
 });
 
-it('shows a message once that is delivered again because a crash lost that it was delivered', async () => {
+it('the playground shows a message once when it is delivered again after a crash', async () => {
   const { world, queue } = scene.app;
   const caught = () => world.db.all('select id from playground_messages order by id');
   const before = await caught();
@@ -121,7 +121,7 @@ it('shows a message once that is delivered again because a crash lost that it wa
   await scene.settled();
   const once = await caught();
   expect(once).toHaveLength(before.length + 2);
-  // As after a kill between the capture and the commit that ends the delivery.
+  // This is the state after a kill between the capture and the commit that ends the delivery.
   await world.db.insertMany(
     'deliveries',
     Object.keys(rows[0] ?? {}),

@@ -183,8 +183,11 @@ it('an endpoint that is disabled while the admins of others are being told is to
   expect(await world.db.get(sql, [hook])).toEqual({ admins_told_at: world.clock.now() });
 });
 
-describe('endpoints that should be disabled while the database answers nothing', () => {
-  /** So many that have failed for six days, with a function that disables them on a database which can be away. */
+describe('endpoints to disable while the database is unavailable', () => {
+  /**
+   * Makes this many endpoints that have failed for six days, and a function that disables them on a database that can
+   * be unavailable.
+   */
   async function plantFailing(scene: Scene, count: number) {
     const { world } = scene.app;
     const team = await scene.team();
@@ -206,7 +209,7 @@ describe('endpoints that should be disabled while the database answers nothing',
     return { ids, away, disable, disabled, logged };
   }
 
-  it('they are logged once a minute, however many attempts fail', async () => {
+  it('webhooks that cannot be disabled are logged once a minute, however many attempts fail', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { ids, away, disable, disabled, logged } = await plantFailing(scene, 3);
     away.all = true;
@@ -220,7 +223,7 @@ describe('endpoints that should be disabled while the database answers nothing',
     expect(disabled).toHaveLength(3);
   });
 
-  it('one that cannot be disabled keeps no other from it', async () => {
+  it('a webhook that cannot be disabled does not prevent the others from being disabled', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { away, disable, disabled, logged } = await plantFailing(scene, 3);
     away.failingRuns = 1;

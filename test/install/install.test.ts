@@ -165,7 +165,7 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
-  it('finds with --dry-run what the installation itself would fail at', () => {
+  it('install.sh --dry-run reports everything that the installation would fail at', () => {
     const alone = path.join(folder, 'alone');
     fs.mkdirSync(alone);
     fs.copyFileSync(path.join(root, 'install.sh'), path.join(alone, 'install.sh'));
@@ -198,7 +198,7 @@ describe('install.sh --destdir', () => {
   it.each([
     { how: 'an executable', args: ['--file', '/bin/true'], missing: 'useradd' },
     { how: 'the checkout', args: [], missing: 'npm' },
-  ])('says with --dry-run that $missing is missing, which installing $how needs', ({ args, missing }) => {
+  ])('install.sh --dry-run reports that $missing is missing, which installing $how needs', ({ args, missing }) => {
     const tools = path.join(folder, 'tools');
     fs.mkdirSync(tools);
     for (const tool of ['id', 'ls', 'uname']) fs.symlinkSync(`/bin/${tool}`, path.join(tools, tool));

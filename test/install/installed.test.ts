@@ -34,8 +34,8 @@ describe.runIf(isPossible)('before anything is installed', () => {
 });
 
 // runs only as root, because it makes a machine of its own
-describe.runIf(isPossible)('beside the Debian package', () => {
-  it('--uninstall refuses, with and without --dry-run, and removes nothing', () => {
+describe.runIf(isPossible)('an installed Debian package', () => {
+  it('install.sh --uninstall refuses and removes nothing when the Debian package is installed, also with --dry-run', () => {
     typed('mkdir -p /usr/lib/systemd/system && mount -t tmpfs tmpfs /usr/lib/systemd/system');
     typed('touch /usr/lib/systemd/system/rasket.service /usr/local/bin/rasket');
     for (const more of ['', ' --dry-run']) {

@@ -4,7 +4,7 @@ import type { Clock } from '../../src/platform/clock/index.ts';
 export interface ManualClock extends Clock {
   /** Moves on by `ms`, firing what falls due on the way in its order. */
   advance(ms: number): void;
-  /** Sets the time by `ms`, forward or back, as somebody who corrects a clock: no timer is nearer or farther for it. */
+  /** Changes the time by `ms`, forward or back, as a person who corrects a clock does: timers keep their delay. */
   step(ms: number): void;
 }
 
@@ -25,9 +25,9 @@ if (given !== undefined && Number.isNaN(Date.parse(given))) {
 export const testNow = (): number => (given === undefined ? Date.now() : Date.parse(given));
 
 export function createManualClock(startAt = testNow()): ManualClock {
-  /** What has passed since the beginning; timers go by it. */
+  /** Time since the start, which timers use. */
   let passed = 0;
-  /** When it began, by the clock as it is set now. */
+  /** The time of the start, by the clock as it is set now. */
   let origin = startAt;
   let order = 0;
   /** In the order in which they fall due, the next one last. */

@@ -1,12 +1,12 @@
 import { nextTurn } from '../../src/platform/clock/index.ts';
 
-/** Processor time that this thread has used, in milliseconds: what else the machine does makes it no longer. */
+/** Returns the processor time of this thread in milliseconds, which other load on the machine does not change. */
 export function usedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
-/** How long the longest turn of the event loop was while the work was under way, in processor time of this thread. */
+/** Returns the longest turn of the event loop during the work, in processor time of this thread. */
 export async function longestStretch(work: () => Promise<unknown>): Promise<number> {
   let isOver = false;
   const working = work().finally(() => (isOver = true));

@@ -20,7 +20,7 @@ import { seenEvents, type SeenEvent } from './events.ts';
 
 export interface SceneOptions {
   config?: DeepPartial<Config>;
-  /** Without it, production. */
+  /** The profile; production by default. */
   profile?: Config['profile'];
   sink?: SinkOptions;
   roles?: readonly Role[];

@@ -5,7 +5,7 @@ import { freePort } from '../rig/free-port.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { openDialogue } from '../rig/smtp-dialogue.ts';
 
-/** Holds the port until it is released; rejects where another program has it. */
+/** Takes the port until it is released. Rejects if another program has it. */
 async function takePort(port: number): Promise<() => Promise<void>> {
   const other = net.createServer();
   await new Promise<void>((done, fail) => other.once('error', fail).listen(port, '127.0.0.1', done));
@@ -20,7 +20,7 @@ const startOn = (port: number): Promise<Scene> =>
     config: { submission: { ports: [port], tls_ports: [0] }, receiving: { ports: [] } },
   });
 
-it('an SMTP port that is taken at the start is opened once it is free, and its finding ends', async () => {
+it('an SMTP port that is in use at the start is opened once it is free, and its finding ends', async () => {
   const port = await freePort();
   const release = await takePort(port);
   await using scene = await startOn(port);
@@ -45,14 +45,14 @@ it('an SMTP port that is taken at the start is opened once it is free, and its f
   expect(scene.app.smtp?.listening.map((one) => one.port)).toContain(port);
 });
 
-it('a server that has ended opens no port that becomes free', async () => {
+it('a stopped server opens no port that becomes free', async () => {
   const port = await freePort();
   const release = await takePort(port);
   const scene = await startOn(port);
   await scene.close();
   await release();
   scene.clock.advance(60_000);
-  // It is free for anybody else.
+  // The port is free for others.
   await takePort(port);
   expect(scene.app.smtp?.listening.map((one) => one.port)).not.toContain(port);
 });

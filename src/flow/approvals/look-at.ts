@@ -39,7 +39,7 @@ const OF_EMAILS = new Set(['updateEmail', 'createShare']);
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Gathers what is shown of one call. */
+/** Content to show of one call, as it is collected. */
 interface Showing {
   ctx: Ctx<World>;
   call: ProposedCall;
@@ -48,15 +48,16 @@ interface Showing {
   audience: Content['audience'];
   changes: Content['changes'];
   ids: string[];
-  /** Ids of files: another file may have the same name and size. */
+  /** The ids of files; the name and size alone could belong to another file. */
   files: string[];
-  /** Templates by id or alias, with the version of each that is meant. */
+  /** The version to show of each template, by id or alias. */
   templates: Map<string, 'draft' | 'published'>;
 }
 
 /**
- * Reads what a call names and does not hold: a person approves what they are shown, so that whatever is shown stands in the hash,
- * but for the number of contacts, which changes all the time. What is not there is not shown, and the call itself says so.
+ * Reads what a call names and does not contain. A person approves what they see, so the hash covers everything that is
+ * shown, except the number of contacts, which changes all the time. Missing objects are not shown; the call itself will
+ * report them.
  */
 export async function lookAt(ctx: Ctx<World>, call: ProposedCall, files: readonly HeldFile[]): Promise<Looked> {
   const showing: Showing = {
@@ -123,7 +124,7 @@ function messageOf(kind: ApprovalMessage['kind'], fields: Partial<ApprovalMessag
   };
 }
 
-/** Emails that the call itself holds, each of a batch, and one that is there already. */
+/** Shows the emails in the call itself, each one of a batch, and an email that exists already. */
 async function showEmails({ ctx, call, messages, templates }: Showing): Promise<void> {
   const { operationId, body } = call;
   if (OF_EMAILS.has(operationId)) {
@@ -187,7 +188,7 @@ async function showBroadcast(showing: Showing): Promise<void> {
   ids.push(row.id);
   const team = await findTeam(store.db, teamId);
   if (!team) throw new Error(`team row of the broadcast ${row.id} missing`);
-  // Of one that was sent or scheduled, the version that was fixed then.
+  // A broadcast that was sent or scheduled uses the version that was fixed then.
   const fixed =
     row.template_version_id === null ? undefined : await findVersionContent(store.db, row.template_version_id);
   if (!fixed && row.template_id !== null) templates.set(row.template_id, 'published');
@@ -228,7 +229,7 @@ async function fallbacksUsed(
   return Object.fromEntries(Object.entries(fallbacks).filter(([key]) => text.includes(key)));
 }
 
-/** Whom a broadcast reaches at this moment, and who is named as its sender. */
+/** Shows the current recipients of a broadcast, and who is named as its sender. */
 async function showAudience(showing: Showing, segmentId: string | null, topicId: string | null): Promise<void> {
   const { ctx, ids } = showing;
   ids.push(BROADCAST_TEXTS);
@@ -252,7 +253,7 @@ async function showAudience(showing: Showing, segmentId: string | null, topicId:
   if (topicId !== null) showing.audience = { ...audience, topic_name: (await getTopic(ctx, topicId)).name };
 }
 
-/** Answers, forwards and drafts as they would leave, with what they quote and below what signature. */
+/** Shows replies, forwards and drafts as they would be sent, with their quotes and signature. */
 async function showInboxMail({ ctx, call, messages, ids, files }: Showing): Promise<void> {
   const { operationId, path } = call;
   if (operationId !== 'replyToInboxEmail' && operationId !== 'forwardInboxEmail' && operationId !== 'sendInboxDraft') {
@@ -292,7 +293,7 @@ function shownMail(kind: ApprovalMessage['kind'], { draft }: ComposedMail): Appr
   });
 }
 
-/** The mail of each step; of a change that names no steps, those that are there. */
+/** Shows the mail of each step; for a change that names no steps, of the steps that exist. */
 async function showAutomation({ ctx, call, messages, templates }: Showing): Promise<void> {
   if (!OF_AUTOMATIONS.has(call.operationId)) return;
   const given = fieldsOf(call.body)['steps'];
@@ -319,7 +320,7 @@ async function showAutomation({ ctx, call, messages, templates }: Showing): Prom
   }
 }
 
-/** Every template that is named, once and whole. */
+/** Shows every template that is named, once and in full. */
 async function showTemplates({ ctx, call, messages, ids, templates }: Showing): Promise<void> {
   if (call.operationId === 'publishTemplate') templates.set(pathIn(call, 'template'), 'draft');
   for (const [id, which] of templates) {
@@ -342,7 +343,7 @@ async function showTemplates({ ctx, call, messages, ids, templates }: Showing): 
   }
 }
 
-/** What is there before a change, by the operations that write text which mail says. */
+/** Readers of the values before a change, for operations that write text which mail contains. */
 const BEFORE: Readonly<Record<string, (ctx: Ctx<World>, call: ProposedCall) => Promise<object>>> = {
   updateTeam: (ctx) => getTeam(ctx),
   updateInbox: (ctx, call) => getInbox(ctx, pathIn(call, 'inbox')),

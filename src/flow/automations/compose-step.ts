@@ -27,24 +27,24 @@ interface StepTexts {
   properties: readonly PropertyRow[];
 }
 
-/** A template as one step sends it, before the values of a contact are put in. */
+/** A template as one step sends it, before the values of a contact are filled in. */
 export interface StepMail {
   mail: MergedMail;
-  /** It has a topic or a link to leave, and so the footer, the quota and the switch of marketing mail. */
+  /** Whether it has a topic or an unsubscribe link; if so, the footer, quota and switch of marketing mail apply. */
   isMarketing: boolean;
 }
 
 interface Composed extends StepMail {
-  /** Everything that it was made from, apart from the version, which never changes. */
+  /** Everything that it was made from, except the version, which never changes. */
   madeFrom: string;
 }
 
-/** Finding the places of variables in HTML costs more than rendering it; a bulk of runs sends the same few templates. */
+/** Finding the places of variables in HTML costs more than rendering it, and many runs send the same few templates. */
 const CACHED_MAX = 50;
 const CACHED_CHARS_MAX = 256 * 1024;
 const caches = new WeakMap<World, Map<string, Composed>>();
 
-/** Composes the bodies of a step as those of a broadcast are composed. */
+/** Composes the bodies of a step like those of a broadcast. */
 export async function composeStep(world: World, step: StepTexts): Promise<StepMail> {
   const { template, topicId, properties } = step;
   const team = await findTeam(world.db, step.teamId);
@@ -71,7 +71,7 @@ export async function composeStep(world: World, step: StepTexts): Promise<StepMa
   return made;
 }
 
-/** Checks the values that a step gives; what a property of the contact fills need not be given. */
+/** Checks the values that a step gives; a value that a property of the contact fills may be omitted. */
 export function readStepValues(
   { template, subject, properties }: StepTexts,
   given: Readonly<Record<string, unknown>>,
@@ -82,7 +82,9 @@ export function readStepValues(
   });
 }
 
-/** Renders the mail of one contact: values of the step first, then the contact's own, then defaults and fallbacks. */
+/**
+ * Renders the mail of one contact. Values of the step come first, then the contact's own, then defaults and fallbacks.
+ */
 export function renderStep(
   { mail }: StepMail,
   contact: ContactRow,

@@ -122,7 +122,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   return { send, isMarketing: composed.isMarketing };
 }
 
-/** Marketing mail of automations waits for the switch as broadcasts do. */
+/** Postpones marketing mail of automations while it is switched off, as broadcasts are. */
 async function mustBeSwitchedOn(world: World): Promise<void> {
   const { isOn, reason } = await createSendSwitch(world, 'sending.marketing')();
   if (isOn) return;

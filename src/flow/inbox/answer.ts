@@ -56,14 +56,14 @@ export const forwardEmail = (
     ),
   );
 
-/** Composes an answer as it would be sent now, without the files that are sent along. */
+/** Composes a reply as it would be sent now, without its attachments. */
 export async function previewReply(ctx: Ctx<World>, call: Call<Reply>): Promise<ComposedMail> {
   const { inbox, ...found } = await find(ctx, call);
   const written = { ...wordsIn(call.body, undefined), files: [] };
   return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
 }
 
-/** Composes a forward as it would be sent now, with the files of what is forwarded alone. */
+/** Composes a forward as it would be sent now, only with the files of the forwarded email. */
 export async function previewForward(ctx: Ctx<World>, call: Call<Forward>): Promise<ComposedMail> {
   const { inbox, ...found } = await find(ctx, call);
   const written = { ...wordsIn(call.body, listOf(call.body.to)), files: [] };

@@ -25,7 +25,7 @@ export interface TrackingLinks {
   clicks: boolean;
 }
 
-/** Each costs a MAC: so many are made in a turn of the event loop. */
+/** Number of links that are signed in one turn of the event loop; each costs a MAC. */
 const LINKS_A_TURN = 500;
 
 /**

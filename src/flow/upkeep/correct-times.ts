@@ -5,13 +5,13 @@ import { bringBackDeliveries } from '../mail/queue/index.ts';
 import { WAITS_MS } from '../webhooks/index.ts';
 
 const MINUTE_MS = 60_000;
-/** Waits are spread by less than this, and a deferral that is no retry lasts an hour at most. */
+/** Waits are spread by less than this factor; a deferral that is not a retry lasts one hour at most. */
 const SPREAD = 1.2;
 const DEFERRED_MS = 60 * MINUTE_MS;
-/** A page of a broadcast is followed by a pause of a minute at most. */
+/** The pause after a page of a broadcast lasts one minute at most. */
 const PAUSE_MS_MAX = 2 * MINUTE_MS;
 
-/** How many were due later than they can be. */
+/** Number of rows whose due time was later than possible. */
 export interface TimesCorrected {
   deliveries: number;
   webhook_events: number;
@@ -19,8 +19,8 @@ export interface TimesCorrected {
 }
 
 /**
- * Makes due what waits for longer than any wait lasts, because a clock that was ahead wrote the time. Mail, events and broadcasts
- * would otherwise wait until the clock has caught up. What is scheduled stays scheduled.
+ * Makes rows due that wait longer than any wait lasts, because a clock that was ahead wrote the time. Otherwise mail,
+ * events and broadcasts would wait until the clock has caught up. Scheduled mail keeps its time.
  */
 export async function correctTimes({ clock, config, db }: World): Promise<TimesCorrected> {
   const now = clock.now();

@@ -1,9 +1,11 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Says in the data folder that the SQLite file is open, so that the next process knows when this one did not close it. */
+/**
+ * Records in the data folder that the SQLite file is open, so that the next process knows if this one did not close it.
+ */
 export interface OpenFileMark {
-  /** Whether the process before did not close it. */
+  /** Whether the previous process did not close the file. */
   wasLeftOpen: boolean;
   close(): void;
 }
@@ -11,7 +13,7 @@ export interface OpenFileMark {
 export function noteOpenFile(runDir: string): OpenFileMark {
   const file = path.join(runDir, 'database-open');
   const wasLeftOpen = existsSync(file);
-  // A disk that is full refuses the start later, and with more to say.
+  // A full disk refuses the start later, with a better message.
   if (!wasLeftOpen) writeMark(file);
   return { wasLeftOpen, close: () => rmSync(file, { force: true }) };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createPatientCheck } from './patient-check.ts';
 
-/** Fires in the order in which timers fall due. */
+/** Makes a clock whose timers fire when the test advances it, in the order in which they are due. */
 function clockByHand() {
   let now = 0;
   let timers: { at: number; fire: () => void }[] = [];
@@ -22,7 +22,7 @@ function clockByHand() {
   };
 }
 
-/** A check whose every run ends when the test says so. */
+/** Makes a check whose every run ends when the test says so. */
 function startChecks() {
   const clock = clockByHand();
   const runs: PromiseWithResolvers<void>[] = [];
@@ -34,7 +34,7 @@ function startChecks() {
   return { clock, runs, check };
 }
 
-it('a slow check repeats what it said last, and one that hangs fails until it answers', async () => {
+it('a slow check repeats its last result, and a check that hangs fails until it finishes', async () => {
   const { clock, runs, check } = startChecks();
   const first = check();
   clock.advance(2000);
@@ -54,7 +54,7 @@ it('a slow check repeats what it said last, and one that hangs fails until it an
   expect(runs).toHaveLength(1);
 });
 
-it('a fault is repeated while the next run is slow, and ends with one that passes', async () => {
+it('a failed check repeats its failure while the next run is slow, and recovers with a run that passes', async () => {
   const { clock, runs, check } = startChecks();
   const first = check();
   runs[0]?.reject(new Error('no disk'));

@@ -1,13 +1,14 @@
 import type { Clock } from '../../platform/clock/index.ts';
 
-/** A caller of a probe waits no longer for its answer. */
+/** Longest time that a caller of a probe waits for its result. */
 const ANSWER_MS_MAX = 2000;
-/** Something that has not answered by then hangs. */
+/** A check that takes longer than this hangs. */
 const HANGS_MS = 30_000;
 
 /**
- * Makes a check that answers in time, whatever it asks about: while that is slow, what it said last holds, because a busy
- * disk is not a broken one; what has not answered within half a minute fails. Callers that come together share one.
+ * Makes a check that returns in time, however slow `check` is. While a run is slow, the last result is returned,
+ * because a busy disk is not a broken one; after half a minute without a result the check fails. Concurrent callers
+ * share one run.
  */
 export function createPatientCheck(clock: Clock, check: () => Promise<void>): () => Promise<void> {
   let running: { ended: Promise<void>; hangs: boolean } | undefined;

@@ -3,31 +3,31 @@ import type { World } from '../../platform/world/index.ts';
 import { lastEventAt } from '../../events/index.ts';
 import { findingOf, type Finding } from '../../resources/findings/index.ts';
 
-/** NTP slews a clock that is off by less; a leap second and two nodes that write beside each other stay below it, too. */
+/** NTP slews a clock that is off by less. A leap second and the difference between two nodes stay below it, too. */
 const STEP_MS_MIN = 5000;
 const LOOK_MS = 5000;
-/** Somebody reads what is wrong once a day. */
+/** An operator reads the findings once a day. */
 const KEPT_MS = 24 * 3_600_000;
 const UNIT_MS = { day: 24 * 3_600_000, hour: 3_600_000, minute: 60_000, second: 1000 };
 
 export interface ClockWatch {
-  /** What a step of the clock has left to know, for a day. */
+  /** Findings about steps of the clock within the last day. */
   findings(): readonly Finding[];
   stop(): Promise<void>;
 }
 
-/** The clock was set; `byMs` is negative where it was set back. */
+/** A step of the clock; `byMs` is negative if it was set back. */
 interface Step {
   byMs: number;
   at: number;
-  /** By the time that nobody sets, so that the finding ends whatever the clock does next. */
+  /** Monotonic time, so that the finding ends whatever the clock does next. */
   seenAt: number;
   summary: string;
 }
 
 /**
- * Holds the clock against the time that nobody sets, and at the start against what was recorded last. Each step is logged once and
- * is a finding for a day. `setBack` runs after each step back, and is to correct times that were written by the clock of before.
+ * Compares the clock with the monotonic clock, and at the start with what was recorded last. Each step is logged once
+ * and is a finding for a day. `setBack` runs after each step back, and corrects times that the clock wrote before.
  */
 export async function watchClock(world: World, setBack: () => Promise<unknown>): Promise<ClockWatch> {
   const { clock, db, log } = world;
@@ -41,17 +41,14 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
     log.warn({ by_seconds: Math.round(byMs / 1000), now: isoTime(at) }, summary);
     if (byMs > 0) return;
     mending = setBack().catch((error: unknown) =>
-      log.error(
-        { err: error },
-        'could not correct the times that a wrong clock has written; tried again within an hour',
-      ),
+      log.error({ err: error }, 'could not correct times that a wrong clock wrote; tried again within an hour'),
     );
   }
 
   function look(): void {
     const now = clock.now() - clock.steady();
     const byMs = now - offset;
-    // Each look begins anew, so that a clock that is slewed for days adds up to no step.
+    // Each check starts over, so that a clock that is slewed for days is not reported as a step.
     offset = now;
     if (byMs > STEP_MS_MIN) {
       note(
@@ -61,7 +58,7 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
     } else if (byMs < -STEP_MS_MIN) {
       note(
         byMs,
-        `The clock of this machine was set back by ${inWords(-byMs)}. What was recorded before may bear times that are still to come.`,
+        `The clock of this machine was set back by ${inWords(-byMs)}. Entries from before may have times in the future.`,
       );
     }
   }
@@ -70,7 +67,7 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
   if (aheadMs > STEP_MS_MIN) {
     note(
       -aheadMs,
-      `What was recorded last bears a time that is ${inWords(aheadMs)} ahead of the clock of this machine: the clock was ahead then, or it is behind now.`,
+      `The last recorded time is ${inWords(aheadMs)} ahead of the clock of this machine: the clock was ahead then, or it is behind now.`,
     );
   }
   let end = (): void => undefined;
@@ -93,7 +90,7 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
   };
 }
 
-/** In the largest unit that fits, to one decimal. */
+/** Formats a duration in the largest unit that fits, with one decimal. */
 function inWords(ms: number): string {
   const [unit, unitMs] = Object.entries(UNIT_MS).find(([, each]) => ms >= each) ?? ['second', 1000];
   const count = Math.round((ms / unitMs) * 10) / 10;

@@ -4,17 +4,18 @@ import { tryCommit } from '../../resources/instance/index.ts';
 import type { DatabaseWatch, Watched } from './database-watch.ts';
 
 const RETRY_MS = 1000;
-/** A caller of `check` waits no longer for a commit that is being tried. */
+/** Longest time that a caller of `check` waits for a commit that is in progress. */
 const ANSWER_MS_MAX = 2000;
 
 /**
- * A node whose last commit failed can accept nothing: it is not ready until one succeeds. A load balancer sends it nothing
- * meanwhile that could, so it tries commits of its own, the first one at once: a connection that was lost in a transaction
- * says nothing of the next. How long a commit takes is no matter.
+ * Watches the commits. A node whose last commit failed can accept nothing, so it is not ready until one succeeds. A
+ * load balancer meanwhile sends it no requests that could commit, so it tries commits of its own, the first one at
+ * once, because a connection that was lost in a transaction says nothing about the next one. The duration of a commit
+ * is ignored.
  */
 export function watchCommits({ db, clock, log }: Watched): DatabaseWatch {
   let failing: { error: unknown; since: number } | undefined;
-  /** Resolves once it is known whether the commit after the one that failed succeeds. */
+  /** Resolves once it is known whether the commit after the failed one succeeds. */
   let trying: Promise<void> | undefined;
   let isStopped = false;
   let cancel = (): void => undefined;
@@ -46,7 +47,7 @@ export function watchCommits({ db, clock, log }: Watched): DatabaseWatch {
     return [findingOf('database_failing', { summary, since: failing.since })];
   };
 
-  /** Resolves with whether the try that is under way has ended in time. */
+  /** Resolves with whether the commit in progress ended in time. */
   const hasEnded = (attempted: Promise<void>): Promise<boolean> =>
     new Promise((resolve) => {
       const cancelWait = systemClock.timer(ANSWER_MS_MAX, () => resolve(false));

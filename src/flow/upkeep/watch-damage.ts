@@ -7,11 +7,11 @@ import type { DatabaseWatch } from './database-watch.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** Upper bounds for what is read beside a server that has other things to do. */
+/** Upper bounds for a check that runs while the server does other work. */
 const NIGHTLY_MS = 10 * MINUTE_MS;
 const AFTER_UNCLEAN_STOP_MS = 2 * MINUTE_MS;
 const OF_DAMAGE_MS = 60 * MINUTE_MS;
-/** Between two checks of a database that is damaged; doubled each time. */
+/** Time between two checks of a damaged database; doubled after each. */
 const RECHECK_MS = 5000;
 const RECHECK_MS_MAX = 60 * MINUTE_MS;
 const FAULTS_LOGGED_MAX = 10;
@@ -19,20 +19,24 @@ const FAULTS_LOGGED_MAX = 10;
 const isWhole = ({ tables, checked }: DatabaseCheck): boolean => tables > 0 && checked === tables;
 
 export interface DamageWatch extends DatabaseWatch {
-  /** Reads the whole database, as far as the time for that reaches. Rejects where it cannot be read for another reason than damage. */
+  /**
+   * Reads the whole database, as far as the time limit allows. Rejects if it cannot be read for another reason than
+   * damage.
+   */
   examine(signal?: AbortSignal): Promise<Omit<DatabaseCheck, 'faults'> & { faults: number }>;
-  /** The same in the background, because the process before this one did not close the file. */
+  /** Does the same in the background, because the previous process did not close the file. */
   examineAfterUncleanStop(): void;
 }
 
 /**
- * Damage of what is stored does not pass by itself, and a statement that does not meet it says nothing of it: the node is
- * not ready until a check of the whole database passes. The first one follows at once, because a disk may fail for a moment.
+ * Watches for damage of the database. Damage does not pass by itself, and a statement that succeeds elsewhere proves
+ * nothing, so the node is not ready until a check of the whole database passes. The first check follows at once,
+ * because a disk may fail for a moment.
  */
 export function watchDamage({ clock, config, dataDir, db, log, random }: World): DamageWatch {
   const stopping = new AbortController();
   let damage: { says: string; since: number } | undefined;
-  /** Counts what was met, so that a check which began before does not deny it. */
+  /** Counts faults, so that a check that started before a fault does not deny it. */
   let met = 0;
   let rechecks = 0;
   let lastMetAt = -Infinity;
@@ -66,7 +70,7 @@ export function watchDamage({ clock, config, dataDir, db, log, random }: World):
     if (damage && !stopping.signal.aborted) recheckIn(delayMs());
   }
 
-  /** One after the other: each reads the whole disk. */
+  /** Runs the checks one after the other, because each one reads the whole disk. */
   function check(how: { isFull: boolean; budgetMs: number }, signal?: AbortSignal): Promise<DatabaseCheck> {
     const run = underWay.then(() => checkOnce(how, signal));
     underWay = run.catch(() => undefined);

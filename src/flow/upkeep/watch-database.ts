@@ -6,7 +6,7 @@ import { watchDamage, type DamageWatch } from './watch-damage.ts';
 import { watchFiles } from './watch-files.ts';
 import { watchMove } from './watch-move.ts';
 
-/** Nothing is accepted while the database was moved away, is not in its place any more, is damaged, or takes no commit. */
+/** Reports the node as not ready while the database was moved away, is missing, is damaged, or takes no commit. */
 export function watchDatabase(world: World, tell: Tell): DamageWatch {
   const file = path.resolve(world.dataDir, world.config.database.path);
   const damage = watchDamage(world);

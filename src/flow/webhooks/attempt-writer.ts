@@ -21,7 +21,7 @@ export function createAttemptWriter({ clock, log, meter, tracer }: World, commit
   });
   let saidAt = -Infinity;
 
-  /** Logs at most once a minute: a full disk fails hundreds of writes. */
+  /** Logs at most once a minute, because a full disk fails hundreds of writes. */
   function say(error: unknown, { webhookId, eventId }: Attempt): void {
     if (Math.abs(clock.now() - saidAt) < LOG_MS) return;
     saidAt = clock.now();

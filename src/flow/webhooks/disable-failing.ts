@@ -5,7 +5,7 @@ import { failingSinceBefore } from './endpoints.store.ts';
 /** How long an endpoint may be tried without a success. */
 export const FAILING_MS_MAX = 5 * 24 * 3_600_000;
 
-/** A fault that lasts is logged again after this long: every failed attempt of every such endpoint meets it. */
+/** Time after which a lasting fault is logged again: every failed attempt of every such endpoint meets it. */
 const LOG_MS = 60_000;
 
 /** Disables the endpoints that have failed for too long: all of them, or the one given. Never rejects. */
@@ -21,7 +21,7 @@ export function createDisableFailing(world: World, onDisabled: () => void): Disa
     onDisabled();
   }
 
-  /** Tried again with the next renewal of leases. */
+  /** Logs a fault; the endpoint is tried again with the next renewal of leases. */
   function noteFault(error: unknown, webhookId: string | undefined): void {
     const now = clock.now();
     if (Math.abs(now - loggedAt) < LOG_MS) return;
@@ -32,7 +32,7 @@ export function createDisableFailing(world: World, onDisabled: () => void): Disa
   return async (only) => {
     try {
       const ids = await failingSinceBefore(db, clock.now() - FAILING_MS_MAX, only);
-      // One that cannot be disabled keeps no other from it.
+      // An endpoint that cannot be disabled must not prevent the others.
       for (const id of ids) await disable(id).catch((error: unknown) => noteFault(error, id));
     } catch (error) {
       noteFault(error, only);

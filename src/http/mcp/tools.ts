@@ -135,7 +135,7 @@ export function createTools({ document, validators, callOperation, newMark, refu
   return {
     list,
     ...{ describe, reached },
-    /** Returns the scopes of a call that the grant lacks: its person may be asked for them. */
+    /** Returns the scopes that the grant lacks for a call, so that its person can be asked for them. */
     lackingScopes({ actor }: Assistant, call: ToolCall): string[] {
       const operation = operationIn(call)?.operation;
       if (!operation) return [];

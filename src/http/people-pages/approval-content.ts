@@ -13,7 +13,7 @@ const TITLES: Record<ApprovalMessage['kind'], string> = {
   automation_step: 'The email of a step',
 };
 
-/** What a call names and does not hold itself, whole: a person decides on what it says, and to whom, not on ids. */
+/** Renders in full what a call names and does not contain: a person decides on texts and recipients, not on ids. */
 export function renderContent({ content }: AnswerOf<'getApproval'>): string {
   if (content === null) return '';
   return [
@@ -26,7 +26,7 @@ export function renderContent({ content }: AnswerOf<'getApproval'>): string {
 }
 
 const CHANGED =
-  'What this names was changed since the app asked, or would go to more contacts. It cannot be approved: reject it, and let the app ask again.';
+  'Content that this call names has changed since the app asked, or it would go to more contacts. It cannot be approved: reject it, and let the app ask again.';
 
 function renderMessage(message: ApprovalMessage): string {
   const { kind, name, template, fallbacks, attachments } = message;
@@ -52,7 +52,7 @@ function renderMessage(message: ApprovalMessage): string {
   return `<h2>${TITLES[kind]}</h2>${rows}${renderBodies(message)}`;
 }
 
-/** Shows whom it reaches at this moment; what an app may not do meanwhile is put more people in. */
+/** Renders the recipients of a broadcast as of now. Until the decision the app may not add contacts. */
 function renderAudience({ audience }: ApprovalContent): string {
   if (audience === null) return '';
   const { contacts, subscribed, subscribed_before: before, segment_name: segment, topic_name: topic } = audience;
@@ -62,7 +62,7 @@ function renderAudience({ audience }: ApprovalContent): string {
     Topic: topic ?? '',
     Contacts: `${contacts}, of whom ${subscribed} want mail${earlier}`,
   };
-  return `<h2>To whom</h2>${renderRows(rows)}`;
+  return `<h2>Recipients</h2>${renderRows(rows)}`;
 }
 
 function renderSender({ sender }: ApprovalContent): string {
@@ -87,7 +87,7 @@ const renderRows = (values: Readonly<Record<string, string>>): string => {
   return `<dl>${rows.map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value)}</dd></div>`).join('')}</dl>`;
 };
 
-/** Shows both: a mail program shows one of them, and which one is not ours to say. */
+/** Renders HTML and text, because a mail program shows one of them, and we cannot know which. */
 const renderBodies = ({ text, html }: Pick<ApprovalMessage, 'text' | 'html'>): string =>
   [text, html]
     .filter((body) => body !== null && body !== '')

@@ -131,7 +131,7 @@ function inWords({ operation_id: operation, call }: One): string {
 
 const HEAD = ['from', 'to', 'cc', 'bcc', 'reply_to', 'subject'];
 
-/** To whom it goes comes first. */
+/** Puts the recipients first. */
 function headFirst(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(headFirst);
   if (typeof body !== 'object' || body === null) return body;

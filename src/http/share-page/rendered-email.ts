@@ -16,7 +16,7 @@ export interface RenderedEmail {
   bytes: number;
 }
 
-/** Makes the parts of a page; with `texts`, a large email's beside the event loop. */
+/** Renders the parts of a page; with `texts`, those of a large email in the text thread. */
 export async function renderEmail({ html, text, images }: SharedContent, texts?: TextThread): Promise<RenderedEmail> {
   const shown = { html, text, images, imageCharsMax: INLINE_IMAGE_CHARS_MAX, linksMax: LINKS_MAX };
   const chars = (html?.length ?? 0) + (text?.length ?? 0);

@@ -38,13 +38,16 @@ export interface Blobs {
   readonly place: string;
   /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
   put(key: string, content: Uint8Array): Promise<void>;
-  /** The same as it comes; nothing stands under the key when `content` fails. Returns the digest of what was written. */
+  /** Stores a stream; if `content` fails, nothing is stored under the key. Returns the digest of what was written. */
   putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<BlobDigest>;
-  /** Many of them, each whole and durable when it resolves; a failure leaves any of them or none. Returns their digests in order. */
+  /**
+   * Stores several contents, each complete and durable when the promise resolves; after a failure any of them may be
+   * stored. Returns their digests in order.
+   */
   putAll(blobs: readonly NewBlob[]): Promise<BlobDigest[]>;
   get(key: string): Promise<Buffer>;
   size(key: string): Promise<number>;
-  /** Names the file or object under a key, as an operator finds it. */
+  /** Returns the name of the file or object under a key, as an operator finds it. */
   locate(key: string): string;
   /** Drops this machine's copy of a content, so that the next read asks the store; does nothing where there are no copies. */
   dropCopy(key: string): Promise<void>;

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { nextTurn } from '../clock/index.ts';
 import type { BlobDigest } from './blobs.ts';
 
-/** Hashes content that comes piece by piece. */
+/** Hashes content that arrives in pieces. */
 export interface Digester {
   update(piece: Uint8Array): void;
-  /** Passes `content` on, and hashes it on its way. */
+  /** Passes `content` on unchanged, and hashes it. */
   watch(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
-  /** Returns the digest of what came so far. */
+  /** Returns the digest of what has arrived so far. */
   end(): BlobDigest;
 }
 
@@ -30,10 +30,10 @@ export function createDigester(): Digester {
   };
 }
 
-/** Takes about a millisecond to hash. */
+/** Size of a piece that takes about a millisecond to hash. */
 const SLICE_BYTES = 256 * 1024;
 
-/** Hashes content that is in memory, with turns of the event loop for others in between. */
+/** Hashes content in memory, and yields to the event loop in between. */
 export async function digestOfBytes(content: Uint8Array): Promise<BlobDigest> {
   const digester = createDigester();
   for (let at = 0; at < content.length; at += SLICE_BYTES) {

@@ -29,7 +29,7 @@ export function openFileBlobs(root: string): Blobs {
     return { folder, file: path.join(folder, name) };
   }
   let puts = 0;
-  /** One at a time, for callers that come together: each costs a sync. */
+  /** Callers that arrive together share one check, because each costs a sync. */
   let probing: Promise<void> | undefined;
 
   async function putAll(blobs: readonly NewBlob[]): Promise<BlobDigest[]> {
@@ -151,12 +151,12 @@ async function copySynced(from: string, to: string): Promise<void> {
 /** A page of most file systems. */
 const PROBE_BYTES = 4096;
 
-/** Throws where nothing can be written, or what was written cannot be synced. */
+/** Throws if nothing can be written, or if what was written cannot be synced. */
 async function probe(root: string): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const file = path.join(root, `.check-${process.pid}`);
   try {
-    // An empty file finds room on a full disk, and a disk that is gone takes what is never synced.
+    // An empty file fits on a full disk, and a disk that is gone accepts writes that are never synced.
     await writeSynced(file, Buffer.alloc(PROBE_BYTES));
   } finally {
     await rm(file, { force: true });

@@ -5,8 +5,8 @@
 export interface Clock {
   now(): number;
   /**
-   * Milliseconds that have passed since some moment of the past. Setting the clock does not move it, so that `now` is held
-   * against it; a suspended machine may stop it.
+   * Monotonic milliseconds since an arbitrary moment. Setting the clock does not change it, so `now` can be compared
+   * with it; it may stop while the machine is suspended.
    */
   steady(): number;
   /** Calls `fire` once after `delayMs`; the returned function cancels it. A pending timer never keeps the process up. */

@@ -81,7 +81,8 @@ export function openBetterSqlite(file: string, onFault: (error: unknown) => void
       listeners.tell(touched);
       return value;
     } catch (error) {
-      // A full disk rolls back by itself; a second rollback would hide the first error, and so would one that fails.
+      // A full disk rolls back by itself. A second rollback would hide the first error, and so would a rollback that
+      // fails.
       try {
         if (writer.inTransaction) rollback.run();
       } catch (second) {
@@ -137,7 +138,7 @@ async function withKnexOn<T>(file: string, work: (knex: Knex) => Promise<T>): Pr
     connection: { filename: file },
     useNullAsDefault: true,
     compileSqlOnError: false,
-    // knex writes to standard output, which belongs to answers; every error it reports it also throws.
+    // knex writes to standard output, which contains the results of commands; it also throws every error that it logs.
     log: { warn: ignore, error: ignore, deprecate: ignore, debug: ignore },
     pool: { min: 0, max: 1, afterCreate: setPragmas },
   });
@@ -192,7 +193,8 @@ function createReadSpan(
   let isOpen = false;
   const end = (): void => {
     if (!isOpen) return;
-    // A disk that cannot be read, or a damaged page, fails this as it failed a read of the span: its caller has been told.
+    // An unreadable disk or a damaged page fails this as it failed a read of the span, whose caller has the error
+    // already.
     for (const last of [commit, rollback]) {
       try {
         if (connection.inTransaction) last.run();
@@ -200,7 +202,7 @@ function createReadSpan(
         onFault(error);
       }
     }
-    // What could not even be rolled back is tried again before the next write.
+    // A rollback that failed is tried again before the next write.
     isOpen = connection.inTransaction;
   };
   const look = (): void => {

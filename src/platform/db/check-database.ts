@@ -3,12 +3,12 @@ import { systemClock, stopwatch } from '../clock/index.ts';
 import { isDatabaseDamage } from './faults.ts';
 import type { Db } from './types.ts';
 
-/** What a check of the stored data has found. */
+/** The result of a check of the stored data. */
 export interface DatabaseCheck {
   tables: number;
-  /** As many tables as the time was enough for. */
+  /** Number of tables that were checked within the time limit. */
   checked: number;
-  /** Each begins with the name of its table. */
+  /** Each fault begins with the name of its table. */
   faults: string[];
 }
 
@@ -18,12 +18,14 @@ export interface CheckOptions {
   /** Compares every index with its table as well, which takes several times as long. */
   isFull: boolean;
   budgetMs: number;
-  /** A number from 0 up to 1: where among the tables it begins, so that a short budget reaches each of them some day. */
+  /**
+   * A number from 0 up to 1: where among the tables the check starts, so that short checks reach every table in time.
+   */
   from: number;
   signal: AbortSignal;
 }
 
-/** What the thread is told, and what it answers. */
+/** The message that starts the thread, and the messages that it returns. */
 export type CheckOrder = Pick<CheckOptions, 'file' | 'isFull' | 'from'>;
 export type CheckStep =
   | { kind: 'begun'; tables: number; faults: string[] }
@@ -34,7 +36,10 @@ export type CheckStep =
 export const checkDatabase = (db: Db, options: CheckOptions): Promise<DatabaseCheck> =>
   db.dialect === 'pg' ? checkPg(db, options) : checkSqlite(options);
 
-/** SQLite blocks the thread that reads, so another one does. It ends a table that it has begun before it can be stopped. */
+/**
+ * Checks in another thread, because SQLite blocks the thread that reads. The thread finishes the table in progress
+ * before it can be stopped.
+ */
 async function checkSqlite({ file, isFull, from, budgetMs, signal }: CheckOptions): Promise<DatabaseCheck> {
   const found: DatabaseCheck = { tables: 0, checked: 0, faults: [] };
   const order: CheckOrder = { file, isFull, from };
@@ -62,11 +67,11 @@ async function checkSqlite({ file, isFull, from, budgetMs, signal }: CheckOption
   return found;
 }
 
-/** Below the time that a statement of this process may take. */
+/** Shorter than the timeout of a statement of this process. */
 const PG_TABLE_MS_MAX = 50_000;
 const PG_CANCELED = '57014';
 
-/** PostgreSQL verifies the pages that it reads, by their checksums where the cluster has them. Indexes are not read. */
+/** Reads every table, for which PostgreSQL verifies the checksums where the cluster has them. Indexes are not read. */
 async function checkPg(db: Db, { budgetMs, from, signal }: CheckOptions): Promise<DatabaseCheck> {
   const rows = await db.all<{ name: string }>(
     `select relname as name from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace order by relname`,

@@ -5,12 +5,12 @@ import type { CheckOrder, CheckStep } from './check-database.ts';
 import { isDatabaseDamage } from './faults.ts';
 
 const { file, isFull, from } = workerData as CheckOrder;
-/** Lines of one table; the first says enough. */
+/** Number of lines per table; the first one says enough. */
 const LINES_MAX = 3;
 
 const say = (step: CheckStep): void => parentPort?.postMessage(step);
 
-/** SQLite returns most faults as lines, and throws where it cannot go on. */
+/** Returns the faults of a table: SQLite returns most of them as lines, and throws if it cannot continue. */
 function faultsIn(work: () => string[]): string[] {
   try {
     return work();

@@ -3,12 +3,12 @@ import { writesRows } from './memo.ts';
 import type { DatabaseFault, Db } from './types.ts';
 import { isFenced } from './write-fence.ts';
 
-/** What a driver provides; faults are noticed around it. */
+/** The methods that a driver provides; `around` adds the notices of faults. */
 export type DriverDb = Omit<Db, 'onFenced' | 'onFault'>;
 
-/** Notifies those who listen of every statement and commit that fails because of the database, whoever its caller is. */
+/** Notifies the listeners of every statement and commit that fails because of the database, whoever calls it. */
 export interface FaultNotices {
-  /** For what fails where no caller waits for it. */
+  /** Reports a fault for which no caller waits. */
   note(error: unknown): void;
   around(db: DriverDb): Db;
 }
@@ -36,7 +36,7 @@ export function createFaultNotices(): FaultNotices {
     note,
     around: (db) => ({
       ...db,
-      // These may write too, and return what they have written.
+      // These statements may write too, and return the written rows.
       all: <T>(...statement: Parameters<Db['all']>) => noticing(db.all<T>(...statement), writesRows(statement[0])),
       get: <T>(...statement: Parameters<Db['get']>) => noticing(db.get<T>(...statement), writesRows(statement[0])),
       run: (...statement) => noticing(db.run(...statement)),

@@ -12,7 +12,7 @@ describe('a setback is no fault of ours', () => {
   ])('%s', (code) => expect(isDatabaseSetback(fault(code))).toBe(true));
 
   it.each(['SQLITE_CORRUPT', 'SQLITE_CORRUPT_INDEX', 'SQLITE_NOTADB', 'SQLITE_IOERR_READ', 'XX001', 'XX002', '58030'])(
-    '%s is damage, and says nothing of other commits',
+    'the code %s is damage, and says nothing about other commits',
     (code) => {
       const error = fault(code);
       expect([isDatabaseDamage(error), isDatabaseSetback(error), isCommitFault(error)]).toEqual([true, true, false]);
@@ -20,12 +20,12 @@ describe('a setback is no fault of ours', () => {
   );
 
   it.each(['SQLITE_FULL', 'SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_WRITE', 'ENOSPC', '53100', '57P01', 'ECONNREFUSED'])(
-    '%s fails every commit, and is no damage',
+    'the code %s fails every commit, and is not damage',
     (code) => expect([isDatabaseDamage(fault(code)), isCommitFault(fault(code))]).toEqual([false, true]),
   );
 
   it.each(['40001', '40P01', '25P03', 'MOVED', '23505', 'SQLITE_CONSTRAINT_UNIQUE'])(
-    '%s concerns one transaction alone',
+    'the code %s concerns only one transaction',
     (code) => expect([isDatabaseDamage(fault(code)), isCommitFault(fault(code))]).toEqual([false, false]),
   );
 

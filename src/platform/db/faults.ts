@@ -12,11 +12,17 @@ export function isDatabaseSetback(error: unknown): boolean {
   return isDatabaseGone(error) || isDatabaseDamage(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
 }
 
-/** What is stored cannot be read: a page or an index is not what was written, or the disk does not give it back. */
+/**
+ * Returns whether stored data cannot be read: a page or an index differs from what was written, or the disk does not
+ * return it.
+ */
 export const isDatabaseDamage = (error: unknown): boolean =>
   hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error));
 
-/** Nothing can be committed now, whoever asks. Conflicts and damaged pages concern some transactions alone; a fence and a lost file have watches of their own. */
+/**
+ * Returns whether no commit can succeed now, whoever calls. Conflicts and damaged pages concern single transactions; a
+ * fence and a lost file have watches of their own.
+ */
 export const isCommitFault = (error: unknown): boolean =>
   isDatabaseSetback(error) && !isFenced(error) && !isPlanOfOldSchema(error) && !hasCode(error, NO_COMMIT_FAULT_CODES);
 
@@ -65,10 +71,13 @@ const DAMAGE_CODES = [
   '58P01',
 ];
 
-/** The `sqlite3` driver does not say what it was about to do. */
+/** The `sqlite3` driver does not say which operation failed. */
 const BARE_DAMAGE_CODES = ['SQLITE_IOERR'];
 
-/** The first two are PostgreSQL's: serialisation and deadlock, a transaction that was left alone for too long. */
+/**
+ * The first two are codes of PostgreSQL: serialization failure and deadlock, and a transaction that was idle for too
+ * long.
+ */
 const NO_COMMIT_FAULT_CODES = ['40', '25P03', 'DATABASE_FILE_LOST', ...DAMAGE_CODES];
 
 const SETBACK_CODES = [

@@ -8,7 +8,7 @@ export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew';
 }
 
-/** Migrations that were applied are not noted as such. */
+/** Thrown if migrations were applied and are not recorded. */
 export class SchemaIncomplete extends Error {
   override readonly name = 'SchemaIncomplete';
 }
@@ -91,8 +91,9 @@ export async function migrate(db: Db): Promise<string[]> {
 }
 
 /**
- * Throws a SchemaIncomplete where a migration was applied and its note is gone. Only a database that lacks one and has later ones
- * is tried, because that may also be a migration which was merged late; nothing of the try is kept.
+ * Throws a SchemaIncomplete if a migration was applied and its record is missing. It tries only a migration that is
+ * missing while later ones are recorded, because such a migration may also have been merged late; the try is rolled
+ * back.
  */
 export async function mustNotBeApplied(db: Db): Promise<void> {
   if (lostNotes(await schemaState(db)).length === 0) return;
@@ -124,7 +125,10 @@ const lostNotes = ({ pending, done }: SchemaState): string[] => {
   return pending.filter((name) => name < last);
 };
 
-/** A migration makes something that is there already: its note is gone, or the tables are not what the notes say. */
+/**
+ * Throws a SchemaIncomplete if a migration creates something that exists: its record is missing, or the tables differ
+ * from the records.
+ */
 function refuseSecondTime(error: unknown, state: SchemaState): never {
   const message = error instanceof Error ? error.message : String(error);
   if (!/already exists|duplicate column/.test(message)) throw error;
@@ -133,7 +137,7 @@ function refuseSecondTime(error: unknown, state: SchemaState): never {
     lost.length > 0
       ? `the table ${TABLE} of the database lacks ${lost.join(', ')}, and has later ones`
       : `the database has parts of ${state.pending[0]} already, which is not noted in the table ${TABLE}`;
-  // knex puts the statement in front of it.
+  // knex puts the statement before the message.
   const reason = message.split(' - ').at(-1);
   throw new SchemaIncomplete(`${what} (${reason}); restore the database from a backup. Nothing was changed`, {
     cause: error,

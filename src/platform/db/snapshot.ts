@@ -22,7 +22,7 @@ export interface Snapshot {
   /** Nothing where its schema has no such column yet. */
   sealedTexts(place: { table: string; column: string }): Iterable<SealedText>;
   setting(name: string): string | undefined;
-  /** The rows of a table, by these columns; nothing where its schema has not all of them yet. */
+  /** Returns the rows of a table with these columns; nothing if its schema does not have all of them yet. */
   rowsOf(table: string, columns: readonly string[]): Iterable<Record<string, string | null>>;
   close(): void;
 }

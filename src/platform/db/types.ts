@@ -41,7 +41,9 @@ export interface HearingOptions {
 }
 
 export interface DatabaseFault {
-  /** `damage`: what is stored cannot be read. `commit`: nothing of a write was kept, and others would fare the same. */
+  /**
+   * `damage`: stored data cannot be read. `commit`: nothing of a write was stored, and other writes would fail as well.
+   */
   kind: 'damage' | 'commit';
   error: unknown;
 }
@@ -76,7 +78,10 @@ export interface Db extends Executor {
   onAnnounced(name: string, fire: () => void): () => void;
   /** Calls `fire` whenever a write is refused because the database is being moved or was moved away (write-fence.ts); the returned function ends that. */
   onFenced(fire: () => void): () => void;
-  /** Calls `fire` with each fault of the database itself that a statement or a commit of this process meets; the returned function ends that. */
+  /**
+   * Calls `fire` with each fault of the database that a statement or a commit of this process meets. The returned
+   * function ends that.
+   */
   onFault(fire: (fault: DatabaseFault) => void): () => void;
   /** Begins to hear what other processes commit and announce, and to tell them. On SQLite there are none. */
   hear(options: HearingOptions): Hearing;

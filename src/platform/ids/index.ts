@@ -68,12 +68,16 @@ export function firstIdAt(ms: number): string {
 }
 
 /**
- * When what has this new id came into being. Ranges of dates are ranges of ids, so it is the id's own time, unless the clock was
- * set back since the process began: ids then run ahead of the clock, and a time that people or the queue see must not.
+ * Returns when the object with this new id was created. Date ranges are id ranges, so it is the time of the id, unless
+ * the clock was set back since the process started: ids then run ahead of the clock, and a time that people or the
+ * queue see must not.
  */
 export const creationTime = (id: string, clock: Clock): number => Math.min(timeOfId(id), clock.now());
 
-/** The millisecond that an id carries; after a clock was set back, one that is still to come. For new things, see `creationTime`. */
+/**
+ * Returns the millisecond in an id; after the clock was set back it may be in the future. For new objects, see
+ * `creationTime`.
+ */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

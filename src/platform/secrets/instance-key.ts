@@ -24,13 +24,13 @@ export interface InstanceKeys {
   former: readonly Buffer[];
 }
 
-/** The file of the key cannot be used as it stands; the message says what to do. */
+/** Thrown if the file of the key cannot be used as it is; the message says what to do. */
 export class InstanceKeyFault extends Error {
   override readonly name = 'InstanceKeyFault';
 }
 
 const KEY_BYTES = 32;
-/** Others may not read it, nor its group write it. The group may read it where somebody has arranged that. */
+/** Permissions that must not be set: any for others, and write for the group. A group may read the file. */
 const TOO_OPEN = 0o037;
 
 export const instanceKeyPath = (dataDir: string): string => path.join(dataDir, 'instance.key');
@@ -80,8 +80,8 @@ export function readInstanceKeys(dataDir: string): InstanceKeys {
 }
 
 /**
- * Keeps the key from other accounts: takes what they may do with the file away where it is ours, and refuses the file where
- * it is not. Returns the mode of before where it was changed.
+ * Protects the key from other accounts: removes their permissions if the file is ours, and refuses the file otherwise.
+ * Returns the previous mode if it was changed.
  */
 export function closeInstanceKey(dataDir: string): string | undefined {
   const file = instanceKeyPath(dataDir);
@@ -100,7 +100,7 @@ export function closeInstanceKey(dataDir: string): string | undefined {
     } catch (error) {
       return refuse(`its mode cannot be changed here (${(error as NodeJS.ErrnoException).code})`);
     }
-    // Some file systems say that they have done it.
+    // Some file systems report success and change nothing.
     if ((fstatSync(handle).mode & TOO_OPEN) !== 0) return refuse('its file system keeps no modes');
     return was;
   });
@@ -114,7 +114,7 @@ function ownName(): string {
   }
 }
 
-/** Opens it without waiting: a FIFO would keep the process until somebody writes into it. */
+/** Opens the file without waiting: a FIFO would block the process until another one writes into it. */
 function withKeyFile<T>(file: string, work: (handle: number) => T): T {
   const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

@@ -18,23 +18,23 @@ const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
 /**
- * Each takes the memory of COST and a thread of the pool, which mail is signed in too. One at a time leaves a core to
- * everything else on a machine that has two.
+ * Each hash takes the memory of COST and a thread of the pool, which also signs mail. One at a time leaves a core free
+ * on a machine that has two.
  */
 const AT_ONCE = 1;
-/** About two seconds' work; each may hold a password of 4096 characters. */
+/** About two seconds of work; each waiting call may hold a password of 4096 characters. */
 const WAITING_MAX = 40;
 const RETRY_AFTER_SECONDS = 5;
 
-/** What passwords are hashed for. New passwords, as in a flood of sign-ups, must not keep people from signing in. */
+/** The reason for a hash. A flood of new passwords, as in sign-ups, must not keep people from signing in. */
 type Purpose = 'to keep' | 'to compare';
 
-/** While others wait, half of the time belongs to everything else. */
+/** Rests as long as it worked while others wait, so that half of the time remains for other work. */
 const executor = createFairExecutor(AT_ONCE, ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
 
 /**
- * However many sign in at the same time, memory and processor for it have a limit: when too many wait for the same purpose, the
- * next one is refused, before anything is known of the account.
+ * Bounds memory and processor time, however many people sign in. When too many calls wait for the same purpose, the
+ * next one is refused, before anything is read about the account.
  */
 async function inTurn<T>(purpose: Purpose, work: () => Promise<T>): Promise<T> {
   if (executor.waitingOf(purpose) >= WAITING_MAX) {

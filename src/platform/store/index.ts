@@ -28,7 +28,7 @@ export interface Store {
   passwords: Passwords;
   secrets: Secrets;
   blobs: Blobs;
-  /** Reads and renders large texts beside the event loop. */
+  /** Reads and renders large texts in a thread of their own. */
   texts: TextThread;
   log: Log;
   mailLog: MailLog;

@@ -4,7 +4,7 @@ import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../
 import { findTargets, type Targets } from '../../protocol/track-links/index.ts';
 import { defineTextTask, type TextTask } from './text-task.ts';
 
-/** Finds the keys of merge variables: all of them, and those that stand somewhere without a default. */
+/** Finds the keys of merge variables: all of them, and those that occur at least once without a default. */
 export const findKeys: TextTask<string, { all: ReadonlySet<string>; bare: ReadonlySet<string> }> = defineTextTask(
   'html.findKeys',
   (text) => {
@@ -16,7 +16,7 @@ export const findKeys: TextTask<string, { all: ReadonlySet<string>; bare: Readon
 
 export const findLinkTargets: TextTask<string, Targets> = defineTextTask('html.findLinkTargets', findTargets);
 
-/** A text with merge variables, and what their values are to a browser where they stand. */
+/** Parses a text with merge variables, and finds the HTML context of each one. */
 export const findPlaces: TextTask<string, { text: MergeText; places: readonly Place[] }> = defineTextTask(
   'html.findPlaces',
   (html) => {
@@ -28,13 +28,13 @@ export const findPlaces: TextTask<string, { text: MergeText; places: readonly Pl
 export interface EmailToShow {
   html: string | null;
   text: string | null;
-  /** The pictures the email brings along, as data URLs by content id. */
+  /** The images of the email as data URLs, by content id. */
   images: ReadonlyMap<string, string>;
   imageCharsMax: number;
   linksMax: number;
 }
 
-/** An email as a page of ours may show it, in UTF-8. */
+/** An email as one of our pages may show it, in UTF-8. */
 export interface EmailShown {
   /** The HTML as written into the frame's `srcdoc`; undefined for an email without HTML. */
   frame: Uint8Array | undefined;
@@ -51,7 +51,7 @@ export const showEmail: TextTask<EmailToShow, EmailShown> = defineTextTask(
   ({ html, text: written, images, imageCharsMax, linksMax }) => {
     const text = written === null ? undefined : utf8.encode(escapeHtml(written));
     if (html === null) return { frame: undefined, mayLoadImages: false, links: [], text };
-    // Images come last: base64 needs no escaping, and there may be megabytes of it.
+    // Images are inserted last: base64 needs no escaping, and there may be megabytes of it.
     const frame = utf8.encode(embedImages(escapeHtml(disarmHtml(html)), images, imageCharsMax));
     return { frame, mayLoadImages: mayLoadImages(html), links: linksIn(html, linksMax), text };
   },

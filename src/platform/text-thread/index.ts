@@ -1,7 +1,7 @@
 /**
- * Text work beside the event loop: reading and rendering a body of 2 MB takes up to a second, which nobody else's request may
- * wait for. Large texts are worked on in one thread, round robin by team, with a bound on what waits and a limit on time;
- * small ones in the caller's turn, because a hop would cost more than they do.
+ * Runs text work outside of the event loop: parsing and rendering a body of 2 MB takes up to a second, which would
+ * delay every other request. Large texts are processed in one thread, round robin by team, with a bounded queue and a
+ * time limit. Small texts are processed in the caller's turn, because the transfer would cost more.
  */
 export { createTextThread, type TextThread, type TextThreadOptions } from './text-thread.ts';
 export { defineTextTask, type TextTask } from './text-task.ts';

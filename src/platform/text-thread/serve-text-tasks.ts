@@ -7,18 +7,21 @@ export interface TextOrder {
   input: unknown;
 }
 
-/** A refusal is a class of ours, of which a copy between threads would keep the message alone. */
+/**
+ * The result of a task. A refusal is sent as its fields, because a copy between threads keeps only the message of a
+ * class of ours.
+ */
 export type TextAnswer =
   | { id: number; output: unknown }
   | { id: number; fault: Error }
   | { id: number; refused: { name: Refusal['errorName']; text: RefusalText } };
 
-/** Loads the tasks of a group when the first of them is asked for: a thread is as light as what it works on. */
+/** Loaders of tasks, by group. A group loads on first use, so that a thread loads only what it needs. */
 export type TextTaskLoaders = Record<string, () => Promise<readonly TextTask<never, unknown>[]>>;
 
-/** Works on the orders that come from the main thread, in their order, for as long as the thread lives. */
+/** Processes the jobs that the main thread sends, in order, as long as the thread lives. */
 export function serveTextTasks(loaders: TextTaskLoaders): void {
-  // Loaded by the thread alone, not by everyone who imports this module.
+  // Only the thread loads this, not every importer of this module.
   const { parentPort } = process.getBuiltinModule('node:worker_threads');
   const answer = (said: TextAnswer): void => parentPort?.postMessage(said);
   parentPort?.on('message', ({ id, name, input }: TextOrder) => {

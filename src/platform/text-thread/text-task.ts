@@ -1,6 +1,9 @@
-/** A pure function that the thread knows by its name. Input and result are plain data, as they are copied between threads. */
+/**
+ * A pure function that the thread knows by its name. Input and result are plain data, because they are copied between
+ * threads.
+ */
 export interface TextTask<Input, Output> {
-  /** The group that loads it, and its name there: `broadcasts.previewMail`. */
+  /** The group that loads the task, and its name there: `broadcasts.previewMail`. */
   readonly name: `${string}.${string}`;
   work(input: Input): Output;
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { createTextThread, defineTextTask, type TextThread, type TextThreadOptions } from './index.ts';
 
-/** A thread that answers what it is told to do. */
+/** Module of a thread that does what the name of each task says. */
 const MODULE = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort, threadId } from 'node:worker_threads';
@@ -25,7 +25,7 @@ afterEach(() => thread.close());
 const run = (input: string, { teamId = 'a', chars = LARGE, task = echo, isPatient = false } = {}) =>
   thread.run({ teamId, chars, task, isPatient }, input);
 
-it('a small text is worked on in the turn of its caller, and a large one in the thread', async () => {
+it('a small text is processed in the caller’s turn, and a large one in the thread', async () => {
   open();
   expect(await run('x', { chars: 32 * 1024 })).toEqual(['inline', 'x']);
   expect(thread.handedOver).toBe(0);
@@ -33,7 +33,7 @@ it('a small text is worked on in the turn of its caller, and a large one in the 
   expect(thread.handedOver).toBe(1);
 });
 
-it('a team waits for one text of another team, not for all of them', async () => {
+it('a team waits for one text of another team, not for all of its texts', async () => {
   open();
   const order: string[] = [];
   const many = Array.from({ length: 10 }, (_, n) => run(`a${n}`).then(() => order.push('a')));
@@ -42,7 +42,7 @@ it('a team waits for one text of another team, not for all of them', async () =>
   expect(order.indexOf('b')).toBeLessThanOrEqual(2);
 });
 
-it('beyond twenty that wait a team is refused until later, other teams are not, and mail on its way waits', async () => {
+it('a team with twenty waiting texts is refused, while other teams are served and mail in delivery waits', async () => {
   open();
   const waiting = Array.from({ length: 21 }, (_, n) => run(String(n)));
   await expect(run('one more')).rejects.toMatchObject({ errorName: 'service_unavailable', retryAfterSeconds: 5 });
@@ -50,7 +50,7 @@ it('beyond twenty that wait a team is refused until later, other teams are not, 
   expect(await Promise.all([...waiting, ...others])).toHaveLength(23);
 });
 
-it('a text that takes too long is refused with its thread, and the next one is worked on in another', async () => {
+it('a text that takes too long is refused and its thread stopped, and the next text gets a new thread', async () => {
   open({ limitMs: 2000 });
   const [first] = (await run('x')) as [number];
   const stuck = run('', { task: hang as never });
@@ -60,7 +60,7 @@ it('a text that takes too long is refused with its thread, and the next one is w
   expect(second).not.toBe(first);
 });
 
-it('what a task refuses is refused to its caller, and what breaks is an error', async () => {
+it('the caller of a task gets its refusal as a refusal, and any other failure as an error', async () => {
   open();
   const refuses = defineTextTask('test.refuse', (_: string): unknown => undefined);
   const fails = defineTextTask('test.fail', (_: string): unknown => undefined);
@@ -69,13 +69,13 @@ it('what a task refuses is refused to its caller, and what breaks is an error', 
   expect(await run('z')).toEqual([expect.any(Number), 'z']);
 });
 
-it('a thread that is idle is ended, and the next text starts another one', async () => {
+it('an idle thread is stopped, and the next text starts a new one', async () => {
   open({ idleMs: 1 });
   const [first] = (await run('x')) as [number];
   await expect.poll(async () => ((await run('y')) as [number])[0]).not.toBe(first);
 });
 
-it('what waits when the program ends fails', async () => {
+it('texts that wait when the program ends fail', async () => {
   open();
   const waiting = [run('x'), run('y')];
   const settled = Promise.allSettled(waiting);

@@ -8,40 +8,40 @@ import type { TextTask } from './text-task.ts';
 
 export interface TextThread {
   /**
-   * Runs a task on texts of `chars` characters together: in the caller's turn up to `INLINE_CHARS`, in the thread beyond. Refuses
-   * when too many tasks of the team wait, and when the task takes too long.
+   * Runs a task on texts of `chars` characters in total: in the caller's turn up to `INLINE_CHARS`, in the thread above
+   * that. Refuses when too many tasks of the team wait, and when the task takes too long.
    */
   run<Input, Output>(
     order: {
       teamId: string;
       chars: number;
       task: TextTask<Input, Output>;
-      /** Work of our own that nobody repeats, such as mail on its way: it waits however much waits before it. */
+      /** Marks internal work that nobody repeats, such as mail in delivery: it waits however long the queue is. */
       isPatient?: boolean;
     },
     input: Input,
   ): Promise<Output>;
-  /** Number of tasks that the thread has been given since the start. */
+  /** Number of tasks that were sent to the thread since the start. */
   readonly handedOver: number;
   close(): Promise<void>;
 }
 
 export interface TextThreadOptions {
-  /** The module of the thread, which calls `serveTextTasks`. */
+  /** The module that the thread runs, which calls `serveTextTasks`. */
   module?: string | URL;
   limitMs?: number;
   idleMs?: number;
 }
 
-/** Smaller texts take about ten milliseconds at most; handing them over and back costs more. */
+/** Smaller texts take ten milliseconds at most; the transfer to the thread costs more. */
 const INLINE_CHARS = 32 * 1024;
-/** The largest body takes a second; a busy machine makes several of it. */
+/** The largest body takes a second; a busy machine takes several times as long. */
 const LIMIT_MS = 60_000;
-/** A thread holds some megabytes, so one that nobody needs is ended. */
+/** A thread uses some megabytes, so an idle one is stopped. */
 const IDLE_MS = 30_000;
 /** Enough for the largest body with its parts and its copies. */
 const HEAP_MB = 512;
-/** Each task that waits holds a body of up to 2 MB. */
+/** Each waiting task holds a body of up to 2 MB. */
 const WAITING_OF_TEAM_MAX = 20;
 const WAITING_MAX = 200;
 const RETRY_AFTER_SECONDS = 5;
@@ -53,7 +53,7 @@ interface Job {
   fail(error: Error): void;
 }
 
-/** One thread for the process: what is in it takes no turn of the event loop, and no more than one core. */
+/** Creates one thread for the process: its work blocks no turn of the event loop, and uses at most one core. */
 export function createTextThread({
   module = 'src/text-thread.ts',
   limitMs = LIMIT_MS,
@@ -93,7 +93,7 @@ export function createTextThread({
     serve();
   }
 
-  /** Ends the thread with the task that it is at; the next task starts another one. */
+  /** Stops the thread with its current task; the next task starts a new one. */
   function abandon(error: Error): void {
     void endThread();
     settle((broken) => broken.fail(error));
@@ -157,7 +157,7 @@ const unavailable = (say: string, because?: unknown) =>
 
 const tooMany = () =>
   unavailable(
-    `Large bodies are read one after the other, and ${WAITING_OF_TEAM_MAX} of your team or ${WAITING_MAX} of all wait; try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    `Too many large bodies are waiting, ${WAITING_OF_TEAM_MAX} of your team or ${WAITING_MAX} in total; try again in ${RETRY_AFTER_SECONDS} seconds.`,
   );
 
 const tooLong = (limitMs: number) =>

@@ -23,11 +23,11 @@ export type Condition =
   /** Was added to the segment, whatever its filter says. */
   | { kind: 'member'; segmentId: string };
 
-/** A filter that was checked, over conditions that exist. */
+/** A checked filter, over conditions that exist. */
 export type Filter =
   | Condition
   | { kind: 'all' | 'any' | 'none'; of: readonly Filter[] }
-  /** No contact meets it, because what it depends on is gone or has another type by now. */
+  /** Matches no contact, because what it depends on was deleted or has another type now. */
   | { kind: 'never' };
 
 export interface DeclaredProperty {

@@ -10,7 +10,9 @@ export interface FilterFault {
 }
 
 export interface ParsedFilter {
-  /** A faulty condition is unknown, and so is its negation: a contact matches where the whole filter is true without it. */
+  /**
+   * An invalid condition is unknown, and so is its negation: a contact matches if the whole filter is true without it.
+   */
   filter: Filter;
   /** One for each condition or group at fault. */
   faults: FilterFault[];

@@ -9,7 +9,7 @@ const plan = { field: 'properties.plan', op: 'eq', value: 'pro' };
 const gone = { field: 'properties.gone', op: 'eq', value: 'x' };
 const filterFor = (input: object) => parseFilter(input, declared).filter;
 
-it('a filter that names nothing unknown stays as it was written', () => {
+it('a filter without unknown conditions stays as it was written', () => {
   expect(filterFor({ all: [plan, { not: [plan] }] })).toMatchObject({
     kind: 'all',
     of: [{ kind: 'text' }, { kind: 'none', of: [{ kind: 'text' }] }],
@@ -26,13 +26,13 @@ it.each([
   expect(filterFor(input)).toEqual({ kind: 'never' });
 });
 
-it('what is left of a filter is still found by its index', () => {
+it('a filter with an unknown condition still uses the index of its other conditions', () => {
   for (const input of [{ any: [plan, gone] }, { any: [gone, plan, { not: [gone] }] }]) {
     expect(chooseIndex(filterFor(input), 'sqlite')).toMatchObject({ kind: 'ids' });
   }
 });
 
-it('every property that a filter names is listed, and no value that looks like one', () => {
+it('the list of properties contains every key that a filter names, and no value that looks like a key', () => {
   const filter = {
     any: [plan, { not: [gone, { field: 'email', op: 'in', value: ['properties.value'] }] }],
     all: [{ topic: 'properties.topic', subscription: 'opt_in' }],

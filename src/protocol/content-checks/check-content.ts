@@ -11,9 +11,9 @@ export interface CheckedContent {
   previewText: string | null;
   html: string | null;
   text: string | null;
-  /** The postal address of the sender, which mail to many has to show; null where it has none yet. */
+  /** The postal address of the sender, which marketing mail has to show; null if it has none yet. */
   address?: PostalLines | null;
-  /** Merge variables that print it. */
+  /** Merge variables that print the postal address. */
   addressKeys?: readonly string[];
   /** Whether a merge variable without a default prints something: a field or property of a contact, or a link of ours. */
   isKnown(key: string): boolean;
@@ -147,7 +147,7 @@ const LETTERS_A_PICTURE = 100;
 const PICTURES_COUNTED = 5;
 
 function checkTextAndImages({ html, text }: CheckedContent, images: number): ContentCheck {
-  // The alt text of a linked picture stands in a text part, and is no text next to the picture.
+  // The alt text of a linked image belongs to a text part, and is not text next to the image.
   const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html.replaceAll(/<img\b[^<>]*>/gi, ''));
   const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
   if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
@@ -176,7 +176,7 @@ function checkUnsubscribe(content: CheckedContent): ContentCheck {
   return { name: 'unsubscribe', status: 'warn', message, details: [] };
 }
 
-/** Whether a body prints the postal address, by its variable or as it is written. */
+/** Returns whether a body prints the postal address, by its variable or literally. */
 export function showsAddress(
   { html, text, addressKeys = [] }: Pick<CheckedContent, 'html' | 'text' | 'addressKeys'>,
   { line1, postal_code: code, city }: PostalLines,
@@ -191,7 +191,7 @@ export function showsAddress(
   return [line1, code ? code : city].every((part) => shown.includes(foldLetters(part)));
 }
 
-/** Compares addresses by their letters and digits: commas and line breaks are set freely. */
+/** Compares addresses by their letters and digits, because commas and line breaks vary. */
 const foldLetters = (text: string): string =>
   text
     .normalize('NFC')

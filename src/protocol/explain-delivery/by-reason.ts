@@ -36,7 +36,7 @@ const REASONS: Readonly<Record<string, Explanation>> = {
     advice: 'The server’s log says which; it is tried again by itself.',
   },
   content_damaged: {
-    sentence: 'What is stored of the message is not what was accepted, so it was not sent.',
+    sentence: 'The stored content of the message differs from what was accepted, so it was not sent.',
     advice:
       'The operator finds the damaged file in `rasket findings all` and puts it back from a backup; then it is sent by itself.',
   },

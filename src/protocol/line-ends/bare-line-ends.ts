@@ -8,7 +8,7 @@ export function createBareLineEnds(): { see(piece: Uint8Array): void; found(): '
   return {
     see(piece) {
       if (bare || piece.length === 0) return;
-      // Byte by byte: a search for each CR and LF costs fifty times as much where lines are short.
+      // This loop goes byte by byte, because a search for each CR and LF costs fifty times as much with short lines.
       let before = isAfterCr ? CR : 0;
       for (let at = 0; at < piece.length; at++) {
         const byte = piece[at]!;

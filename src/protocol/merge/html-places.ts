@@ -16,8 +16,8 @@ export interface Place {
   /** It is where an `<a>` leads to. */
   isAnchor: boolean;
   /**
-   * The part of an address in `href` and its like that a value is put into, behind what is written before it; undefined where
-   * the value begins the address, names its host, or stands in no address.
+   * The part of a URL, in `href` and similar attributes, that contains the value; undefined if the value begins the
+   * URL, names its host, or is not in a URL.
    */
   urlPart: 'path' | 'query' | undefined;
 }
@@ -35,7 +35,7 @@ export function placesOf(text: MergeText): readonly Place[] {
   return found;
 }
 
-/** Keeps places that were found elsewhere, of this very text. */
+/** Stores places that were found elsewhere, for this very text. */
 export const notePlaces = (text: MergeText, found: readonly Place[]): void => void places.set(text, found);
 
 /**
@@ -100,9 +100,11 @@ const PLAIN = /^(?:title|alt|value|placeholder|label|summary|aria-.*|data-.*)$/;
 const CODE = /^(?:on.*|srcdoc)$/;
 /** Attributes whose value is one address. */
 const ADDRESS = /^(?:href|src|action|formaction|background|poster|cite|xlink:href)$/;
-/** Stands for the value of a variable, which may be a whole address. */
+/** Placeholder for the value of a variable, which may be a whole URL. */
 const VALUE = '\uFFFC';
-/** What a path cannot follow directly: nothing yet, variables alone, or a scheme with a host that is not over. */
+/**
+ * Matches beginnings that a path cannot follow directly: empty, only variables, or a scheme with an unfinished host.
+ */
 const BEFORE_PATH = /^\s*(?:\uFFFC*|(?:[a-z][a-z0-9+.-]*:|\uFFFC)?\/\/[^/]*)$/i;
 /** Long enough for any scheme with what browsers pass over in it. */
 export const BEGINNING_CHARS = 200;
@@ -114,7 +116,7 @@ class PlaceReader {
   #attribute = '';
   #quote = '';
   #value = '';
-  /** The beginning of the whole attribute, with `VALUE` in the place of each variable. */
+  /** The beginning of the whole attribute, with `VALUE` for each variable. */
   #address = '';
   #hasQuery = false;
   #isFirst = true;
@@ -259,7 +261,7 @@ class PlaceReader {
   #keepValue(char: string): void {
     if (this.#value.length < BEGINNING_CHARS) this.#value += char;
     if (this.#address.length < BEGINNING_CHARS) this.#address += char;
-    // The `#` of a character reference, such as `&#38;`, begins no fragment.
+    // The `#` of a character reference, such as `&#38;`, starts no fragment.
     if (char === '?' || (char === '#' && !this.#address.endsWith('&#'))) this.#hasQuery = true;
   }
 

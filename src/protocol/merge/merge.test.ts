@@ -203,21 +203,21 @@ describe('values that strangers have written', () => {
 
   it.each<[place: string, text: string, value: string, expected: string]>([
     ['a query', '<a href="https://a.example/?e={{{A}}}&x=1">', 'a+b&c@x.org', '?e=a%2Bb%26c%40x.org&x=1">'],
-    ['a query behind a long path', `<a href="/${'p'.repeat(500)}?e={{{A}}}">`, 'a&b', '?e=a%26b">'],
+    ['a query after a long path', `<a href="/${'p'.repeat(500)}?e={{{A}}}">`, 'a&b', '?e=a%26b">'],
     ['a fragment', "<a href='https://a.example#{{{A}}}'>", 'a b"', "#a%20b%22'>"],
     ['a path', '<img src="https://a.example/{{{A}}}.png">', 'a/50% off?&x=1#y', '/a/50%25%20off%3F&amp;x=1%23y.png">'],
-    ['a path behind a reference', '<a href="/a&#38;b/{{{A}}}">', 'x/y', '/a&#38;b/x/y">'],
+    ['a path after a reference', '<a href="/a&#38;b/{{{A}}}">', 'x/y', '/a&#38;b/x/y">'],
     [
-      'a query behind a whole address',
+      'a query after a whole address',
       '<a href="{{{A}}}?e={{{A}}}">',
       'https://a.example/?x',
       'https://a.example/?x?e=https%3A%2F%2Fa.example%2F%3Fx">',
     ],
-    ['a path behind a whole address', '<a href="{{{A}}}/{{{A}}}">', 'a?b', '"a?b/a%3Fb">'],
+    ['a path after a whole address', '<a href="{{{A}}}/{{{A}}}">', 'a?b', '"a?b/a%3Fb">'],
     ['a query of another scheme', '<a href="mailto:x@a.example?subject={{{A}}}">', 'a&b', 'subject=a%26b">'],
     ['an address without quotes', '<a href=https://a.example/?e={{{A}}}>', 'a b', '?e=a%20b>'],
     ['half of a surrogate pair', '<a href="/?e={{{A}}}">', '\uD800', '?e=%EF%BF%BD">'],
-  ])('in %s of an address are percent-encoded: %j', (_, text, value, expected) => {
+  ])('a merge value in %s of a URL is percent-encoded: %j', (_, text, value, expected) => {
     const merged = render(text, { A: value });
     expect(merged.endsWith(expected), merged).toBe(true);
     expect(
@@ -232,7 +232,7 @@ describe('values that strangers have written', () => {
     ['<a href="https://{{{A}}}.example/">x</a>', 'a.b:8443'],
     ['<p class="a/{{{A}}}">x</p>', 'a b?c'],
     ['<p>https://a.example/?e={{{A}}}</p>', 'a+b@x.org'],
-  ])('that are a whole address, a host or no address are not encoded: %j', (text, value) => {
+  ])('a merge value that is a whole URL, a host or not in a URL is not encoded: %j', (text, value) => {
     expect(render(text, { A: value })).toBe(text.replace('{{{B}}}', '').replace('{{{A}}}', value));
   });
 

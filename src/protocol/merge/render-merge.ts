@@ -15,8 +15,8 @@ type Escaping = 'html' | 'none';
 interface RenderOptions {
   escape: Escaping;
   /**
-   * In HTML, values that strangers may have written: what would be code or a name where it stands is left out, and in the path
-   * and query of an address a value is percent-encoded.
+   * For HTML with values that untrusted senders may have written: omits a value where it would be code or a name, and
+   * percent-encodes it in the path and query of a URL.
    */
   areForeign?: boolean;
 }
@@ -60,7 +60,7 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
   return out;
 }
 
-/** Encodes a value as one part of an address: a path keeps its slashes, and a query is a single value (RFC 3986 §2.1). */
+/** Encodes a value as one part of a URL: a path keeps its slashes, and a query is a single value (RFC 3986 §2.1). */
 function percentEncode(value: string, part: 'path' | 'query'): string {
   const text = value.toWellFormed();
   if (part === 'query') return encodeURIComponent(text);
@@ -89,15 +89,15 @@ function runsCode(value: string): boolean {
   return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact);
 }
 
-/** Describes what a text is made of, so that its values can be counted without going through it. */
+/** Describes the parts of a text, so that the length of its values can be computed without parsing it again. */
 interface Lengths {
-  /** Characters outside of variables. */
+  /** Number of characters outside of variables. */
   plain: number;
-  /** By key, how often its value stands there without and with a default; a place where it is percent-encoded counts several times. */
+  /** Number of uses with and without a default, by key; a percent-encoded use counts several times. */
   keys: Map<string, { bare: number; withDefault: number; defaultChars: number }>;
 }
 
-/** How a text is rendered, as far as its length goes. */
+/** The options of rendering that affect the length. */
 type Kind = Escaping | 'foreign html';
 
 const lengths: Record<Kind, WeakMap<object, Lengths>> = {
@@ -133,8 +133,8 @@ function measure(text: MergeText, kind: Kind): Lengths {
 }
 
 /**
- * Returns how long `renderMerge` would be, or somewhat more, without making it: a short text can ask for gigabytes. Values of
- * strangers are never longer than counted here.
+ * Returns an upper bound for the length of `renderMerge`, without rendering: a short text can ask for gigabytes.
+ * Untrusted values are never longer than counted here.
  */
 export function mergedChars(
   text: string | MergeText,
@@ -153,7 +153,7 @@ export function mergedChars(
   return chars;
 }
 
-/** A character beyond ASCII is up to three bytes, each of them three characters. */
+/** A character beyond ASCII is up to three bytes, each of which becomes three characters. */
 const ENCODED_CHARS = 9;
 
 const parsed = (text: string | MergeText): MergeText => (typeof text === 'string' ? parseMerge(text) : text);

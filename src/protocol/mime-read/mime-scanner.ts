@@ -94,8 +94,8 @@ export class MimeScanner {
   }
 
   /**
-   * Returns the start of the next line that may be a boundary, or of the line that is cut at the end of the piece. Looking at each line
-   * of a body would let a message of empty lines cost a hundred times what others of its size do.
+   * Returns the start of the next line that may be a boundary, or of the line that the end of the piece cuts. Examining
+   * every line would make a message of empty lines cost a hundred times as much as others of its size.
    */
   #skipBody(piece: Buffer, at: number): number {
     if (this.#isInHead || this.#lineBytes > 0) return at;

@@ -1,15 +1,15 @@
 import { gatherBytes } from './gathered-bytes.ts';
 
-/** Decodes the body of a part that comes in runs of lines, as `plainLines` returns them. */
+/** Decodes the body of a part that arrives in runs of lines, as `plainLines` returns them. */
 export interface BodyDecoder {
   update(lines: Uint8Array): void;
   finalize(): Promise<ArrayBuffer>;
 }
 
 /**
- * Returns the decoder of a Content-Transfer-Encoding (RFC 2045 §6). It takes one pass over the bytes and no memory but that of the
- * result, whatever an untrusted sender wrote: the decoders of postal-mime make an object for each unit of base64 and each line of
- * quoted-printable. What they decode to is the same.
+ * Returns the decoder of a Content-Transfer-Encoding (RFC 2045 §6). It makes one pass over the bytes and allocates only
+ * the result, whatever an untrusted sender wrote: the decoders of postal-mime make an object for each unit of base64
+ * and each line of quoted-printable. The decoded bytes are the same.
  */
 export function createBodyDecoder(encoding: string): BodyDecoder {
   if (encoding.includes('base64')) return base64Decoder();
@@ -39,14 +39,17 @@ function digitValues(digits: string): Uint8Array {
   return values;
 }
 
-/** Skips what is no base64. Padding ends a unit, and another may follow, because some programs pad every line. */
+/**
+ * Decodes base64 and skips other characters. Padding ends a unit, and another may follow, because some programs pad
+ * every line.
+ */
 function base64Decoder(): BodyDecoder {
   const gathered = gatherBytes();
   let bits = 0;
   let digits = 0;
   let out = new Uint8Array(0);
 
-  /** Writes the whole bytes of an unfinished group, and returns where the next byte goes. */
+  /** Writes the complete bytes of an unfinished group, and returns where the next byte goes. */
   function endUnit(to: number): number {
     if (digits === 2) out[to++] = bits >> 4;
     if (digits === 3) {
@@ -60,7 +63,7 @@ function base64Decoder(): BodyDecoder {
 
   return {
     update(lines) {
-      // Three bytes for four digits, and those of a group that was begun before.
+      // Four digits make three bytes; digits of a group that was started before count as well.
       const most = Math.ceil(lines.length / 4) * 3 + 3;
       if (out.length < most) out = new Uint8Array(most);
       let to = 0;
@@ -89,7 +92,7 @@ function base64Decoder(): BodyDecoder {
   };
 }
 
-/** RFC 2045 §6.7; what is no escape stays as it is. */
+/** Decodes quoted-printable (RFC 2045 §6.7); an invalid escape stays as it is. */
 function quotedPrintableDecoder(): BodyDecoder {
   const gathered = gatherBytes();
   let out = new Uint8Array(0);

@@ -29,7 +29,7 @@ const LINE = fc.constantFrom(
 );
 const END = fc.constantFrom('\r\n', '\r\n', '\r\n', '\n', '\r\r\n', '\r');
 
-test('a body is read in runs of lines, and decoded, as it is line by line', async () => {
+test('a body that is read and decoded in runs of lines equals one that is read line by line', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(LINE, END), { maxLength: 40 }), async (lines) => {
       const body = lines.flat().join('');

@@ -4,8 +4,8 @@ import { readMessage } from './index.ts';
 
 const flowed = (...lines: string[]): string => decodeFlowedText(lines.join('\n'), false);
 
-describe('a text with format=flowed', () => {
-  test('is joined as in the example of RFC 3676 section 4.1', () => {
+describe('format=flowed', () => {
+  test('flowed lines are joined as in the example of RFC 3676 section 4.1', () => {
     expect(
       flowed(
         "`Take some more tea,' the March Hare said to Alice, very ",
@@ -19,7 +19,7 @@ describe('a text with format=flowed', () => {
     );
   });
 
-  test('has its quotes taken apart by depth, as in the example of RFC 3676 section 4.5', () => {
+  test('flowed quotes are separated by depth as in the example of RFC 3676 section 4.5', () => {
     expect(
       flowed(
         '>>>Take some more tea.',
@@ -36,17 +36,17 @@ describe('a text with format=flowed', () => {
     );
   });
 
-  test('has the marks of a quoted paragraph once', () => {
+  test('a quoted paragraph has its quote marks once', () => {
     expect(flowed('New.', '> A quoted line that goes on and ', '> on and on and ', '> ends.', '')).toBe(
       'New.\n> A quoted line that goes on and on and on and ends.\n',
     );
   });
 
-  test('never joins lines of different quote depth, though the first of them asks for it', () => {
+  test('lines of different quote depth are never joined, even after a soft break', () => {
     expect(flowed('> quoted ', 'new ', '>> older ', '> quoted')).toBe('> quoted \nnew \n>> older \n> quoted');
   });
 
-  test('loses one space of stuffing and keeps the others', () => {
+  test('space-stuffing removes one space and keeps the others', () => {
     expect(flowed(' From here', ' > is no quote', '  two', '>  two', '> ', '>')).toBe(
       'From here\n> is no quote\n two\n>  two\n>\n>',
     );
@@ -55,19 +55,19 @@ describe('a text with format=flowed', () => {
   test.each([
     ['of the text', ['a ', '-- ', 'me'], 'a \n-- \nme'],
     ['within a quote', ['> a ', '> -- ', '> me'], '> a \n> -- \n> me'],
-    ['that is stuffed', ['a', ' -- ', 'me'], 'a\n-- \nme'],
-  ])('has a signature separator %s stand alone', (_, lines, shown) => {
+    ['with stuffing', ['a', ' -- ', 'me'], 'a\n-- \nme'],
+  ])('a signature separator %s remains a line of its own', (_, lines, shown) => {
     expect(flowed(...lines)).toBe(shown);
   });
 
-  test('loses the space of each soft break with DelSp=yes', () => {
+  test('DelSp=yes removes the space of each soft break', () => {
     const joined = (...lines: string[]): string => decodeFlowedText(lines.join('\r\n'), true);
     expect(joined('你好 ', '世界', 'two  ', 'words', '> a ', '> b', '-- ', 'me')).toBe(
       '你好世界\ntwo words\n> ab\n-- \nme',
     );
   });
 
-  test('ends as it ended', () => {
+  test('a flowed text keeps its last line break, or the lack of one', () => {
     expect([flowed(''), flowed('a'), flowed('a', ''), flowed('a ', ''), flowed('a ')]).toEqual([
       '',
       'a',
@@ -82,7 +82,7 @@ test.each([
   ['format=flowed', '> one two\n> three\n'],
   ['format=Flowed; delsp=YES', '> onetwo\n> three\n'],
   ['format=fixed', '> one \n> two\n> three\n'],
-])('a part of type text/plain with %s is read by it', async (parameters, text) => {
+])('a text/plain part with %s is read by these parameters', async (parameters, text) => {
   const raw = Buffer.from(`Content-Type: text/plain; ${parameters}\r\n\r\n> one \r\n> two\r\n> three`);
   const limits = { depthMax: 20, headerBytesMax: 10_000, partsMax: 10 };
   expect(await readMessage(raw, limits)).toMatchObject({ text });

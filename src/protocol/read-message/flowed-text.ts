@@ -1,10 +1,11 @@
 /**
- * Joins the lines of a text with `format=flowed` (RFC 3676 §4.1). Quote marks are split off before lines are joined, lines of different
- * quote depth are never joined, and a signature separator stands alone. In the result each quoted line has its marks and one space.
+ * Joins the lines of a text with `format=flowed` (RFC 3676 §4.1). Quote marks are removed before lines are joined,
+ * lines of different quote depth are never joined, and a signature separator remains a line of its own. Each quoted
+ * line of the result has its marks and one space.
  */
 export function decodeFlowedText(text: string, isDelSp: boolean): string {
   const out: string[] = [];
-  /** The quote depth of a line that ended with a soft break; undefined after a hard one. */
+  /** The quote depth of a line that ended with a soft break; undefined after a hard break. */
   let flowedDepth: number | undefined;
   for (let from = 0; from < text.length;) {
     const lf = text.indexOf('\n', from);

@@ -1,5 +1,5 @@
 const BLOCK_BYTES = 1024 * 1024;
-/** Most parts are small; their one buffer begins with this and doubles. */
+/** Most parts are small; their only buffer starts with this size and doubles. */
 const FIRST_BYTES = 4096;
 
 export interface GatheredBytes {
@@ -9,13 +9,13 @@ export interface GatheredBytes {
   join(): ArrayBuffer;
 }
 
-/** Gathers the bytes of a part in blocks, while at most one block of them is held twice. */
+/** Collects the bytes of a part in blocks, so that at most one block exists twice. */
 export function gatherBytes(): GatheredBytes {
   const full: Uint8Array<ArrayBuffer>[] = [];
   let block = new Uint8Array(0);
   let filled = 0;
 
-  /** Makes room for one byte at least, and for `bytes` if a block has as much. */
+  /** Makes room for at least one byte, and for `bytes` if a block has as much. */
   function makeRoom(bytes: number): void {
     if (block.length === BLOCK_BYTES) {
       full.push(block);

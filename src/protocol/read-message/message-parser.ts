@@ -54,7 +54,7 @@ export class MessageParser extends PostalMime {
   }
 
   async collectNode(part: Part, alternative: Part | false, related: boolean): Promise<void> {
-    // The lines of a large text are not joined: taking it apart takes ten times its memory.
+    // The lines of a large text are not joined, because parsing it would take ten times its memory.
     if ((part.content?.byteLength ?? 0) > FLOWED_BYTES_MAX) part.contentType.parsed.params['format'] = '';
     part.decodeFlowedText = decodeFlowedText;
     await COLLECT.call(this, part, alternative, related);

@@ -5,8 +5,8 @@ const ENTITIES: Record<string, string> = {
 const CODE_POINT_MAX = 0x10ffff;
 
 /**
- * Writes HTML as somebody reads it at a terminal: its text in lines, links with their address after them, and a picture that
- * is a link as its alt text. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and scripts are no text.
+ * Renders HTML as text for a terminal: its text in lines, links with their URL after them, and a linked image as its
+ * alt text. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and scripts are omitted.
  */
 export function textOfHtml(html: string): string {
   const writer = new TextWriter(html);
@@ -21,8 +21,8 @@ const BLOCKS = new Set(
 );
 
 /**
- * A tag from its name on, with quoted values that may hold brackets. Each part is bounded by what follows it, and the number of
- * quoted values is limited, so that a text made of beginnings of tags takes time by its length.
+ * Matches a tag from its name on; quoted values may contain brackets. Each part is bounded by what follows it, and the
+ * number of quoted values is limited, so that a text made of beginnings of tags takes linear time.
  */
 const TAG = /<(\/?)([a-z][a-z0-9:-]*)([^<>"']*(?:(?:"[^"]*"|'[^']*')[^<>"']*){0,100})>/iy;
 const ATTRIBUTES = {
@@ -30,17 +30,17 @@ const ATTRIBUTES = {
   alt: /(?:^|[\s"'/])alt\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s<>]+))/i,
 };
 const ATTRIBUTE_CHARS_MAX = 16 * 1024;
-/** Longer text is no caption of a link, but what follows one that was never closed. */
+/** Longer text is not the caption of a link, but follows a link that was never closed. */
 const LINK_CHARS_MAX = 500;
 
-/** Characters without width in a row, by which a mail keeps its body out of what is shown next to its subject. */
+/** A row of characters without width, with which mail keeps its body out of the preview next to the subject. */
 const FILLER = /(?:(?:\u034F|[\u00AD\u200B-\u200F\uFEFF])[ \u00A0\u2007]*){3,}/g;
 
 class TextWriter {
   readonly #html: string;
   #at = 0;
   readonly #lines: string[] = [];
-  /** What the line under way holds. */
+  /** The text of the current line. */
   #line: string[] = [];
   #link: { address: string; words: string } | undefined;
 
@@ -99,7 +99,7 @@ class TextWriter {
   }
 
   #beginLink(attributes: string): void {
-    // A link within a link is no other to a reader, unless the first was never closed.
+    // A nested link is part of the outer one for a reader, unless the outer one was never closed.
     if (this.#link && this.#link.words.length <= LINK_CHARS_MAX) return;
     const address = attributeIn(attributes, 'href').trim();
     this.#link = address === '' ? undefined : { address, words: '' };

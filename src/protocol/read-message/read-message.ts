@@ -90,7 +90,7 @@ function bodyOf(raw: Uint8Array): string | null {
   const starts = ['\r\n\r\n', '\n\n'].map((blank) => ({ blank, at: all.indexOf(blank) })).filter(({ at }) => at >= 0);
   const first = starts.sort((a, b) => a.at - b.at)[0];
   if (!first) return null;
-  // Line ends are changed in bytes: in a string each of millions is an object.
+  // Line ends are changed in bytes: in a string, each of millions would be an object.
   const lines = plainLines(all, first.at + first.blank.length, all.length);
   const body = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString('utf8');
   return body.trim() === '' ? null : body;

@@ -16,13 +16,16 @@ export const LINKS_MAX = 5000;
 /** A page is looked at in one go; one that no reader shows whole is not worth that, and goes out as it is. */
 export const HTML_CHARS_MAX = 2 * 1024 * 1024;
 
-/** Where the web addresses stand that a page links to, and where its pixel belongs; plain data. */
+/** The positions of the web addresses that a page links to, and of its pixel; plain data. */
 export interface Targets {
   links: { start: number; end: number; target: string }[];
   pixelAt: number;
 }
 
-/** Targets of other schemes are left out. There are more than are written, because some stay as they are. */
+/**
+ * Finds the targets of links; other schemes are omitted. There may be more than are rewritten, because some stay as
+ * they are.
+ */
 export function findTargets(html: string): Targets {
   const { links, pixelAt } = scanHtml(html);
   const found: Targets = { links: [], pixelAt };
@@ -49,7 +52,7 @@ export function trackHtml(html: string, { link, pixel }: TrackOptions): string {
   return writeTargets(html, { links, pixelAt }, { addresses, ...(pixel !== undefined && { pixel }) });
 }
 
-/** The text with these addresses in the places of its links, up to the number that is written, and its pixel. */
+/** Returns the text with these addresses as the targets of its links, up to the limit, and with its pixel. */
 export function writeTargets(
   html: string,
   { links, pixelAt }: Targets,

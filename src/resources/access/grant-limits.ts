@@ -26,11 +26,14 @@ export function admissionOf(limits: GrantLimits, effect: Effect): Admission {
   return limits.emailsPerDay === null ? 'may' : beyond('emails_per_day', why);
 }
 
-/** What cannot be held against recipients or a number of emails, since neither is in the call; undefined where both can be. */
+/**
+ * Reasons why the recipient and email limits cannot be checked for a call, which names neither recipients nor their
+ * number; an effect without a reason can be checked.
+ */
 const UNFORESEEN: Readonly<Partial<Record<Effect, string>>> = {
-  alters_mail: 'this changes what the mail of others says',
-  starts_mail: 'this may bring mail to others than it names',
-  sends_broadcast: 'this may bring mail to others than it names',
+  alters_mail: 'this changes text that other mail contains',
+  starts_mail: 'this may send mail to recipients that it does not name',
+  sends_broadcast: 'this may send mail to recipients that it does not name',
 };
 
 function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {

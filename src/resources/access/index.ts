@@ -42,7 +42,10 @@ export type Actor =
       kind: 'operator';
       operatorId: string;
       name: string;
-      /** The pass of the machine stands for the account that typed a command there, and for no token. */
+      /**
+       * Set for the pass of the machine, which stands for the account that typed a command there, and belongs to no
+       * token.
+       */
       isOfMachine?: true;
     }
   /** The program itself. */
@@ -120,7 +123,7 @@ export const keyIdOf = (actor: Actor): string | null =>
 export const pinnedDomainOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
 
-/** The grant under which an app calls; null of anybody else. */
+/** Returns the grant of an app; null for any other caller. */
 export const grantIdOf = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.grantId : null);
 
 /** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
@@ -145,7 +148,7 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
   }
 }
 
-/** Refuses an app that names what it may not read: some fields of a body need a scope of their own. */
+/** Refuses an app that names what it may not read, because some fields of a body need a second scope. */
 export function mustReachNamed(actor: Actor, operation: Operation, body: unknown): void {
   if (actor.kind !== 'oauth_grant') return;
   const lacking = scopeOfFields(operation, body, actor.scopes);

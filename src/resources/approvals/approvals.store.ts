@@ -12,9 +12,9 @@ export interface ApprovalRow {
   call_hash: string;
   seen_hash: string;
   subject_ids: string;
-  /** The broadcast that the call sends; of a call that makes one, once it is made. */
+  /** The broadcast that the call sends; if the call creates it, set once it exists. */
   broadcast_id: string | null;
-  /** How many of its segment wanted mail when the app asked. */
+  /** Number of subscribed contacts in its segment when the app asked. */
   seen_contacts: number | null;
   status: StoredStatus;
   decided_by_kind: 'user' | 'api_key' | null;
@@ -88,7 +88,7 @@ export const subjectsThatWait = async (
   return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
 };
 
-/** Returns what the calls name that sent a broadcast which has not left yet; a canceled one never leaves. */
+/** Returns the subjects of the calls whose broadcast has not been sent yet. A canceled broadcast does not count. */
 export const subjectsThatLeave = async (db: Executor, grantId: string): Promise<Set<string>> => {
   const rows = await db.all<{ subject_ids: string }>(
     `select a.subject_ids from approvals a join broadcasts b on b.id = a.broadcast_id

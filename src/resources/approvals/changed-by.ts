@@ -16,12 +16,17 @@ const ofDraft = (ctx: Ctx, path: ProposedCall['path']) =>
 
 type Named = { id: string };
 
-/** The operations that change what another call may name. */
+/** Operations that change what another call may name. */
 const CHANGED: Readonly<Record<string, (ctx: Ctx, path: ProposedCall['path']) => Promise<Named>>> = {
-  ...{ updateTemplate: ofTemplate, publishTemplate: ofTemplate, deleteTemplate: ofTemplate },
-  ...{ updateBroadcast: ofBroadcast, deleteBroadcast: ofBroadcast },
-  ...{ updateInbox: ofInbox, deleteInbox: ofInbox },
-  ...{ updateInboxDraft: ofDraft, deleteInboxDraft: ofDraft },
+  updateTemplate: ofTemplate,
+  publishTemplate: ofTemplate,
+  deleteTemplate: ofTemplate,
+  updateBroadcast: ofBroadcast,
+  deleteBroadcast: ofBroadcast,
+  updateInbox: ofInbox,
+  deleteInbox: ofInbox,
+  updateInboxDraft: ofDraft,
+  deleteInboxDraft: ofDraft,
 };
 
 type Filled = (ctx: Ctx, call: ProposedCall) => Promise<string[]>;
@@ -38,7 +43,7 @@ const ofNew: Filled = async (_, { path, body }) => {
   ];
 };
 const SEGMENTS_MAX = 1000;
-/** Its address, or that it wants mail again, is a recipient more of every segment that it is in. */
+/** A changed address or a renewed subscription adds a recipient to every segment of the contact. */
 const ofContact: Filled = async (ctx, { path }) => {
   const name = String(path['contact']);
   const found = await there(listContactSegments(ctx, name, { limit: SEGMENTS_MAX }));
@@ -48,27 +53,35 @@ const ofContact: Filled = async (ctx, { path }) => {
 const ofAutomation: Filled = async () => [ANY_CONTACTS, FILTERED];
 const ofTopic: Filled = async (_, { path }) => [FILTERED, String(path['topic_id']).toLowerCase()];
 
-/** The operations that change who gets a broadcast, or what all broadcasts say. */
+/** Operations that change who gets a broadcast, or text that all broadcasts contain. */
 const FILLS: Readonly<Record<string, Filled>> = {
-  ...{ addContactToSegment: ofPath, removeContactFromSegment: ofPath },
+  addContactToSegment: ofPath,
+  removeContactFromSegment: ofPath,
   deleteSegment: ofPath,
-  ...{ createContact: ofNew, createAudienceContact: ofNew },
-  ...{ updateContact: ofContact, updateAudienceContact: ofContact, updateContactTopics: ofContact },
+  createContact: ofNew,
+  createAudienceContact: ofNew,
+  updateContact: ofContact,
+  updateAudienceContact: ofContact,
+  updateContactTopics: ofContact,
   createContactImport: async () => [ANY_CONTACTS],
   // A run of an automation may put its contact into any segment.
-  ...{ sendEvent: ofAutomation, createAutomation: ofAutomation, updateAutomation: ofAutomation },
-  // A condition that names a property or a topic is met by other contacts once that is there, or is there no more.
+  sendEvent: ofAutomation,
+  createAutomation: ofAutomation,
+  updateAutomation: ofAutomation,
+  // A condition that names a property or a topic matches other contacts once that is created or deleted.
   createContactProperty: async () => [FILTERED, BROADCAST_TEXTS],
   deleteContactProperty: async () => [FILTERED, BROADCAST_TEXTS],
   updateContactProperty: async () => [BROADCAST_TEXTS],
-  ...{ createTopic: async () => [FILTERED], updateTopic: ofTopic, deleteTopic: ofTopic },
+  createTopic: async () => [FILTERED],
+  updateTopic: ofTopic,
+  deleteTopic: ofTopic,
   updateTeam: async (_, { body }) =>
     ['sender_name', 'postal_address'].some((field) => Object.hasOwn((body ?? {}) as object, field))
       ? [BROADCAST_TEXTS]
       : [],
 };
 
-/** Returns the ids of what the call changes, where a call that waits may name it or be for it. */
+/** Returns the ids of what the call changes, if a waiting call may name it or be sent to it. */
 export async function changedBy(ctx: Ctx, call: ProposedCall): Promise<string[]> {
   const { operationId, path } = call;
   const read = Object.hasOwn(CHANGED, operationId) ? CHANGED[operationId] : undefined;
@@ -77,7 +90,7 @@ export async function changedBy(ctx: Ctx, call: ProposedCall): Promise<string[]>
   return [...(changed ? [changed.id] : []), ...(fills ?? [])];
 }
 
-/** What is not there is nothing to see, and the call itself will say so. */
+/** Returns null if the object does not exist; the call itself will report that. */
 async function there<T>(read: Promise<T>): Promise<T | null> {
   try {
     return await read;

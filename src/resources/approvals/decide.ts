@@ -117,5 +117,5 @@ const changed = (): Refusal =>
 const grown = (before: number, now: number): Refusal =>
   refuse('validation_error', {
     status: 422,
-    say: `This would go to ${now} contacts, and it was ${before} when the app asked: more than a tenth more. Look at the segment, reject this, and let the app ask again.`,
+    say: `This would go to ${now} contacts, and it was ${before} when the app asked, so the audience has grown by more than a tenth. Check the segment, reject this, and let the app ask again.`,
   });

@@ -6,14 +6,17 @@ import type { ProposedCall } from './proposed-call.ts';
 
 type Author = { author_grant_id: string | null } | undefined;
 
-/** Finds what a call would change, by the operations of the contract whose effect depends on its writer. */
+/** Finds what a call would change, for the operations whose effect depends on the writer. */
 const CHANGED: Readonly<Record<string, (ctx: Ctx, path: ProposedCall['path']) => Promise<Author>>> = {
   updateBroadcast: ({ store, teamId }, path) => findBroadcast(store.db, teamId, String(path['broadcast_id'])),
   updateInboxDraft: async (ctx, path) =>
     (await mustFindDraft(ctx, String(path['inbox']), String(path['draft_id']))).row,
 };
 
-/** Whether the app alone has written what its call changes. What is not there is nobody's, and the call itself says so. */
+/**
+ * Returns whether the app is the only writer of what its call changes. A missing object has no writer, and the call
+ * itself reports it.
+ */
 export async function isOwnWork(
   ctx: Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> },
   { operationId, path }: ProposedCall,

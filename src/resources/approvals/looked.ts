@@ -3,32 +3,38 @@ import type { HeldFile, ProposedCall } from './proposed-call.ts';
 
 export type Content = Omit<ApprovalContent, 'is_changed'>;
 
-/** What a call names and does not hold itself, at one moment. */
+/** Content that a call names and does not contain, at one moment. */
 export interface Looked {
   content: Content;
-  /** Bytes of the content as JSON. */
+  /** Size of the content as JSON. */
   bytes: number;
-  /** Of all that a person is shown and that must not be another thing when the call is made. */
+  /** Covers everything that is shown and must be the same when the call is made. */
   hash: string;
   /** The ids of what is shown, and of what decides who gets it. */
   ids: string[];
 }
 
-/** Reads what a person is shown of a call before they decide, for whoever asks. */
+/** Reads what a person sees of a call before the decision. */
 export type Look = (call: ProposedCall, files: readonly HeldFile[]) => Promise<Looked>;
 
-/** A call that names more cannot wait: what is not shown cannot be approved. */
+/** A call with more content cannot wait, because what is not shown cannot be approved. */
 export const CONTENT_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Instead of an id: a file of contacts may be for any segment, and whatever changes of a contact may put it into a filtered one. */
+/**
+ * Used instead of an id: a file of contacts may be for any segment, and any change of a contact may add it to a
+ * filtered segment.
+ */
 export const ANY_CONTACTS = 'any contacts';
 export const FILTERED = 'contacts of a filter';
-/** Instead of an id: fallbacks, sender name and postal address, which every broadcast says until it is sent or scheduled. */
+/**
+ * Used instead of an id: fallbacks, sender name and postal address, which every broadcast contains until it is sent or
+ * scheduled.
+ */
 export const BROADCAST_TEXTS = 'texts of broadcasts';
 
 /**
- * Whether a broadcast would reach more than a person could expect of what they were shown. Contacts sign up all the time, so
- * that a tenth more, and at least one, is no other audience.
+ * Returns whether a broadcast would reach more contacts than the person was shown. Contacts sign up all the time, so a
+ * growth by a tenth, rounded up, is accepted.
  */
 export const hasGrown = (before: number | null, now: number | undefined): boolean =>
   before !== null && now !== undefined && now > before + Math.ceil(before / 10);

@@ -16,7 +16,7 @@ interface Around {
 const isBrokenOff = ({ status, decided_at: at }: ApprovalRow, now: number): boolean =>
   status === 'running' && (at ?? 0) <= brokenOffBefore(now);
 
-/** Returns the status that is shown: time alone ends what waits. */
+/** Returns the status to show: a waiting call expires without a write. */
 export function statusAt(row: ApprovalRow, now: number): StoredStatus {
   if (row.status === 'pending' && row.expires_at <= now) return 'expired';
   return isBrokenOff(row, now) ? 'failed' : row.status;

@@ -72,9 +72,9 @@ export async function proposeCall(
 }
 
 /**
- * Throws where an app would change what one of its calls that wait names: a person approves what they see, at whatever moment,
- * so it stands still until they have decided, and whom a broadcast goes to until that has left. Changes by others are found by the
- * hash.
+ * Throws if an app would change something that one of its waiting calls names. A person approves what they see, so it
+ * must not change until the decision, and the recipients of a broadcast must not change until it has been sent. Changes
+ * by others are detected by the hash.
  */
 export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promise<void> {
   const { db, clock } = ctx.store;
@@ -82,7 +82,7 @@ export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promi
   const { grantId } = ctx.actor;
   const waiting = await subjectsThatWait(db, { grantId, now, brokenOff: brokenOffBefore(now) });
   const leaving = await subjectsThatLeave(db, grantId);
-  // What a broadcast says is fixed once it is sent or scheduled.
+  // The text of a broadcast is fixed once it is sent or scheduled.
   leaving.delete(BROADCAST_TEXTS);
   if (waiting.size + leaving.size === 0) return;
   const changed = await changedBy(ctx, call);
@@ -97,10 +97,10 @@ const untilDecided = (): Refusal =>
 
 const untilItHasLeft = (): Refusal =>
   refuse('invalid_permission', {
-    say: 'A broadcast that was approved for this app goes to it and has not left yet, so the app cannot change whom it reaches. Cancel the broadcast first, or wait until it is sent.',
+    say: 'An approved broadcast of this app is mailed to this and has not been sent yet, so the app cannot change its recipients. Cancel the broadcast first, or wait until it is sent.',
   });
 
-/** The broadcast that a call sends and names; one that it makes is known once it is made. */
+/** Returns the broadcast that a call sends by id; one that the call creates is known once it exists. */
 const broadcastIn = ({ operationId, path }: ProposedCall): string | null =>
   operationId === 'sendBroadcast' || operationId === 'resumeBroadcast' ? String(path['broadcast_id']) : null;
 

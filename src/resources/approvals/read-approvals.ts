@@ -28,7 +28,7 @@ export async function listApprovals(
   };
 }
 
-/** An app reads neither what its scopes do not reach nor how many contacts there are: what is shown is for who decides. */
+/** Returns an approval. An app gets no content: its scopes may not cover it, and it is for the person who decides. */
 export async function getApproval({ store, teamId, actor }: Ctx, id: string, { summaryOf }: Words, look: Look) {
   const row = await findApproval(store.db, teamId, id);
   const only = grantIn(actor);
@@ -43,7 +43,7 @@ async function readContent(row: ApprovalRow, look: Look): Promise<ApprovalConten
   const { content, bytes, hash } = await look(call, files);
   const { audience } = content;
   const isChanged = hash !== row.seen_hash || hasGrown(row.seen_contacts, audience?.subscribed);
-  // It had less when the app asked, so that it cannot be approved: what is too much to show is left out.
+  // It had less when the app asked, so it cannot be approved; what is too large to show is omitted.
   if (bytes > CONTENT_BYTES_MAX) return { is_changed: true, messages: [], sender: null, audience: null, changes: [] };
   return {
     is_changed: isChanged,

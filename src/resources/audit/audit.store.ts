@@ -14,7 +14,7 @@ export interface AuditRow {
   request_id: string | null;
   /** JSON. */
   details: string | null;
-  /** Null in entries of versions before, whose time is that of their id. */
+  /** Null in entries of earlier versions, which use the time of their id. */
   created_at: number | null;
 }
 

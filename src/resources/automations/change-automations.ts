@@ -21,7 +21,7 @@ import { readGraph } from './read-graph.ts';
 import { warnOfSteps } from './warn-of-steps.ts';
 
 const named = (id: string) => ({ object: 'automation' as const, id });
-/** What was written, with what is worth a warning about it. */
+/** The written automation, with its warnings. */
 const warned = (id: string, warnings: readonly string[]) => ({
   ...named(id),
   ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),

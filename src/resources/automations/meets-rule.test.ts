@@ -42,7 +42,7 @@ it('groups are all or any of their rules', () => {
   expect(meets({ type: 'or', rules: [no, { type: 'and', rules: [yes, yes] }] })).toBe(true);
 });
 
-it('a rule on a property that was deleted is unknown, and leaves a group undecided where the other rules do not decide it', () => {
+it('a rule on a deleted property is unknown, and leaves a group undecided unless the other rules decide it', () => {
   const yes = rule('email', 'exists');
   const no = rule('last_name', 'exists');
   for (const gone of [rule('properties.gone', 'neq', 'x'), rule('properties.gone', 'is_empty')]) {

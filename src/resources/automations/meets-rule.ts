@@ -1,12 +1,12 @@
 import { foldText, type PropertyValue } from '../../protocol/contact-filter/index.ts';
 import { isRecord } from './faults.ts';
 
-/** Returns the value of a field of a contact: null where it has none, undefined where there is no such field any more. */
+/** Returns the value of a field of a contact: null if it has none, undefined if the field does not exist any more. */
 export type RuleContact = (field: string) => PropertyValue | null | undefined;
 
 /**
- * Decides whether a contact meets a condition that was checked when its automation was written. Texts are compared as filters
- * do. A rule on a property that was deleted is unknown; undefined is returned where the other rules do not decide without it.
+ * Returns whether a contact meets a condition that was checked when its automation was written. Texts are compared as
+ * in filters. A rule on a deleted property is unknown; returns undefined if the other rules do not decide without it.
  */
 export function meetsRule(node: Readonly<Record<string, unknown>>, valueOf: RuleContact): boolean | undefined {
   const { type, rules, field, operator, value } = node;

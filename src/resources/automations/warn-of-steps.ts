@@ -9,8 +9,8 @@ import { isRecord, listed } from './faults.ts';
 import type { Graph } from './graph.ts';
 
 /**
- * Lists what is legal to write and will disappoint: marketing mail without a postal address. Says nothing of what the checks
- * of the graph refuse.
+ * Lists steps that are valid and probably not intended: marketing mail without a postal address. Steps that the checks
+ * of the graph refuse are not listed.
  */
 export async function warnOfSteps(db: Executor, teamId: string, { steps }: Graph): Promise<string[]> {
   const team = await findTeam(db, teamId);

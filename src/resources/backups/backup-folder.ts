@@ -40,13 +40,13 @@ export interface Verification {
   /** The first of them; none where all is well. */
   faults: string[];
   /**
-   * Contents that were damaged before the backup was made, by the names of their files: the backup is a true copy all the same. Absent in what
-   * an earlier version wrote.
+   * Contents that were damaged before the backup was made, by the names of their files; the backup copied them as they
+   * were. Absent in backups of earlier versions.
    */
   damaged?: string[];
 }
 
-/** Says of each such content what is wrong with it. */
+/** Describes the damage of each such content. */
 export const explainDamaged = ({ damaged = [] }: Verification): string[] =>
   damaged.map((file) => `${file} is not the content that was stored: it was damaged before the backup was made`);
 

@@ -98,7 +98,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
   }
 }
 
-/** Has contents that were found damaged read where they stand, which makes them a finding. */
+/** Reads the original of each damaged content, which makes it a finding. */
 async function recheckNamed(store: Store, files: readonly string[]): Promise<void> {
   for (const file of files) {
     const [, , owner = '', name = ''] = file.split('/');

@@ -26,13 +26,13 @@ interface Contents {
 
 const DAMAGED_MAX = 1000;
 
-/** Compares contents with the hashes that they had when they were stored: a file may be the true copy of a damaged one. */
+/** Compares contents with the hashes from when they were stored: a file may be a true copy of a damaged one. */
 class ContentsCheck {
   readonly #hashes = new Map<string, string>();
   /** The names of the files that differ. */
   readonly damaged: string[] = [];
 
-  /** Notes what a file contains that is as the backup was written. */
+  /** Records what a file of the backup contains, if the file is as it was written. */
   note(file: string, hash: string): void {
     this.#hashes.set(file, hash);
   }
@@ -41,7 +41,7 @@ class ContentsCheck {
     if (!owner || !name || !sha256) return;
     const file = `blobs/${shardOf(owner)}/${owner}/${name}`;
     const found = this.#hashes.get(file);
-    // What was removed while the backup was made is not in it, and no fault.
+    // Content that was removed during the backup is not in it, which is not a fault.
     if (found !== undefined && found !== sha256 && this.damaged.length < DAMAGED_MAX) this.damaged.push(file);
   }
 }
@@ -76,7 +76,7 @@ export async function verifyBackup(folder: string, options: VerifyOptions): Prom
   return found;
 }
 
-/** Notes in `contents` the SHA-256 of each file that is as it was written. */
+/** Records in `contents` the SHA-256 of each file that is as it was written. */
 async function faultsOfFiles(folder: string, contents: ContentsCheck): Promise<string[]> {
   const list = path.join(folder, COPY_FILES.checksums);
   if (!existsSync(list)) return [`${COPY_FILES.checksums} is missing, so that its files cannot be checked`];

@@ -45,7 +45,7 @@ export interface Pinned {
   domain_id: string;
   body_id: string;
   template_version_id: string | null;
-  /** JSON, as `Fallbacks`. */
+  /** `Fallbacks` as JSON. */
   fallbacks: string | null;
 }
 
@@ -61,9 +61,9 @@ export interface BroadcastRow extends BroadcastContent {
   domain_id: string | null;
   body_id: string | null;
   template_version_id: string | null;
-  /** JSON, as `Fallbacks`; null before it is sent, and where an earlier version has sent it. */
+  /** `Fallbacks` as JSON; null before it is sent, and if an earlier version sent it. */
   fallbacks: string | null;
-  /** The grant of the app that alone has written it; null once anybody else has. */
+  /** The grant of the app that is the only writer; null once anybody else has written. */
   author_grant_id: string | null;
   started_at: number | null;
   /** The last contact of the last page that is done. */
@@ -136,7 +136,7 @@ export async function deleteBroadcastRow(tx: Executor, id: string): Promise<void
   await tx.run('delete from broadcasts where id = ?', [id]);
 }
 
-/** Lists the broadcasts to these segments that are scheduled, queued or being sent; the condition is that of the index. */
+/** Lists the broadcasts to these segments that are scheduled, queued or being sent. The condition matches the index. */
 export function broadcastsWaitingOn(
   db: Executor,
   teamId: string,

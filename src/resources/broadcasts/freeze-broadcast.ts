@@ -83,14 +83,17 @@ export async function aroundOf(
   return { previewText: row.preview_text, team, properties, fallbacks: fallbacksOf(row, { properties, team }) };
 }
 
-/** Returns the fallbacks that were fixed when a broadcast was sent, or what is declared now where none were. */
+/** Returns the fallbacks that were fixed when a broadcast was sent, or the declared ones if none were. */
 export const fallbacksOf = (
   { fallbacks }: { fallbacks?: string | null },
   known: { properties: readonly PropertyRow[]; team: Sender },
 ): Fallbacks =>
   typeof fallbacks === 'string' ? (JSON.parse(fallbacks) as Fallbacks) : fallbacksIn(known.properties, known.team);
 
-/** Makes the text from the HTML where none was given, and none where it was given as empty; each gets the way out that it lacks. */
+/**
+ * Makes the text from the HTML if none was given, except if it was given as empty. Adds a footer to each body without
+ * an unsubscribe link.
+ */
 export function composeBodies(source: Source, around: Around): Bodies {
   const { html, text } = settleBodies(source, around);
   const written = text ?? (html === null ? null : textOfHtml(html));
@@ -100,8 +103,8 @@ export function composeBodies(source: Source, around: Around): Bodies {
 }
 
 /**
- * Composes the bodies of a mail that is sent by itself to one contact. Mail with a topic or a link to leave is marketing, and
- * gets the footer that it lacks. A text that was not given is made of the HTML when the mail is sent.
+ * Composes the bodies of a mail that is sent to a single contact. Mail with a topic or an unsubscribe link is
+ * marketing, and gets the footer if it lacks one. A missing text is made from the HTML when the mail is sent.
  */
 export function composeStepMail(
   source: Source,
@@ -113,7 +116,10 @@ export function composeStepMail(
   return { bodies: isMarketing ? addWayOut(bodies, around.team) : bodies, isMarketing };
 }
 
-/** The bodies with the variables of the team and the fallbacks of the template in them; an empty text is one that was given. */
+/**
+ * Returns the bodies with the variables of the team and the fallbacks of the template filled in; an empty text counts
+ * as given.
+ */
 function settleBodies(source: Source, around: Omit<Around, 'previewText'>): Bodies {
   const settle = (text: string): string => settled(text, source.template, around);
   return {
@@ -140,8 +146,8 @@ export const settledPreview = (template: PublishedContent | undefined, { preview
   settled(previewText ?? '', template, around);
 
 /**
- * Keys of ours in their own letter case, the name and address of the team, and the fallbacks of a template where no default of
- * the text goes before them.
+ * Fills in built-in keys in their own letter case, the name and address of the team, and the fallbacks of a template
+ * where the text has no default.
  */
 function settled(
   text: string,
@@ -151,7 +157,7 @@ function settled(
   return written(
     parseMerge(text).map((part) => {
       if (typeof part === 'string') return part;
-      // A default of the text stands in for a team without an address.
+      // A default in the text replaces a missing address of the team.
       const own = template?.fallbacks.has(part.key) ? undefined : teamValue(part.key, team, properties);
       if (own !== undefined) return { key: part.key, inlineDefault: own === '' ? (part.inlineDefault ?? '') : own };
       const key = builtInKey(part.key) ?? part.key;

@@ -41,7 +41,7 @@ export async function pauseBroadcast(
   await db.run(withoutCommitNotice(sql), [until, reason ?? null, id, owner]);
 }
 
-/** Ends the pauses that last beyond `latest`; answers how many broadcasts that are. */
+/** Ends the pauses that last beyond `latest`. Returns the number of broadcasts. */
 export const endPausesAfter = (db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> =>
   db.run(`update broadcasts set lease_until = ? where ${OPEN} and lease_owner is null and lease_until > ?`, [
     now,

@@ -11,13 +11,13 @@ export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL
 /** Merge variables that are fields of every contact. */
 const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];
 
-/** Merge variables that are the team's own, unless it has declared a property of that name. */
+/** Merge variables of the team, unless it has declared a property with that name. */
 const TEAM_KEYS: readonly string[] = ['SENDER_NAME', 'POSTAL_ADDRESS'];
 
-/** What a team prints as its name and address. */
+/** The values that a team prints as its name and address. */
 export type Sender = Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
 
-/** Lists the lines that name the sender of mail to many, and its address. */
+/** Lists the lines that name the sender of marketing mail, and its address. */
 export function listSenderLines(team: Sender): { name: string; address: string[] } {
   const address = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
   const place = [address?.postal_code, address?.city, address?.state].filter(Boolean).join(' ');
@@ -28,10 +28,13 @@ export function listSenderLines(team: Sender): { name: string; address: string[]
   };
 }
 
-/** Replaces braces, in a default and in what must hold no variable. */
+/** Replaces braces, in a default and in text that must contain no variable. */
 export const withoutBraces = (text: string): string => text.replaceAll('{', '(').replaceAll('}', ')');
 
-/** Returns what a variable of the team prints, in one line; undefined for any other, and where a property has its name. */
+/**
+ * Returns the one-line value of a variable of the team; undefined for any other variable, and if a property has its
+ * name.
+ */
 export function teamValue(key: string, team: Sender, properties: readonly PropertyRow[]): string | undefined {
   return isTeamKey(key, properties) ? teamText(key, team) : undefined;
 }
@@ -56,8 +59,8 @@ export const propertyNamed = <Property extends Pick<PropertyRow, 'key_folded'>>(
 ): Property | undefined => properties.find((one) => one.key_folded === key.toLowerCase());
 
 /**
- * What is printed for a contact without a value of its own, by the keys of the properties in small letters. Below the keys of the
- * team stands what the team prints, whatever the contact has.
+ * Values for a contact without a value of its own, by property key in lower case. The keys of the team always print the
+ * team's value, whatever the contact has.
  */
 export type Fallbacks = Readonly<Record<string, string>>;
 
@@ -80,7 +83,7 @@ export interface RecipientValues {
   fallbacks: Record<string, string>;
 }
 
-/** What may be merged: the properties by which values of contacts are found, and what stands in for them. */
+/** Names that may be merged: the properties that find a contact's values, and the fallbacks for missing ones. */
 export interface Known {
   properties: readonly PropertyRow[];
   fallbacks: Fallbacks;
@@ -162,8 +165,8 @@ export function isTooLarge({ html, text }: MergedBody, { given, fallbacks }: Req
 }
 
 /**
- * The mail of one contact: its subject, and the values that its body is rendered with. What is given for it, such as its links
- * to leave, goes before what it has.
+ * Returns the mail of one contact: its subject, and the values for its body. Values that are given for the mail, such
+ * as its unsubscribe links, take precedence over the contact's own.
  */
 export function mailFor(
   mail: MergedMail,

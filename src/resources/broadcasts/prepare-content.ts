@@ -13,7 +13,7 @@ type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | '
 /** All that checks and bodies are made from. */
 type Inputs = Awaited<ReturnType<typeof inputsOf>>;
 
-/** What a send needs of the content, and what it was made from. */
+/** The prepared content of a send, and the inputs it was made from. */
 export interface PreparedContent extends PreparedBodies {
   inputs: Inputs;
 }
@@ -24,12 +24,15 @@ export async function prepareContent(store: Store, row: Written): Promise<Prepar
   return source && prepareFrom(store, row, await inputsOf(store, store.db, row, source));
 }
 
-/** Thrown in the transaction of a send whose content was changed after it was prepared. */
+/** Thrown in the transaction of a send if the content was changed after it was prepared. */
 class ContentChanged extends Error {}
 
 const ATTEMPTS_MAX = 5;
 
-/** Prepares and sends again when the content was changed in between: a transaction, which others wait for, prepares nothing. */
+/**
+ * Prepares and sends again if the content was changed in between. Nothing is prepared within a transaction, because
+ * others wait for it.
+ */
 export async function repeatWhileChanged<T>(attempt: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {
@@ -45,7 +48,10 @@ export async function repeatWhileChanged<T>(attempt: () => Promise<T>): Promise<
   }
 }
 
-/** What was prepared before the transaction, if it still holds there; otherwise `repeatWhileChanged` begins anew. */
+/**
+ * Returns the prepared content if its inputs are unchanged in the transaction; otherwise `repeatWhileChanged` starts
+ * over.
+ */
 export async function mustStillHold(
   store: Store,
   tx: Executor,

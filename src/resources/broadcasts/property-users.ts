@@ -4,7 +4,7 @@ import { getContactProperty } from '../contact-properties/index.ts';
 import { liveSegments } from '../segments/index.ts';
 import { broadcastsWaitingOn } from './broadcasts.store.ts';
 
-/** Lists the segments whose filter names a property, and the broadcasts that wait for or go to one of them. */
+/** Lists the segments whose filter names a property, and their broadcasts that are waiting or being sent. */
 export async function listPropertyUsers(ctx: Ctx, propertyId: string) {
   const { store, teamId } = ctx;
   const { key } = await getContactProperty(ctx, propertyId);

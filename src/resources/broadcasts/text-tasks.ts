@@ -15,7 +15,7 @@ import {
 } from './freeze-broadcast.ts';
 import { isTooLarge, LINK_KEYS, mailFor, mergedMail, mergeValuesOf, type MergedContact } from './merge-values.ts';
 
-/** How much there is to be read of a body, for `store.texts`. */
+/** Returns the number of characters of a body, for `store.texts`. */
 export const countChars = (body: { html: string | null; text: string | null } | undefined): number =>
   (body?.html?.length ?? 0) + (body?.text?.length ?? 0);
 
@@ -28,11 +28,13 @@ interface Unprepared {
   shown: Checked['shown'];
 }
 
-/** What a send needs of a body. */
+/** The result of preparing a body for a send. */
 export interface PreparedBodies {
   checks: ContentCheck[];
   bodies: Bodies;
-  /** The body with more merge variables than one can hold: each of its mails would cost as much as thousands of others. */
+  /**
+   * The body that uses more merge variables than allowed: each of its mails would cost as much as thousands of others.
+   */
   tooMany: { path: 'html' | 'text'; variables: number } | undefined;
 }
 
@@ -51,10 +53,10 @@ export const prepareBodies: TextTask<Unprepared, PreparedBodies> = defineTextTas
   },
 );
 
-/** What a preview is made from. */
+/** The input of a preview. */
 export interface Previewed {
   subject: string;
-  /** What is fixed already; undefined where a send would fix it now. */
+  /** Values that are fixed already; undefined if a send would fix them now. */
   bodies: Bodies | undefined;
   source: Source | undefined;
   template: PublishedContent | undefined;
@@ -66,13 +68,13 @@ export interface Previewed {
 export interface Preview extends Bodies {
   subject: string;
   previewText: string;
-  /** Keys that nothing was put in for. */
+  /** Keys without any value. */
   missing: string[];
 }
 
 const NO_BODY: MergedBody = { html: null, text: null };
 
-/** The mail of one contact, or that its values would make it larger than a mail may be. */
+/** Renders the mail of one contact, or returns that its values would make it larger than allowed. */
 export const previewMail: TextTask<Previewed, Preview | 'too large'> = defineTextTask(
   'broadcasts.previewMail',
   ({ subject: written, source, template, around, contact, links, ...fixed }) => {

@@ -31,7 +31,7 @@ export interface ImportFile {
   delimiter: string;
   quote: string;
   header: readonly string[];
-  /** What the stored file contains. */
+  /** Size and digest of the stored file. */
   content: FileRow;
 }
 

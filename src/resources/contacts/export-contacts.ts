@@ -15,19 +15,22 @@ import { presentValues, valuesOf } from './property-values.ts';
 
 export type ExportFormat = 'csv' | 'ndjson';
 
-/** About five milliseconds' work. */
+/** Number of contacts for about five milliseconds of work. */
 const PAGE = 200;
 const EVERYBODY: Filter = { kind: 'all', of: [] };
 
-/** A file on its way to its reader. */
+/** An export that is being read. */
 export interface ContactExport {
   /** The text, made page by page as it is read. */
   lines: AsyncIterable<string>;
-  /** Frees the team's place for another export; to be called when the reader has all of it, or is gone. */
+  /** Releases the team's slot for another export; call it when the reader has read everything or has disconnected. */
   end(): void;
 }
 
-/** The text of a file with all contacts, or those of a segment; refuses where too many exports of the team are under way. */
+/**
+ * Returns the text of a file with all contacts, or those of a segment. Refuses if too many exports of the team are
+ * running.
+ */
 export async function exportContacts(
   { store, teamId }: Ctx,
   { format, segmentId }: { format: ExportFormat; segmentId: string | undefined },

@@ -3,16 +3,16 @@ import { databaseBehind, type Executor } from '../../platform/db/index.ts';
 import { createFairExecutor, type FairExecutor } from '../../platform/fair-share/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 
-/** Each may have the whole audience made into lines. */
+/** Limit of exports by team, because each export may format the whole audience. */
 export const EXPORTS_OF_TEAM_MAX = 2;
 const RETRY_AFTER_SECONDS = 5;
 
 const RESTS_PER_WORK = 2;
-/** Shorter work is over before a rest would be. */
+/** Shorter work would end before a pause does. */
 const WORTH_A_REST_MS = 2;
 
 interface Exports {
-  /** How many exports of each team are under way. */
+  /** Number of running exports by team. */
   running: Map<string, number>;
   pages: FairExecutor;
 }
@@ -31,7 +31,9 @@ function findExports(db: Executor): Exports {
   return exports;
 }
 
-/** Takes one of the team's places for exports, or refuses; the returned function frees it, however often it is called. */
+/**
+ * Takes one of the team's slots for exports, or refuses. The returned function releases it, however often it is called.
+ */
 export function beginExport(db: Executor, teamId: string): () => void {
   const { running } = findExports(db);
   const before = running.get(teamId) ?? 0;
@@ -52,6 +54,8 @@ export function beginExport(db: Executor, teamId: string): () => void {
   };
 }
 
-/** Makes a page of an export: one at a time in this process, round robin by team, and for a third of the time at most. */
+/**
+ * Makes a page of an export: one at a time in this process, round robin by team, and for at most a third of the time.
+ */
 export const makeExportPage = <Page>(db: Executor, teamId: string, make: () => Promise<Page>): Promise<Page> =>
   findExports(db).pages.run(teamId, make);

@@ -31,7 +31,10 @@ export function columnsOf({ email, email_key, first_name, last_name, unsubscribe
   };
 }
 
-/** Created when its id says, as lists and filters on the time follow the order of ids; never later than now. */
+/**
+ * Makes the row of a contact. Its time is that of the id, whose order lists and date filters follow; never later than
+ * now.
+ */
 export function newContact(store: Store, teamId: string, fields: ContactFields): ContactRow {
   const id = store.ids.uuid();
   const at = creationTime(id, store.clock);

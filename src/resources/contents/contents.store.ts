@@ -6,7 +6,7 @@ export interface ContentRow {
   content: Buffer;
 }
 
-/** What a file of the blob store contains. */
+/** A row that describes a file of the blob store. */
 export interface FileRow {
   owner_id: string;
   name: string;
@@ -36,7 +36,7 @@ export async function insertContents(tx: Executor, rows: readonly (ContentRow | 
 }
 
 export interface KnownFile extends FileRow {
-  /** What was wrong with it when it was last read; null where nothing was. */
+  /** The fault that the last reading found; null if there was none. */
   damage: string | null;
 }
 
@@ -57,7 +57,7 @@ export async function filesOfOwners(db: Executor, owners: readonly string[]): Pr
   return (await db.all<KnownFile>(sql, [theirs.value])).map(asKnown);
 }
 
-/** Marks a file as damaged; the time of the first mark stays. Does nothing where its owner was removed meanwhile. */
+/** Marks a file as damaged; the time of the first mark stays. Does nothing if its owner was removed meanwhile. */
 export const markDamaged = (
   db: Executor,
   { owner_id: owner, name }: Pick<FileRow, 'owner_id' | 'name'>,
@@ -78,7 +78,7 @@ export interface DamagedFile extends KnownFile {
   damaged_at: number;
 }
 
-/** The files that are known to be damaged, the first found first; the condition is that of the index. */
+/** Lists the files that are known to be damaged, oldest finding first. The condition matches the index. */
 export async function damagedFiles(db: Executor, limit: number): Promise<DamagedFile[]> {
   const rows = await db.all<DamagedFile>(
     `select owner_id, name, size, sha256, damage, damaged_at from content_files
@@ -115,7 +115,10 @@ export async function findContentSize(db: Executor, owner: string, name: string)
   return (await db.get<{ size: number }>(sql, [owner, name]))?.size;
 }
 
-/** Removes what owners have in rows, and what is known of their files. Returns the owners that had contents in rows. */
+/**
+ * Removes the contents that owners have in rows, and the records of their files. Returns the owners that had contents
+ * in rows.
+ */
 export async function removeContents(tx: Executor, owners: readonly string[]): Promise<Set<string>> {
   const theirs = uuidsIn(tx.dialect, 'owner_id', owners);
   // Not by RETURNING, for which SQLite reads all that it deletes.
@@ -127,7 +130,7 @@ export async function removeContents(tx: Executor, owners: readonly string[]): P
   return new Set(gone.map((row) => row.owner_id));
 }
 
-/** Forgets what is known of the files of these owners. */
+/** Removes the records of the files of these owners. */
 export async function removeFileRows(tx: Executor, owners: readonly string[]): Promise<void> {
   const theirs = uuidsIn(tx.dialect, 'owner_id', owners);
   await tx.run(`delete from content_files where ${theirs.sql}`, [theirs.value]);

@@ -52,8 +52,8 @@ function rowOf({ key, content }: NewBlob): ContentRow {
 }
 
 /**
- * Writes files, and returns the rows that say what is in them, for the commit that names the files. A content is compared with its row
- * whenever it is read.
+ * Writes files, and returns the rows that describe them, for the commit that names the files. Every reading compares a
+ * content with its row.
  */
 export async function putFiles({ blobs }: Pick<Store, 'blobs'>, files: readonly NewBlob[]): Promise<FileRow[]> {
   if (files.length === 0) return [];
@@ -61,7 +61,7 @@ export async function putFiles({ blobs }: Pick<Store, 'blobs'>, files: readonly 
   return files.flatMap(({ key }, at) => (digests[at] ? [fileRow(key, digests[at])] : []));
 }
 
-/** Links files of other owners, and returns the rows that say what is in them. A file that has no row yet gets none. */
+/** Links files of other owners, and returns the rows that describe them. A file without a row yet gets none. */
 export async function linkFiles({ db, blobs }: Store, links: readonly BlobLink[]): Promise<FileRow[]> {
   if (links.length === 0) return [];
   const known = await filesOfOwners(db, [...new Set(links.map(({ from }) => partsOf(from).owner))]);
@@ -80,7 +80,7 @@ export function fileRow(key: string, { size, sha256 }: BlobDigest): FileRow {
   return { owner_id: owner, name, size, sha256 };
 }
 
-/** Rejects where there is none, and with `DamagedContent` where it is not what was stored. */
+/** Reads a content. Rejects if there is none, and with `DamagedContent` if it differs from what was stored. */
 export async function readContent(store: Store, key: string): Promise<Buffer> {
   const { owner, name } = partsOf(key);
   return (await findContent(store.db, owner, name))?.content ?? readWhole(store, key);
@@ -93,7 +93,7 @@ export async function referToContent({ db }: Store, key: string): Promise<{ cont
   return row ? { content: row.content } : { blob: key };
 }
 
-/** Several of one owner; rejects where one of them is missing or damaged. */
+/** Reads several contents of one owner. Rejects if one of them is missing or damaged. */
 export async function readContents(store: Store, owner: string, names: readonly string[]): Promise<Buffer[]> {
   if (names.length === 0) return [];
   const rows = new Map((await contentsOf(store.db, owner)).map(({ name, content }) => [name, content]));
@@ -101,8 +101,8 @@ export async function readContents(store: Store, owner: string, names: readonly 
 }
 
 /**
- * Opens a content of `size` bytes from which many parts are asked for: a row is read once, and only then. A file is read once to its end,
- * to see that it is whole, before the first part of it is returned.
+ * Opens a content of `size` bytes for reading many ranges. A row is read once, on first use. A file is read completely
+ * once, to verify it, before its first range is returned.
  */
 export function contentParts(
   store: Store,
@@ -121,7 +121,7 @@ export function contentParts(
   };
 }
 
-/** Reads a file to its end; rejects where it is not what was stored. */
+/** Reads a file to its end. Rejects if it differs from what was stored. */
 async function verifyFile(store: Store, key: string, size: number): Promise<void> {
   const opened = await openWhole(store, key, size);
   if (!opened) return;
@@ -135,13 +135,13 @@ export async function sizeOfContent(store: Store, key: string): Promise<number> 
 
 interface OpenOptions {
   range?: ByteRange | undefined;
-  /** How large the content is by the row that names it. */
+  /** The size of the content according to the row that names it. */
   size?: number | undefined;
 }
 
 /**
- * Opens a content to be read piece by piece, and to be destroyed where it is not; undefined where there is no such content. Rejects with
- * `DamagedContent` where its length is wrong; what is damaged otherwise fails the stream before its last piece.
+ * Opens a content as a stream, which the caller must destroy if it is not read; undefined if there is no such content.
+ * Rejects with `DamagedContent` if its length is wrong; other damage fails the stream before its last piece.
  */
 export async function openContent(
   store: Store,

@@ -12,11 +12,12 @@ import {
 } from './contents.store.ts';
 
 /**
- * Contents in the blob store, compared with what was stored each time they are read: by their length before the first byte is returned,
- * and by their SHA-256 before the last. A content that is damaged is noted until it is read whole again.
+ * Reads contents in the blob store and compares them with what was stored: their length before the first byte is
+ * returned, and their SHA-256 before the last one. A damaged content is recorded until it is read without a fault
+ * again.
  */
 
-/** Thrown for a content that is not what was stored. */
+/** Thrown for a content that differs from what was stored. */
 export class DamagedContent extends Error {
   readonly key: string;
 
@@ -27,7 +28,7 @@ export class DamagedContent extends Error {
 }
 
 interface Expected extends KnownFile {
-  /** Whether a row says so; otherwise only the row that names the content does, which knows its size. */
+  /** Whether a row describes the content; otherwise only the row that names it knows its size. */
   hasRow: boolean;
 }
 
@@ -40,7 +41,7 @@ async function findExpected({ db }: Store, key: string, size: number | undefined
   return size === undefined ? undefined : { owner_id: owner, name, size, sha256: null, damage: null, hasRow: false };
 }
 
-/** Reads a file into memory; rejects where it is missing or damaged. */
+/** Reads a file into memory. Rejects if it is missing or damaged. */
 export async function readWhole(store: Store, key: string): Promise<Buffer> {
   const expected = await findExpected(store, key, undefined);
   const content = await store.blobs.get(key).catch(async (error: NodeJS.ErrnoException) => {
@@ -55,7 +56,7 @@ export async function readWhole(store: Store, key: string): Promise<Buffer> {
   return content;
 }
 
-/** Opens all of a file; undefined where there is none. `size` is what the row that names it says. */
+/** Opens a whole file; undefined if there is none. `size` comes from the row that names it. */
 export async function openWhole(
   store: Store,
   key: string,
@@ -80,7 +81,7 @@ export async function openWhole(
   return { size: opened.size, content: streamOf(verified(opened.content, expected), opened.content) };
 }
 
-/** Opens a part of a file, of which the lengths alone are compared; undefined where there is none. */
+/** Opens a range of a file, of which only the lengths are compared; undefined if there is none. */
 export async function openRange(
   store: Store,
   key: string,
@@ -104,20 +105,22 @@ export async function sizeOfFile(store: Store, key: string): Promise<number> {
   return (await findExpected(store, key, undefined))?.size ?? store.blobs.size(key);
 }
 
-/** The files that are known to be damaged. */
+/** Lists the files that are known to be damaged. */
 export const listDamaged = ({ db }: Pick<Store, 'db'>, limit: number): Promise<DamagedFile[]> =>
   damagedFiles(db, limit);
 
 const CHECKED_MAX = 1000;
 
-/** Reads again what is known to be damaged, so that a file that was put back is no finding any more. Returns how many are whole. */
+/**
+ * Reads the damaged files again, so that a file that was restored is no longer a finding. Returns how many are whole.
+ */
 export async function recheckDamaged(store: Store): Promise<number> {
   let whole = 0;
   for (const file of await damagedFiles(store.db, CHECKED_MAX)) if (await isWhole(store, keyOf(file))) whole++;
   return whole;
 }
 
-/** Reads a file to its end, and notes whether it is damaged. */
+/** Reads a file to its end, and records whether it is damaged. */
 export async function isWhole(store: Store, key: string): Promise<boolean> {
   try {
     const opened = await openWhole(store, key);
@@ -154,7 +157,7 @@ async function* readPieces(store: Store, file: Expected, content: Readable): Asy
   }
 }
 
-/** Destroys `source` together with the stream, also where nothing was read of it. */
+/** Destroys `source` together with the stream, even if nothing was read from it. */
 function streamOf(pieces: AsyncGenerator<Buffer>, source: Readable): Readable {
   const stream = Readable.from(pieces, { objectMode: false });
   stream.once('close', () => source.destroy());
@@ -163,7 +166,7 @@ function streamOf(pieces: AsyncGenerator<Buffer>, source: Readable): Readable {
 
 const wrongSize = (found: number, expected: number): string => `has ${found} bytes, and ${expected} were stored`;
 
-/** Compares what was read with what was stored; returns what is wrong. */
+/** Compares a finished reading with what was stored; returns the fault. */
 function faultOf(expected: Expected, found: BlobDigest | number): string | undefined {
   const size = typeof found === 'number' ? found : found.size;
   if (size !== expected.size) return wrongSize(size, expected.size);
@@ -173,21 +176,21 @@ function faultOf(expected: Expected, found: BlobDigest | number): string | undef
 
 async function damaged(store: Store, file: Expected, damage: string, cause?: unknown): Promise<DamagedContent> {
   noteDamage(store, file, damage);
-  // The store may have it whole.
+  // The store may have an undamaged copy.
   await store.blobs.dropCopy(keyOf(file));
   return new DamagedContent(keyOf(file), damage, cause === undefined ? undefined : { cause });
 }
 
-/** Notes a damage while the reader goes on: it may be in a transaction itself. */
+/** Records damage without waiting, because the reader may be in a transaction. */
 function noteDamage(store: Store, file: Expected, damage: string): void {
-  // It is known already.
+  // The damage is recorded already.
   if (file.damage === damage) return;
   const key = keyOf(file);
   store.log.error({ blob: store.blobs.locate(key), damage }, 'a stored content is damaged');
   const { owner_id, name, size, sha256 } = file;
   const noted = store.db.tx(async (tx) => {
     const count = await markDamaged(tx, file, { damage, at: store.clock.now() });
-    // What an earlier version stored has no row yet. One that is missing may have been removed with its owner.
+    // Content of an earlier version has no row yet. A missing file may have been removed with its owner.
     if (count > 0 || file.hasRow || damage === MISSING) return;
     await insertContents(tx, [{ owner_id, name, size, sha256 }]);
     await markDamaged(tx, file, { damage, at: store.clock.now() });

@@ -59,7 +59,7 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   database_failing: installation(
     'error',
     'Commits to the database fail: nothing is accepted.',
-    `${HERE}see why in the log of the server, then look at the disk or at PostgreSQL; it goes on by itself. The log, with systemd, shows`,
+    `${HERE}find the reason in the log of the server, then check the disk or PostgreSQL; the server recovers by itself. The log, with systemd, shows`,
     'journalctl -u rasket',
   ),
   content_damaged: installation(
@@ -124,7 +124,7 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   ),
   helo_name_wrong: installation(
     'error',
-    'The name that is said in EHLO is not in DNS, or leads to other addresses than those that mail is sent from.',
+    'The EHLO name is not in DNS, or points to other addresses than those that mail is sent from.',
     'Let instance.host, or helo_name of the region, lead to this machine’s addresses by A and AAAA records; then look again',
     'rasket doctor',
   ),
@@ -281,7 +281,7 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   clock_stepped: installation(
     'warning',
     'The clock of a machine was set forward or back within the last day.',
-    `${HERE}see whether the clock is right, and kept so`,
+    `${HERE}check that the clock is right, and synchronized`,
     'timedatectl',
   ),
   nodes_not_heard: installation(

@@ -134,13 +134,13 @@ export interface WaitingBroadcast {
   name: string;
   team_id: string;
   segment: string;
-  /** JSON. */
+  /** The filter as JSON. */
   filter: string;
   /** JSON. */
   lost_properties: string | null;
 }
 
-/** Lists broadcasts that have not left and whose segment has a filter; the condition is that of the index. */
+/** Lists broadcasts that have not been sent and whose segment has a filter. The condition matches the index. */
 export const broadcastsToFilters = (db: Executor, { teamId }: Whose): Promise<WaitingBroadcast[]> =>
   db.all(
     `select b.id, b.name, b.team_id, s.name as segment, s.filter, s.lost_properties from broadcasts b

@@ -138,11 +138,11 @@ async function ofPayments({ db }: Store): Promise<Finding[]> {
   return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
 }
 
-/** In the development profile that is as it should be. */
+/** Reports captured mail; the development profile captures on purpose. */
 const ofCapture = ({ config }: Store): Finding[] =>
   config.delivery.capture && config.profile !== 'development' ? [findingOf('mail_captured')] : [];
 
-/** The files of stored content that are known to be damaged, each with what is wrong with it. */
+/** Reports stored files that are known to be damaged, each with its fault. */
 async function ofContents(store: Store): Promise<Finding[]> {
   const files = await listDamaged(store, COUNTED_MAX);
   const [first] = files;

@@ -174,7 +174,10 @@ async function ofFailedBroadcasts({ db, clock }: Store, teamId: string | undefin
   return together('broadcast_failed', troubleIn(found), sayOf(found, teamId, ['failed', 'duplicate it']), many);
 }
 
-/** Reports broadcasts to segments that name what was deleted: such a condition matches nobody, so fewer get the mail than meant. */
+/**
+ * Reports broadcasts to segments that name something deleted: such a condition matches nobody, so fewer contacts get
+ * the mail than intended.
+ */
 async function findBrokenSegments({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
   const declared = new Map<string, Declared>();
   const broken: WaitingBroadcast[] = [];
@@ -196,7 +199,7 @@ async function findBrokenSegments({ db }: Store, teamId: string | undefined): Pr
       since: null,
       subjects: broken.map(({ id }) => id),
       advice: {
-        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} to whom it goes, then cancel it and send it to another segment`,
+        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} its recipients, then cancel it and send it to another segment`,
         command: `rasket broadcasts checklist ${first.id}`,
       },
     }),

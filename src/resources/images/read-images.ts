@@ -44,7 +44,7 @@ export async function openImage(store: Store, { id, bytes }: ImageRow): Promise<
   return (await openContent(store, contentKey(id), { size: Number(bytes) }))?.content;
 }
 
-/** What a body shows of its team's pictures, and which of the addresses under our own host lead nowhere; plain data. */
+/** The images of the team in a body, and the addresses under our own host that do not exist; plain data. */
 export interface ImagesShown {
   origin: string;
   /** Those that there are, in one order. */
@@ -64,7 +64,7 @@ export async function imagesShownIn(store: Store, db: Executor, teamId: string, 
 
 const findToken = (address: string): string | undefined => [...tokensIn(address)][0];
 
-/** Answers, for the addresses of a body, what a picture of ours weighs and whether it is gone. */
+/** Returns the size of each image of ours among the addresses of a body, and whether it was deleted. */
 export function lookUpImages({ origin, known }: ImagesShown): {
   bytesOf(address: string): number;
   isGone(address: string): boolean;

@@ -15,7 +15,7 @@ export interface DraftRow {
   subject: string | null;
   html: string | null;
   text: string | null;
-  /** The grant of the app that alone has written it; null once anybody else has. */
+  /** The grant of the app that is the only writer; null once anybody else has written. */
   author_grant_id: string | null;
   /** The email that it was sent as. */
   email_id: string | null;

@@ -46,7 +46,7 @@ export async function countInboxes(db: Executor, teamId: string): Promise<number
   return Number((await db.get<{ n: number }>(`select count(*) as n from inboxes where ${LIVE}`, [teamId]))?.n ?? 0);
 }
 
-/** Returns one page of the inboxes, or of the open ones alone. */
+/** Returns one page of all inboxes, or of the open ones only. */
 export async function listInboxRows(
   db: Executor,
   teamId: string,

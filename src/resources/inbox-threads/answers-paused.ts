@@ -9,7 +9,7 @@ export async function answerLoopIn(db: Executor, threadId: string, now: number):
   const rows = await passedSince(db, threadId, firstIdAt(now - LOOP_WINDOW_MS));
   const passed = rows.map(({ email_id: id, direction, to_list: to, created_at: createdAt }) => ({
     direction,
-    // An email that is past retention has its id alone, which may run ahead of the clock.
+    // An email past retention has only its id, which may run ahead of the clock.
     at: Number(createdAt ?? Math.min(timeOfId(id), now)),
     to: to === null ? [] : readList(to),
   }));

@@ -12,7 +12,7 @@ import {
   type InboxRow,
 } from '../inbox-rows/index.ts';
 
-/** Finds an inbox by its id or its address; refused where the team has none, and where the caller does not reach it. */
+/** Finds an inbox by its id or its address. Throws if the team has none, or if the caller may not access it. */
 export async function inboxNamed({ store, teamId, actor }: Ctx, named: string): Promise<InboxRow> {
   const row = await findInbox(store.db, teamId, named);
   if (!row || (row.channel !== 'open' && !reachesEvery(actor))) throw notFound('Inbox');
@@ -20,8 +20,8 @@ export async function inboxNamed({ store, teamId, actor }: Ctx, named: string): 
 }
 
 /**
- * Decides whether a caller reaches the restricted and personal inboxes of a team: its owners and admins, keys for everything,
- * and the program itself. Other members, viewers and every app reach the open ones alone.
+ * Returns whether a caller may access the restricted and personal inboxes of a team: its owners and admins, keys with
+ * full access, and the program itself. Other members, viewers and all apps may access only the open ones.
  */
 function reachesEvery(actor: Actor): boolean {
   if (actor.kind === 'session') return actor.role === 'owner' || actor.role === 'admin';

@@ -21,7 +21,7 @@ export interface LogRow {
   user_agent: string | null;
   request_body: string | null;
   response_body: string | null;
-  /** Null in rows of versions before, whose time is that of their id. */
+  /** Null in rows of earlier versions, which use the time of their id. */
   created_at: number | null;
 }
 

@@ -14,13 +14,13 @@ const ID = '00000000-0000-0000-0000-000000000000';
 
 type Held = Pick<Store, 'clock' | 'secrets'>;
 
-/** Bytes of the name of an account. */
+/** Maximum length of the name of an account, in bytes. */
 const NAME_BYTES_MAX = 256;
 
 /**
- * Writes a pass that is good for a minute. Every reader of the instance key can write one: a command on the machine asks its own server as
- * an operator by it, and no token has to be made or kept. It is sent to the listener of this machine alone. `typedBy` is the account that
- * the audit log names.
+ * Makes a pass that is valid for one minute. Every reader of the instance key can make one: a command on the machine
+ * uses it to call its own server as an operator, so no token has to be created or stored. It is sent only to the
+ * listener of this machine. `typedBy` is the account that the audit log names.
  */
 export function writeMachinePass({ clock, secrets }: Held, typedBy: string | null = null): string {
   const name = Buffer.from(typedBy ?? '').subarray(0, NAME_BYTES_MAX);

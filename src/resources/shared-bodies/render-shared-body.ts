@@ -56,7 +56,7 @@ export function parseBody({ html, text }: RenderedBody): MergedBody {
   return { html: parse(html), text: parse(text) };
 }
 
-/** The body of a team, parsed, with the places of its variables; a large one is read beside the event loop. */
+/** Returns the parsed body of a team with the places of its variables; a large body is parsed in the text thread. */
 export async function readBody(
   { texts }: Store,
   { team_id: teamId, html: written, text }: Pick<SharedBodyRow, 'team_id' | 'html' | 'text'>,

@@ -3,10 +3,15 @@ import { refuse } from '../../platform/refusal/index.ts';
 
 const NAME_CHARS_MAX = 200;
 
-/** Characters that nobody sees and that make a name look like another one: controls, line breaks, bidirectional and zero-width ones. */
+/**
+ * Invisible characters that make a name look like another one: controls, line breaks, bidirectional and zero-width
+ * characters.
+ */
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
-/** Returns the name without the spaces around it: one line of 1 to 200 characters, by which no other team is named. */
+/**
+ * Returns the trimmed name: one line of 1 to 200 visible characters. Throws if its slug would have the form of an id.
+ */
 export function readTeamName(text: string): string {
   const name = text.trim();
   if (UNSEEN.test(name)) {
@@ -30,7 +35,9 @@ export function readTeamName(text: string): string {
   return name;
 }
 
-/** Makes the slug of a name. Letters of every script stay, or all names in another one would share a slug. */
+/**
+ * Makes the slug of a name. Letters of every script are kept; otherwise all names in another script would share a slug.
+ */
 export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')

@@ -15,7 +15,7 @@ export async function findPublishedVersion(
   return row && readVersion(row);
 }
 
-/** The same with what it is called and what its bodies are, as they are written. */
+/** A published version with the name of its template, and its bodies as they were written. */
 export interface PublishedTemplate {
   id: string;
   version: PublishedVersion;
@@ -67,7 +67,7 @@ export interface NamedContent extends Pick<TemplateRow, 'id' | 'name'> {
   fallbacks: ReadonlyMap<string, string>;
 }
 
-/** Finds what a template says: in the version that sends use, or in the draft that would be published next. */
+/** Returns the content of a template: of the version that sends use, or of the draft that would be published next. */
 export async function findNamedContent(
   db: Executor,
   teamId: string,

@@ -12,11 +12,11 @@ const VERSIONS_KEPT = 20;
 
 type Published = TemplateReference & { warnings?: string[] };
 
-/** Publishes what was written last; warns of variables that only some mails with the template fill. */
+/** Publishes the latest draft. Warns of variables that only some mails with the template fill. */
 export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<Published> {
   const { store, teamId } = ctx;
   for (;;) {
-    // Before the transaction, which others wait for: a large draft takes long to read.
+    // The draft is parsed before the transaction, which others wait for, because a large one takes long.
     const read = await readKeys(ctx, idOrAlias);
     const published = await store.db.tx(async (tx): Promise<Published | undefined> => {
       const { row, draft } = await templateToChange(tx, teamId, idOrAlias);
@@ -30,12 +30,12 @@ export async function publishTemplate(ctx: Ctx, idOrAlias: string): Promise<Publ
       const warnings = warnOfVariables(draft, read.keys);
       return { object: 'template', id: row.id, ...(warnings.length === 0 ? {} : { warnings }) };
     });
-    // Otherwise the draft was changed in between.
+    // It is undefined if the draft was changed in between.
     if (published) return published;
   }
 }
 
-/** Keys that each part of a draft uses: all of them, and those that stand somewhere without a default. */
+/** The keys that each part of a draft uses: all of them, and those that occur at least once without a default. */
 type UsedKeys = Record<'html' | 'text' | 'subject', { all: ReadonlySet<string>; bare: ReadonlySet<string> }>;
 
 async function readKeys(
@@ -63,7 +63,7 @@ function mustBeSendable(draft: VersionRow, keys: UsedKeys): void {
   throw refuse('validation_error', { status: 422, say: first.message + more, errors: faults });
 }
 
-/** Warns of what broadcasts and automations fill and nobody else can: sends give values to declared variables alone. */
+/** Warns of variables that only broadcasts and automations fill: sends give values only to declared variables. */
 function warnOfVariables(draft: VersionRow, keys: UsedKeys): string[] {
   const declared = new Set(readVariables(draft.variables).map(({ key }) => key));
   return (['html', 'text', 'subject'] as const).flatMap((field) => {

@@ -9,8 +9,8 @@ const VALUES_MAX = 50;
 const KEY_CHARS_SHOWN = 60;
 
 /**
- * The values that a send gives, as text; the refusal names every invalid and every missing one. What `isFilled` says of a key,
- * the recipient's own value fills, so that the send need not give it.
+ * Returns the values of a send as text. The refusal names every invalid and every missing value. A key for which
+ * `isFilled` returns true has a value of the recipient's own, so the send may omit it.
  */
 export function readValues(
   version: PublishedVersion,

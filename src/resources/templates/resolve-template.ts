@@ -37,7 +37,7 @@ export async function resolveTemplate(store: Store, teamId: string, use: Templat
   const found = template.versionId === null ? undefined : await findContent(template.versionId);
   if (!found) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
   if (!isRow(found)) return render(template.id, found, use);
-  // What is refused and rendered needs nothing but these.
+  // Refusals and rendering need only these.
   const { id, variables = null, subject = null } = use;
   return store.texts.run(
     { teamId, chars: countChars(found), task: renderTemplate, isPatient: true },
@@ -101,7 +101,7 @@ function tooLong(size: string) {
 
 interface Readers {
   findPublished: (teamAndName: string) => Promise<{ id: string; versionId: string | null } | undefined>;
-  /** A large version as it is stored: it is parsed where it is rendered, beside the event loop. */
+  /** A large version as it is stored; it is parsed where it is rendered, in the text thread. */
   findContent: (versionId: string) => Promise<PublishedVersion | VersionRow | undefined>;
 }
 

@@ -75,7 +75,8 @@ function emailData({ type, subjectId, at, data }: EmailEvent, email: ToldEmail |
     to: told['to'] ?? (email ? readJson(email.to_list) : []),
     subject: email?.subject ?? '',
     message_id: email?.message_id ?? '',
-    // The id of an email carries its time, also when nothing else of it is left; it may run ahead of a clock that was set back.
+    // The id of an email contains its time, even if nothing else of the email remains; it may run ahead of a clock that
+    // was set back.
     created_at: isoTime(email?.created_at ?? Math.min(timeOfId(subjectId), at)),
     ...(templateId === null ? {} : { template_id: templateId }),
     ...(tags === null ? {} : { tags: tagsOf(tags) }),

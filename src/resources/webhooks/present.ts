@@ -35,7 +35,10 @@ export function presentWebhook(
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
-/** The filters of the list go by the time of the id, so it is shown, unless it runs ahead of when the event happened. */
+/**
+ * Presents an event. Its time is that of the id, which the filters of the list use, unless the id runs ahead of the
+ * time of the event.
+ */
 export function presentWebhookEvent(row: WebhookEventRow) {
   return {
     id: publicEventId(row.event_id),

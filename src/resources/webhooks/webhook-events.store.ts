@@ -178,8 +178,8 @@ export async function makeDue(tx: Executor, webhookId: string, eventId: string, 
 }
 
 /**
- * Makes due what waits beyond `latest`, which no retry does, and first tries that wait at all; answers how many events that are.
- * Each endpoint is one range of the index.
+ * Makes events due that wait beyond `latest`, which no retry does, and first attempts that wait at all. Returns the
+ * number of events. Each endpoint is one range of the index.
  */
 export function bringBackEvents(db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> {
   return db.run(
@@ -190,7 +190,7 @@ export function bringBackEvents(db: Executor, { now, latest }: { now: number; la
   );
 }
 
-/** The clocks of two nodes may be so far apart. */
+/** Tolerated difference between the clocks of two nodes. */
 const FIRST_TRY_MS = 60_000;
 
 /**

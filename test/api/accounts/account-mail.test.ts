@@ -98,7 +98,7 @@ describe('the team whose domain it is sent from', () => {
     expect(data[0]).not.toHaveProperty('content_withheld');
   });
 
-  it('a viewer of the first team cannot read the password reset of somebody in another team while production captures mail', async () => {
+  it('a viewer of the first team cannot read the password reset of a person in another team while production captures mail', async () => {
     await using staging = await startScene({
       config: { accounts: { sign_up: 'open' }, delivery: { capture: true } },
     });

@@ -109,12 +109,12 @@ function superiority(times: readonly Timed[]): number {
   return slower.reduce((sum: number, value) => sum + value, 0) / slower.length;
 }
 
-it('while too many passwords wait to be checked, known and unknown addresses are refused alike, until later', async () => {
+it('known and unknown addresses get the same refusal while too many passwords wait to be checked', async () => {
   const { known, unknown } = await pair();
-  // At the full cost: all of them are still waiting when these are asked for.
+  // Hashing costs as much as in production, so all of them still wait when these arrive.
   const waiting = Promise.allSettled(Array.from({ length: 60 }, () => createPasswords().matches(PASSWORD, null)));
   const one = await post('/auth/login', { email: known, password: PASSWORD });
-  // The general limit of calls is full again, and says the same.
+  // Refill the general rate limit, whose refusal has the same message.
   scene.clock.advance(1000);
   const other = await post('/auth/login', { email: unknown, password: PASSWORD });
   expect([one.status, one.body.name, one.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '5']);

@@ -1,4 +1,4 @@
-// An approved broadcast goes to whom it was approved for, and says what it said then, until it has left.
+// An approved broadcast goes to the contacts it was approved for, with the approved text, until it has been sent.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
 import { mailsTo } from '../../rig/mailbox.ts';
@@ -37,7 +37,7 @@ const contact = async (more: object = {}): Promise<string> => {
 };
 const segmentOf = async (filter?: object): Promise<string> =>
   (await desk.call('POST', '/segments', { name: `Segment ${++count}`, ...(filter && { filter }) })).body.id as string;
-/** Asks to send a broadcast to the segment; answers the ids of it and of what waits. */
+/** Asks to send a broadcast to the segment; returns the ids of the broadcast and of the waiting call. */
 async function waiting(token: string, segment: string, more: object = {}, send: object = {}) {
   const id = await desk.make({ segment_id: segment, ...more });
   const held = await call(token, 'POST', `/broadcasts/${id}/send`, send);
@@ -45,10 +45,10 @@ async function waiting(token: string, segment: string, more: object = {}, send: 
   return { id, approvalId: held.body.details.approval_id as string };
 }
 const UNTIL_DECIDED = /^403 .*until a person has decided/;
-const UNTIL_LEFT = /^403 .*has not left yet/;
+const UNTIL_LEFT = /^403 .*has not been sent yet/;
 
-describe('while a broadcast waits for approval, its app', () => {
-  it('fills no filtered segment by a property or a topic that comes or goes', async () => {
+describe('a broadcast that waits for approval', () => {
+  it('an app cannot fill a filtered segment by adding or deleting a property or topic while its broadcast waits for approval', async () => {
     const key = `keep_${++count}`;
     const property = (await desk.call('POST', '/contact-properties', { key, type: 'string' })).body.id as string;
     const topic = (await desk.call('POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' })).body
@@ -71,7 +71,7 @@ describe('while a broadcast waits for approval, its app', () => {
     expect(said(await call(token, 'DELETE', `/contact-properties/${property}`))).toBe('200');
   });
 
-  it('does not change a fallback, the sender name or the topic of it', async () => {
+  it('an app cannot change a fallback, the sender name or the topic while its broadcast waits for approval', async () => {
     const topic = (await desk.call('POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' })).body
       .id as string;
     const made = { key: `vip_${++count}`, type: 'string', fallback_value: 'reader' };
@@ -87,7 +87,7 @@ describe('while a broadcast waits for approval, its app', () => {
     ] as const) {
       expect(said(await call(token, method, path, body)), path).toMatch(UNTIL_DECIDED);
     }
-    // A person may; what was looked at is another thing then.
+    // A person may change it; the shown content is different then.
     await desk.call('PATCH', `/contact-properties/${property}`, { fallback_value: 'friend' });
     expect(said(await approve(approvalId))).toMatch(/^422 .*was changed/);
     await desk.call('PATCH', `/contact-properties/${property}`, { fallback_value: 'reader' });
@@ -98,8 +98,8 @@ describe('while a broadcast waits for approval, its app', () => {
   });
 });
 
-describe('an approval of a broadcast', () => {
-  it('is refused where more than a tenth more contacts want mail than when the app asked, and asked for anew', async () => {
+describe('the approval of a broadcast', () => {
+  it('an approval is refused and has to be requested again when the audience has grown by more than a tenth', async () => {
     const segment = await segmentOf();
     for (let n = 0; n < 3; n++) await contact({ segments: [{ id: segment }] });
     const token = await tokenFor('broadcasts');
@@ -115,7 +115,7 @@ describe('an approval of a broadcast', () => {
     expect((await approve(again)).body.status).toBe('done');
   });
 
-  it('stands where a few more have signed up, or some have left', async () => {
+  it('an approval stays valid when a few contacts have signed up or some have left', async () => {
     const segment = await segmentOf();
     for (let n = 0; n < 3; n++) await contact({ segments: [{ id: segment }] });
     const token = await tokenFor('broadcasts');
@@ -125,35 +125,38 @@ describe('an approval of a broadcast', () => {
   });
 });
 
-describe('until an approved broadcast has left, its app', () => {
-  it.each(['sent by its id', 'made and sent'])('takes nobody into the segment of one that was %s', async (way) => {
-    const token = await tokenFor('broadcasts');
-    const segment = await segmentOf();
-    const first = await contact({ segments: [{ id: segment }] });
-    const later = { scheduled_at: 'in 2 hours' };
-    let id: string;
-    let approvalId: string;
-    if (way === 'sent by its id') ({ id, approvalId } = await waiting(token, segment, {}, later));
-    else {
-      const body = { ...desk.draft, segment_id: segment, send: true, ...later };
-      approvalId = (await call(token, 'POST', '/broadcasts', body)).body.details.approval_id;
-      id = '';
-    }
-    const done = (await approve(approvalId)).body;
-    expect(done.status).toBe('done');
-    id ||= done.result.id;
-    const late = { email: `late${++count}@evil.example`, segments: [{ id: segment }] };
-    expect(said(await call(token, 'POST', '/contacts', late))).toMatch(UNTIL_LEFT);
-    // What it says is fixed, so that its texts are free again.
-    expect(said(await call(token, 'PATCH', '/team', { sender_name: 'Example GmbH' }))).toBe('200');
-    scene.clock.advance(2 * 3_600_000 + 1000);
-    await scene.settled();
-    expect((await desk.get(id)).status).toBe('sent');
-    expect([mailsTo(scene, first).length, mailsTo(scene, late.email).length]).toEqual([1, 0]);
-    expect(said(await call(await tokenFor('broadcasts'), 'POST', '/contacts', late))).toBe('201');
-  });
+describe('an approved broadcast that has not been sent', () => {
+  it.each(['sent by its id', 'made and sent'])(
+    'an app cannot add contacts to the segment of an approved broadcast that was %s and has not left',
+    async (way) => {
+      const token = await tokenFor('broadcasts');
+      const segment = await segmentOf();
+      const first = await contact({ segments: [{ id: segment }] });
+      const later = { scheduled_at: 'in 2 hours' };
+      let id: string;
+      let approvalId: string;
+      if (way === 'sent by its id') ({ id, approvalId } = await waiting(token, segment, {}, later));
+      else {
+        const body = { ...desk.draft, segment_id: segment, send: true, ...later };
+        approvalId = (await call(token, 'POST', '/broadcasts', body)).body.details.approval_id;
+        id = '';
+      }
+      const done = (await approve(approvalId)).body;
+      expect(done.status).toBe('done');
+      id ||= done.result.id;
+      const late = { email: `late${++count}@evil.example`, segments: [{ id: segment }] };
+      expect(said(await call(token, 'POST', '/contacts', late))).toMatch(UNTIL_LEFT);
+      // Its text is fixed now, so the app may change the sources again.
+      expect(said(await call(token, 'PATCH', '/team', { sender_name: 'Example GmbH' }))).toBe('200');
+      scene.clock.advance(2 * 3_600_000 + 1000);
+      await scene.settled();
+      expect((await desk.get(id)).status).toBe('sent');
+      expect([mailsTo(scene, first).length, mailsTo(scene, late.email).length]).toEqual([1, 0]);
+      expect(said(await call(await tokenFor('broadcasts'), 'POST', '/contacts', late))).toBe('201');
+    },
+  );
 
-  it('may fill the segment again once the broadcast is canceled', async () => {
+  it('an app may fill the segment again once its approved broadcast is canceled', async () => {
     const token = await tokenFor('broadcasts');
     const segment = await segmentOf();
     await contact({ segments: [{ id: segment }] });

@@ -1,4 +1,4 @@
-// What is approved is shown, whole, wherever a person decides: by the API, on the page, at the command line.
+// A person sees everything that they approve, in full: in the API, on the page and at the command line.
 import fs from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../../src/contract/index.ts';
@@ -34,7 +34,7 @@ const tokenFor = async (approval: string): Promise<string> =>
   (await oauth.letIn(owner, app, { scope: SCOPE_NAMES.join(' ') }, { approval })).access_token;
 const call = (key: string, method: string, path: string, body?: object) =>
   scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
-/** Asks for what waits then, and answers its id. */
+/** Asks for the call, and returns the id of the approval. */
 async function held(token: string, method: string, path: string, body: object = {}): Promise<string> {
   const { body: refusal, text } = await call(token, method, path, body);
   expect(refusal.details?.approval_id, text).toEqual(expect.any(String));
@@ -49,7 +49,7 @@ async function shownAtTerminal(id: string): Promise<string> {
   return stdout;
 }
 const approve = (id: string) => owner.call('POST', `/approvals/${id}/approve`, {});
-/** Whatever shows an approval shows all of these. */
+/** Expects these texts wherever an approval is shown. */
 async function expectShown(id: string, parts: readonly string[]): Promise<void> {
   const page = await pageOf(id);
   const terminal = await shownAtTerminal(id);
@@ -67,7 +67,7 @@ const template = async (html: string): Promise<string> => {
 const sending = (more: object) => ({ from: `a@${desk.domain.name}`, to: 'x@example.org', ...more });
 
 describe('the content of an approval', () => {
-  it('of an inbox draft is the mail as it would leave, with recipients, signature and files', async () => {
+  it('the approval of an inbox draft shows the mail as it would be sent, with recipients, signature and files', async () => {
     const token = await tokenFor('sends');
     const file = {
       filename: 'terms.txt',
@@ -100,7 +100,7 @@ describe('the content of an approval', () => {
     await expectShown(id, ['attacker@evil.example', 'Your order', 'New bank details.', 'Ada, Support', 'terms.txt']);
   });
 
-  it('of an answer is to whom it goes, and what it quotes; of a forward what is forwarded', async () => {
+  it('the approval of a reply shows its recipients and its quote, and that of a forward shows the forwarded email', async () => {
     const token = await tokenFor('sends');
     const { path } = await inbox.arrive({
       from: 'Grace <grace@example.net>',
@@ -118,7 +118,7 @@ describe('the content of an approval', () => {
     expect((await approve(reply)).body.status).toBe('done');
   });
 
-  it('of a broadcast is its text, its fallbacks, its sender and how many it reaches', async () => {
+  it('the approval of a broadcast shows its text, fallbacks, sender and number of contacts', async () => {
     const token = await tokenFor('broadcasts');
     const property = { key: 'vip_level', type: 'string', fallback_value: 'of any kind' };
     await desk.call('POST', '/contact-properties', property);
@@ -150,7 +150,7 @@ describe('the content of an approval', () => {
     await expectShown(id, ['July', 'Other words', 'of any kind', 'Example GmbH', 'Readers', '3, of whom 2 want mail']);
   });
 
-  it('of a batch is every template that it names, once', async () => {
+  it('the approval of a batch shows every template that it names, once', async () => {
     const token = await tokenFor('sends');
     const htmls = Array.from({ length: 7 }, (_, n) => `<p>Template number ${n}</p>`);
     const ids = await Promise.all(htmls.map(template));
@@ -167,7 +167,7 @@ describe('the content of an approval', () => {
     );
   });
 
-  it('of an automation is what its steps mail, and a template that changes meanwhile is found', async () => {
+  it('the approval of an automation shows the mail of its steps, and reports a template that has changed', async () => {
     const token = await tokenFor('sends');
     const welcome = await template('<p>Welcome to us</p>');
     await desk.call('POST', '/events', { name: 'order.placed' });
@@ -199,7 +199,7 @@ describe('the content of an approval', () => {
     expect(await shownAtTerminal(id)).toContain('it cannot be approved');
   });
 
-  it('of a change to what mail says is what is there before and after it', async () => {
+  it('the approval of a change to text in mail shows the values before and after it', async () => {
     const token = await tokenFor('sends');
     const id = await held(token, 'PATCH', inbox.path, { signature: 'NEW BANK DETAILS' });
     expect((await contentOf(id)).changes).toEqual([
@@ -208,7 +208,7 @@ describe('the content of an approval', () => {
     await expectShown(id, ['Ada, Support', 'NEW BANK DETAILS']);
   });
 
-  it('is shown to its last character, however much stands before it', async () => {
+  it('the content of an approval is shown to its last character, however long it is', async () => {
     const token = await tokenFor('broadcasts');
     const html = `${'<!-- x -->'.repeat(2200)}<p>The very end</p>`;
     const id = await held(token, 'POST', `/broadcasts/${await desk.make({ html })}/send`);
@@ -217,7 +217,7 @@ describe('the content of an approval', () => {
     await expectShown(inCall, ['The very end']);
   });
 
-  it('of more than 8 MB does not wait at all', async () => {
+  it('a call with more than 8 MB of content is refused instead of waiting for approval', async () => {
     const token = await tokenFor('sends');
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await template(`<p>${n}${'x'.repeat(1_800_000)}</p>`.slice(0, 1_900_000)));
@@ -230,7 +230,7 @@ describe('the content of an approval', () => {
     ]);
   });
 
-  it('is not shown to the app, whose scopes may not reach it, nor once it is decided', async () => {
+  it('the content of an approval is hidden from the app, and from everyone after the decision', async () => {
     const token = await tokenFor('sends');
     const id = await held(token, 'POST', '/emails', sending({ subject: 'Hello', text: 'It works.' }));
     expect((await call(token, 'GET', `/approvals/${id}`)).body.content).toBeNull();

@@ -1,4 +1,5 @@
-// Bodies of a megabyte that short calls name. What they take is held against what the same work takes in this thread, in the same run.
+// These tests use bodies of a megabyte that short calls name. Their cost is compared with that of the same work in this
+// thread, in the same run.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkContent } from '../../../src/protocol/content-checks/index.ts';
 import { longestStretch, usedMs } from '../../rig/longest-stretch.ts';
@@ -33,18 +34,18 @@ const call = async (method: string, path: string, body?: object) => {
 };
 
 it.each([
-  ['checks', () => call('POST', 'checks')],
+  ['a check', () => call('POST', 'checks')],
   ['a checklist', () => call('GET', 'checklist')],
   ['a preview', () => call('POST', 'preview')],
   ['a test mail', () => call('POST', 'test', { to: 'x@example.org' })],
-])('%s of a large body can be had without a long turn of the event loop', async (_what, ask) => {
+])('%s of a large body causes no long turn of the event loop', async (_what, ask) => {
   const { handedOver } = scene.app.world.texts;
   const stretch = await longestStretch(ask);
   expect(scene.app.world.texts.handedOver - handedOver).toBeGreaterThan(0);
   expect(stretch / oneTurnMs).toBeLessThan(1 / 4);
 });
 
-it('the checks of a small body are made without the thread', async () => {
+it('the checks of a small body run without the text thread', async () => {
   const body = { from: 'a@example.org', subject: 'S', html: '<p>Hello</p>' };
   const small = (await scene.api('POST', '/broadcasts', { key: team.key, body })).body.id;
   const { handedOver } = scene.app.world.texts;
@@ -52,7 +53,7 @@ it('the checks of a small body are made without the thread', async () => {
   expect(scene.app.world.texts.handedOver).toBe(handedOver);
 });
 
-it('a large body is sent with what was prepared beside the event loop', async () => {
+it('a large body is prepared in the text thread, and sent as prepared', async () => {
   const stretch = await longestStretch(() => call('POST', 'send', { acknowledge_checks: true }));
   expect(stretch / oneTurnMs).toBeLessThan(1 / 4);
 });

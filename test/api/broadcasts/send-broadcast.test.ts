@@ -301,7 +301,7 @@ describe('what is fixed when it is sent', () => {
     ['the address in words', '<p>Musterstraße&nbsp;1<br>10115 <b>Berlin</b></p>', 'pass'],
     ['the variable', '<p>{{{POSTAL_ADDRESS}}}</p>', 'pass'],
     ['the variable in a comment', '<!-- {{{POSTAL_ADDRESS}}} -->', 'warn'],
-  ])('a body with a way out of its own is checked for the postal address: %s', async (_, more, status) => {
+  ])('a body with its own unsubscribe link is checked for the postal address: %s', async (_, more, status) => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: `<a href="{{{UNSUBSCRIBE_URL}}}">leave</a>${more}` });
     const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
@@ -311,7 +311,7 @@ describe('what is fixed when it is sent', () => {
     expect((await send(desk, id)).status, 'a warning stops nothing').toBe(200);
   });
 
-  it('the name and address of the team are printed in subject, HTML and text as they were at the send, unless a property has that name', async () => {
+  it('subject, HTML and text print the name and address of the team as of the send, unless a property has that name', async () => {
     const desk = await openDesk(scene);
     const html =
       '<p title="{{{SENDER_NAME}}}">{{{sender_name}}}, {{{POSTAL_ADDRESS}}}</p><a href="{{{UNSUBSCRIBE_URL}}}">x</a>';
@@ -332,7 +332,7 @@ describe('what is fixed when it is sent', () => {
     expect((await desk.call('POST', `/broadcasts/${own}/preview`, {})).body.html).toContain('Söhne, theirs</p>');
   });
 
-  it('values in the addresses of links are percent-encoded, and whole addresses stay as they are', async () => {
+  it('values inside link URLs are percent-encoded, and values that are whole URLs stay as they are', async () => {
     const desk = await openDesk(scene);
     await desk.call('POST', '/contact-properties', { key: 'link', type: 'string' });
     await desk.call('POST', '/contact-properties', { key: 'city', type: 'string' });
@@ -349,7 +349,7 @@ describe('what is fixed when it is sent', () => {
     expect(shown.html).toContain('<img src="https://a.example/50%25%20off%3F&amp;x=1.png" alt="">');
   });
 
-  it('an empty text asks for no text part, and none is made of the HTML', async () => {
+  it('a broadcast with an empty text has no text part, and none is made from the HTML', async () => {
     const desk = await openDesk(scene);
     const id = await desk.make({ html: '<p>Hello</p>', text: '' });
     expect((await send(desk, id)).status).toBe(200);

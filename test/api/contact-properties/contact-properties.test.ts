@@ -128,7 +128,7 @@ describe('DELETE /contact-properties/{id}', () => {
     expect(JSON.stringify(await db.all('select * from contacts where id = ?', [contact]))).not.toMatch(/\bPro\b/);
   });
 
-  it('widens no segment: a condition on it is unknown below `not` too, and the other conditions still decide', async () => {
+  it('deleting a property widens no segment: a condition on it is unknown, also below `not`, and the other conditions still decide', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'nomail', type: 'string' });
     for (const [email, nomail] of [

@@ -23,7 +23,7 @@ const EVERYBODY = { format: 'csv', segmentId: undefined } as const;
 
 const exported = (team: Team) => scene.api('GET', '/contacts/export', { key: team.key });
 
-it('the third export of a team at a time is refused, and those of other teams are not', async () => {
+it('a third concurrent export of a team is refused, and exports of other teams are not', async () => {
   const team = await scene.team();
   const [first, second] = [await exportContacts(ctxOf(team), EVERYBODY), await exportContacts(ctxOf(team), EVERYBODY)];
   const third = await exported(team);
@@ -31,7 +31,7 @@ it('the third export of a team at a time is refused, and those of other teams ar
   expect(third.body.message).toContain('At most 2 exports of a team run at a time');
   expect((await exported(await scene.team())).status).toBe(200);
   first.end();
-  // Frees one place, however often it is called.
+  // The call releases one slot, however often it is repeated.
   first.end();
   const again = await exportContacts(ctxOf(team), EVERYBODY);
   expect((await exported(team)).status).toBe(429);
@@ -40,7 +40,7 @@ it('the third export of a team at a time is refused, and those of other teams ar
   expect((await exported(team)).status).toBe(200);
 });
 
-it('an export that is refused, asked for its headers alone, or left by its reader frees its place', async () => {
+it('an export releases its slot when it is refused, requested with HEAD, or abandoned by its reader', async () => {
   const team = await scene.team();
   for (let n = 0; n < 3; n++) {
     const nowhere = await scene.api('GET', `/contacts/export?segment_id=${scene.app.world.ids.uuid()}`, {
@@ -53,7 +53,7 @@ it('an export that is refused, asked for its headers alone, or left by its reade
   }
 });
 
-/** Begins an export and breaks the connection off when its answer begins. */
+/** Starts an export and disconnects when its response begins. */
 const leave = (team: Team, method: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${team.key}`, 'user-agent': 'reader/1' };
@@ -66,7 +66,7 @@ const leave = (team: Team, method: string): Promise<number | undefined> =>
     request.end();
   });
 
-it('the lines of an export are made in turns', async () => {
+it('an export yields to the event loop while it makes its lines', async () => {
   const team = await scene.team();
   const people = Array.from({ length: 4000 }, (_, n) => `person${n}@example.org,Ada ${n}`).join('\n');
   const form = formOf(`email,first_name\n${people}\n`);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { peopleOf } from '../../rig/people.ts';
 import { startScene } from '../../rig/scene.ts';
 
-it('no answer of the API is kept by a browser or a proxy, and what everybody may read says so itself', async () => {
+it('API responses are not cached by browsers or proxies, and public ones set their own caching', async () => {
   await using scene = await startScene({ roles: ['http'] });
   const team = await scene.team();
   const person = await peopleOf(scene).person({ team });

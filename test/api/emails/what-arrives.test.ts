@@ -33,7 +33,7 @@ describe('what arrives', () => {
     return { id, messages: scene.sink.messages.filter(({ data }) => data.includes(id)) };
   }
 
-  it('HTML alone arrives with a text part made of it, and is read back as it was sent', async () => {
+  it('an email with only HTML arrives with a generated text part, and is read back as it was sent', async () => {
     const html =
       '<!doctype html><html><head><style>p{}</style></head><body><!-- x --><p>Hello <a href="https://a.example"><img src="https://a.example/1.png" alt="our shop"></a></p></body></html>';
     const { id, messages } = await arrive({ html, text: undefined });
@@ -48,7 +48,7 @@ describe('what arrives', () => {
   it.each<[string, Record<string, unknown>]>([
     ['an empty text', { html: '<p>Hello</p>', text: '' }],
     ['HTML that shows nothing', { html: '<img src="https://a.example/1.png">', text: undefined }],
-  ])('with %s no text part is made', async (_, fields) => {
+  ])('an email with %s gets no generated text part', async (_, fields) => {
     const { messages } = await arrive(fields);
     expect(headOf(messages[0]!)).toMatch(/Content-Type: text\/html/);
     expect(String(messages[0]?.data)).not.toContain('text/plain');

@@ -55,7 +55,7 @@ it('a broadcast that failed is told for three days', async () => {
   expect(await findings('/findings', team.key)).toEqual([]);
 });
 
-it('a scheduled broadcast to a segment whose property was deleted is told to its team with both names, and to the operator by its id', async () => {
+it('a scheduled broadcast to a segment with a deleted property is a finding, by names for its team and by id for the operator', async () => {
   await using scene = await startScene({ roles: ['http', 'delivery'] });
   const team = await scene.team();
   const other = await scene.team();

@@ -49,7 +49,7 @@ describe('the resolver', () => {
     expect((await looking).findings).toMatchObject([{ code: 'resolver_slow', severity: 'warning' }]);
   });
 
-  it('a silent resolver is an error, and no other finding comes of what cannot be known', async () => {
+  it('a resolver that does not answer is an error, and causes no other findings', async () => {
     await using deaf = await startMachine({
       doctor: { seconds: 3 },
       dns: { servers: ['127.66.0.9:53'], timeout_ms: 200, tries: 1 },

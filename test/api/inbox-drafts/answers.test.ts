@@ -53,7 +53,7 @@ const WITH_FILES = [
 ];
 
 describe('an answer', () => {
-  it('quotes a message with format=flowed as it reads: each quoted paragraph once marked, and joined', async () => {
+  it('a reply to a format=flowed message quotes its paragraphs joined, with one quote mark per level', async () => {
     const { path: below } = await inbox.arrive({
       content: [
         'Content-Type: text/plain; charset=utf-8; format=flowed',

@@ -226,7 +226,7 @@ it('another team sees nothing of it, and a deleted domain takes its inboxes alon
   expect((await call('GET', `/inboxes/${inbox.id}`, undefined, own.key)).status).toBe(404);
 });
 
-it('restricted and personal inboxes are reached by owners, admins and keys for everything, and do not exist for others', async () => {
+it('owners, admins and keys with full access reach restricted and personal inboxes, and others get 404', async () => {
   const own = await scene.team();
   const receiving = await receivingDomainOf(scene, own);
   const ids: Record<string, string> = {};

@@ -156,7 +156,7 @@ function filters(): fc.Arbitrary<object> {
   return fc.oneof(leaf, group(leaf), group(fc.oneof(leaf, group(leaf))));
 }
 
-/** Decides by Kleene's logic, apart from the implementation: undefined is unknown. */
+/** Evaluates a filter by Kleene's logic, independent of the implementation; undefined is unknown. */
 function decide(input: object, isMember: (leaf: object) => boolean | undefined): boolean | undefined {
   const [entry] = Object.entries(input);
   if (!entry || !['all', 'any', 'not'].includes(entry[0])) return isMember(input);
@@ -167,7 +167,7 @@ function decide(input: object, isMember: (leaf: object) => boolean | undefined):
   return kind === 'not' && whole !== undefined ? !whole : whole;
 }
 
-it('without a property that they name, filters match whom they match by three-valued logic, in the database and in memory', async () => {
+it('filters that name a missing property match by three-valued logic, in the database and in memory', async () => {
   const { db } = scene.app.world;
   const gone = new Set(['properties.plan', 'properties.score', 'properties.vip']);
   const left: Declared = {

@@ -14,7 +14,7 @@ const UNSEEN = ['a\u202eb', 'a\u2066b', 'a\u200bb', 'a\u200fb', 'a\ufeffb', 'a\u
 const SEEN = ['Ana 👩‍🚀', 'می\u200cخواهم', 'Größe & "Söhne"', 'שלום'];
 
 describe('the name of a team', () => {
-  it('never stands for another team: an id is looked for before a slug', async () => {
+  it('a team name never stands for another team, because ids are looked up before slugs', async () => {
     const victim = await scene.team();
     const decoy = await scene.team();
     await scene.app.world.db.run('update teams set slug = ? where id = ?', [victim.id, decoy.id]);
@@ -26,7 +26,7 @@ describe('the name of a team', () => {
     expect((await administerTeam(scene.app.world, old, {})).id, 'a slug in this form is still a name').toBe(decoy.id);
   });
 
-  it('has not the form of an id, and no character that nobody sees, whoever gives it', async () => {
+  it('a team name with the form of an id or with invisible characters is refused on every path', async () => {
     const person = await peopleOf(scene).person({ team: await scene.team() });
     const id = randomUUID();
     for (const name of [id, ` ${id.toUpperCase()} `, id.replaceAll('-', '_'), ...UNSEEN]) {
@@ -40,7 +40,7 @@ describe('the name of a team', () => {
   });
 });
 
-describe('names that a team gives', () => {
+describe('names of the objects of a team', () => {
   const families: [family: string, path: string, more: object][] = [
     ['segment', '/segments', {}],
     ['topic', '/topics', { default_subscription: 'opt_in' }],
@@ -56,7 +56,7 @@ describe('names that a team gives', () => {
   const tables: Record<string, string> = { '/api-keys': 'api_keys' };
 
   it.each(families)(
-    'of a %s hold no control, bidirectional or zero-width character; one that has them stays readable',
+    'a %s name with control, bidirectional or zero-width characters is refused, and an existing one stays readable',
     async (_, path, more) => {
       const team = await scene.team();
       const call = (method: string, url: string, body?: object) =>

@@ -100,7 +100,7 @@ it('mail to an inbox whose ids are costly to read keeps nobody else waiting', { 
   }
 });
 
-it('content of stuffed dots costs the thread that serves everybody little more than other content', async () => {
+it('content of stuffed dots costs the main thread little more than other content', async () => {
   await using scene = await startScene({ roles: ['http', 'receiving'] });
   const { name } = await receivingDomainOf(scene, await scene.team());
   const costOf = async (line: string): Promise<number> => {
@@ -114,7 +114,7 @@ it('content of stuffed dots costs the thread that serves everybody little more t
     client.end();
     return user + system;
   };
-  // The first message opens files and starts threads.
+  // The first message opens files and starts threads, so it is not measured.
   await costOf('xx\r\n');
   const plain = await costOf('xx\r\n');
   expect((await costOf('..\r\n')) / plain).toBeLessThan(10);

@@ -8,17 +8,17 @@ import { installProgram } from '../../fault/program.ts';
 import { openTransaction } from './opened.ts';
 
 const MB = 1024 * 1024;
-/** No group of it is whole, and each padding ends one. */
+/** No group of this base64 is whole, and each padding ends one. */
 const GARBAGE = Buffer.from('!@#$=A=\r\nQU=\r\n'.repeat(20_000));
 const DOTS = Buffer.from('..\r\n'.repeat(16_384));
 const head = (encoding: string): string =>
   `From: a@example.org\r\nSubject: much\r\nContent-Type: application/octet-stream; name=a.bin\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`;
 
-/** Of the process alone, in MB: what the kernel would have to take from others. */
+/** Returns the memory of the process itself, in MB. */
 const anonymousMb = (pid: number): number =>
   Number(/^RssAnon:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
-it('content that is made to cost memory costs the server no more than other content of its size', async () => {
+it('content that is crafted to use memory costs the server no more than other content of its size', async () => {
   const sink = await startSink();
   onTestFinished(() => sink.close());
   const port = await freePort();
@@ -54,9 +54,9 @@ it('content that is made to cost memory costs the server no more than other cont
     await Promise.all(Array.from({ length: 10 }, (_, i) => bring('7bit', DOTS, 1.2 * MB, `127.0.0.${i + 2}`)));
     figures['dots']!.push(anonymousMb(pid));
   }
-  // All of it was read, and no thread was ended for it.
+  // All of it was read, and no thread was stopped for it.
   expect(unread).toEqual([]);
-  // Before a thread took its turn it was 120; 285, 480 and 700 were seen after one, two and three messages that ended it.
+  // It was 120 before a thread took part; 285, 480 and 700 were seen after one, two and three messages that stopped it.
   expect(Math.max(...figures['garbage']!), JSON.stringify(figures)).toBeLessThan(250);
   expect(Math.max(...figures['dots']!), JSON.stringify(figures)).toBeLessThan(250);
 }, 480_000);

@@ -106,7 +106,7 @@ export function createAcceptPrepared(
       if (stored === undefined) throw error;
       return stored;
     }
-    // A line costs as much as a row.
+    // A log line costs as much as a row.
     await inSlices(ctx.teamId, emails, (one) => logOne(world, ctx, one), true);
     if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
     return answer;
@@ -148,8 +148,8 @@ function logOne(world: World, { requestId }: Ctx, { email, recipients }: Accepte
 }
 
 /**
- * Writes all files together: syncing one after the other takes many times longer. What is in them becomes rows of their emails, to be
- * written in the same commit.
+ * Writes all files together, because syncing them one by one takes many times longer. Returns the rows that describe
+ * the files, to be written in the same commit.
  */
 async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
   const files = emails.flatMap((email) => email.files);

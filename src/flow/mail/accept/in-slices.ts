@@ -11,7 +11,7 @@ export type InSlices = <Item>(
 
 /** About a quarter of a millisecond's work. */
 const SLICE = 25;
-/** About half of what a batch of a hundred takes: it is prepared in one turn, and its rows are made in another. */
+/** About half the time that a batch of a hundred takes: one turn prepares it, and another makes its rows. */
 const EMAILS_A_TURN = 100;
 
 /**

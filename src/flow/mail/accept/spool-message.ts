@@ -19,7 +19,7 @@ export interface Spooled {
   longLine?: string | undefined;
   /** Undefined where the body was too large for memory; accepting the message keeps it under a key of the email. */
   body: Buffer | undefined;
-  /** Returns the digest of what was kept; undefined where the body was in memory. */
+  /** Returns the digest of the stored body; undefined if the body was in memory. */
   keep(key: string): Promise<BlobDigest | undefined>;
   read(start: number, end: number): Promise<Buffer>;
   /** Lets go of the body, unless it was kept. */

@@ -74,7 +74,7 @@ export function messageContents(world: World, emailId: string, { spooled }: Subm
   return [{ key: `${emailId}/${MESSAGE_BLOB}`, content: spooled.body }];
 }
 
-/** Keeps a body that was too large for memory, before any row names it. Returns the row that says what its file contains. */
+/** Stores a body that was too large for memory, before any row names it. Returns the row that describes its file. */
 export async function keepBody(message: SubmittedMessage | undefined, emailId: string): Promise<FileRow[]> {
   if (!message || !isSpooled(message)) return [];
   const key = `${emailId}/${MESSAGE_BLOB}`;

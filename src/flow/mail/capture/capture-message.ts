@@ -2,7 +2,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
 import { insertCaptured, isCaptured, MESSAGE_BLOB, subjectOf } from './captured-messages.store.ts';
 
-/** Keeps a message once, also where a crash lost that it was kept and it is delivered again. */
+/** Stores a message once, even if it is delivered again because a crash lost the record of the first delivery. */
 export async function captureMessage(world: World, job: DeliveryJob, message: Buffer): Promise<void> {
   if (await isCaptured(world.db, job.id)) return;
   const id = world.ids.uuid();

@@ -4,7 +4,7 @@ import type { Blobs } from '../../../platform/blobs/index.ts';
 export interface CapturedRow {
   id: string;
   email_id: string;
-  /** Null in messages of versions before. */
+  /** Null in messages of earlier versions. */
   delivery_id: string | null;
   team_id: string;
   mail_from: string;
@@ -29,7 +29,7 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-/** Returns false where the delivery has a message already. */
+/** Returns false if the delivery has a message already. */
 export async function insertCaptured(db: Executor, row: CapturedRow): Promise<boolean> {
   const values = COLUMNS.map((column) => row[column]);
   return (await db.insertMany('playground_messages', COLUMNS, [values], 'on conflict (delivery_id) do nothing')) === 1;

@@ -122,7 +122,7 @@ const TRACKED_FACTOR = 2;
 function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; streamed: number } {
   const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
   const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);
-  // Without a text one is made of the HTML, which is no longer than that.
+  // A missing text is made from the HTML and is never longer than it.
   const texts = html + (body?.textBytes || body?.htmlBytes || 0);
   const head = HEAD_BYTES + (row.headers?.length ?? 0);
   return { whole: head + (texts + files) * MAKING_FACTOR, streamed: head + BLOCKS_BYTES + texts * TEXT_FACTOR };

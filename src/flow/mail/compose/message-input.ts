@@ -60,15 +60,15 @@ async function htmlOf(
   return trackedHtml(world, { emailId, domainId, teamId }, body.html, tracking);
 }
 
-/** A body as it is sent: the text is left out where the message has none. */
+/** A body as it is sent; the text is absent if the message has none. */
 export interface SentBody {
   html: string | null;
   text: string | undefined;
 }
 
 /**
- * Returns a body with the text that goes next to its HTML: the one that was given, or one made of the HTML. An empty text
- * that was given asks for none, and HTML that shows nothing has none.
+ * Returns a body with the text that accompanies its HTML: the given one, or one made from the HTML. An empty given text
+ * and HTML that shows nothing result in no text.
  */
 export async function withTextPart(
   { texts }: World,

@@ -26,7 +26,7 @@ export async function hashPieces(
   return { bodyHash: hasher.digest(), bodySize };
 }
 
-/** Thrown where the body of a message is not the one that was signed. */
+/** Thrown if the body of a message differs from the one that was signed. */
 export class ContentChanged extends Error {
   constructor(emailId: string) {
     super(`the content of email ${emailId} has changed since it was signed`);
@@ -46,8 +46,8 @@ interface Streamed {
 }
 
 /**
- * Content that is made anew, to the same bytes, at each reading. Its last block is withheld until the body is known to be what was signed:
- * content that changed since fails the reading before the dot, so that no receiver accepts it.
+ * Content that is made again, with the same bytes, for each reading. Its last block is sent only after the body has
+ * matched the signed hash: if it has changed, the reading fails before the final dot, and no receiver accepts it.
  */
 export function streamed(message: Streamed): OutboundMessage['content'] {
   const { emailId, head, bodyHash, bodySize, layOut, takeMemory } = message;

@@ -43,9 +43,9 @@ export interface HandOff {
 export type TlsInfo = { version: string; cipher: string; authorized: boolean } | null;
 
 export type DeferReason =
-  /** The domain's name servers could not say where its mail goes. */
+  /** The name servers of the domain could not return its MX records. */
   | 'dns_failure'
-  /** Our own resolver did not answer where the domain's mail goes, or refused to. */
+  /** Our own resolver did not answer the query for the MX records, or refused it. */
   | 'resolver_failure'
   /** No host of the destination could be spoken to. */
   | 'unreachable'

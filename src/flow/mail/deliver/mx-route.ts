@@ -169,7 +169,7 @@ function blocked(domain: string, addresses: string[]): JobOutcome {
 
 type LookUpFault = Extract<Lookup<unknown>, { kind: 'failed' }>['reason'];
 
-/** Faults of our own resolver. The others are what it reports of the domain's name servers. */
+/** Faults of our own resolver. The other codes report faults of the domain's name servers. */
 const OF_OUR_RESOLVER: ReadonlySet<LookUpFault> = new Set(['unreachable', 'timeout', 'refused']);
 
 function lookUpFailure(what: string, fault: LookUpFault): JobOutcome {

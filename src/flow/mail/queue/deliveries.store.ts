@@ -20,7 +20,7 @@ export interface DeliveryRow {
   accepted_at: number;
   /** When it may be claimed: its next attempt, or the end of the lease, or the end of the doubt. */
   due_at: number;
-  /** 1 while it waits for `due_at`; with 0 its first attempt is due whatever the clock says. */
+  /** 1 while the delivery waits for `due_at`; 0 if its first attempt is due whatever the clock says. */
   waits: 0 | 1;
   lease_owner: string | null;
   /** Set while a final dot may have been written whose reply is not known: such a row is never delivered again. */
@@ -144,14 +144,14 @@ type Part = { sql: string; values: Value[] };
 const skipLocked = ({ dialect }: Executor): string => (dialect === 'pg' ? 'for update skip locked' : '');
 
 /**
- * First attempts of mail that is not scheduled, and what has waited long enough. Each is a range of the indexes. A clock that was
- * set back since, or the clock of another node, may have written any time into the first; of a version that does not know of `waits`,
- * a retry may be among them.
+ * Selects first attempts of unscheduled mail, and deliveries whose time has come. Each is a range of the indexes. First
+ * attempts may have any time, because the clock was set back or belongs to another node; rows of a version without
+ * `waits` may include retries.
  */
 const DUE_WHENEVER = 'waits = 0 and (attempt = 0 or due_at <= ?)';
 const DUE_BY_NOW = 'waits = 1 and due_at <= ?';
 
-/** The oldest of both kinds within `where`, `max` at most. */
+/** Selects the oldest deliveries of both kinds within `where`, at most `max`. */
 function oldestDue(
   tx: Executor,
   where: string,
@@ -194,7 +194,7 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
 /** The teams that have something due. The query jumps from team to team in the index and reads no rows between. */
 export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'now'>): Promise<string[]> {
   const lane = inLane(work.lane);
-  // Ordered, so that no planner prefers to read the table.
+  // The order keeps planners from scanning the table.
   const firstOf = (due: string): string =>
     `(select due_at from deliveries where ${lane} and team_id = team.id and ${due} order by due_at limit 1)`;
   const rows = await db.all<{ id: string }>(

@@ -37,7 +37,7 @@ const left = (): string[] => {
 };
 
 // runs only where there is a tmpfs to keep slots in
-it.runIf(hasMemory)('what is marked and not cleared is left', () => {
+it.runIf(hasMemory)('a marked delivery stays in the log until it is cleared', () => {
   const log = openHandOffLog(folder, OWNER, { runtimeDir: memory });
   for (const n of [1, 2, 3]) log.mark(delivery(n));
   log.clear(delivery(2));
@@ -69,7 +69,7 @@ process.kill(process.pid, 'SIGKILL');
 
 // runs only where there is a tmpfs to keep slots in
 it.runIf(hasMemory)(
-  'a mark that a full file system cuts short is none, and every later one is found after a kill',
+  'a mark that a full file system cuts short does not count, and every later mark is found after a kill',
   async () => {
     const script = path.join(folder, 'full.ts');
     writeFileSync(script, FULL);
@@ -89,26 +89,26 @@ it.runIf(hasMemory)(
 // runs only where there is a tmpfs to keep slots in
 describe.runIf(hasMemory)('after a crash', () => {
   const all = () => leftHandOffLogs(folder, { isAlone: true, runtimeDir: memory });
-  /** What a process leaves that is killed: nothing is closed. */
+  /** Leaves the log as a killed process does: nothing is closed. */
   const crashed = () => {
     const log = openHandOffLog(folder, OWNER, { runtimeDir: memory });
     log.mark(delivery(1));
     return log;
   };
 
-  it('the marks are known when the disk of the data folder has lost the note of their writer', () => {
+  it('the marks survive a crash when the data folder has lost the note of their writer', () => {
     crashed();
     for (const name of readdirSync(folder)) rmSync(path.join(folder, name));
     expect(all()).toMatchObject([{ owner: OWNER, marked: new Set([delivery(1)]) }]);
   });
 
-  it('the marks are unknown, and not empty, when the tmpfs is gone, as after a restart of a container', () => {
+  it('the marks are unknown, not empty, when the tmpfs is gone, for example after a container restart', () => {
     const { memory: slots = '' } = crashed();
     rmSync(slots, { recursive: true });
     expect(all()).toMatchObject([{ owner: OWNER, marked: undefined }]);
   });
 
-  it('the marks are unknown after another boot of the machine', () => {
+  it('the marks are unknown after a reboot of the machine', () => {
     const { memory: slots = '' } = crashed();
     const file = path.join(slots, readdirSync(slots)[0] ?? '');
     const content = readFileSync(file, 'latin1');
@@ -116,7 +116,7 @@ describe.runIf(hasMemory)('after a crash', () => {
     expect(all()).toMatchObject([{ owner: OWNER, marked: undefined }]);
   });
 
-  it('slots that an earlier release left in the data folder are not believed', () => {
+  it('slots that an earlier release left in the data folder are not trusted', () => {
     const { memory: slots = '' } = crashed();
     const name = readdirSync(slots)[0] ?? '';
     writeFileSync(path.join(folder, name), readFileSync(path.join(slots, name)));
@@ -124,7 +124,7 @@ describe.runIf(hasMemory)('after a crash', () => {
     expect(all()).toMatchObject([{ owner: OWNER, marked: undefined }]);
   });
 
-  it('a folder on the tmpfs that others may write to is not believed, and takes no slots', () => {
+  it('a tmpfs folder that other accounts can write to is not trusted and gets no slots', () => {
     const { memory: slots = '' } = crashed();
     chmodSync(slots, 0o777);
     expect(all()).toMatchObject([{ owner: OWNER, marked: undefined }]);
@@ -133,7 +133,7 @@ describe.runIf(hasMemory)('after a crash', () => {
     other.close();
   });
 
-  it('a log that is removed leaves nothing behind', () => {
+  it('removing a log removes all of its files', () => {
     crashed();
     for (const log of all()) log.remove();
     expect([readdirSync(folder), readdirSync(memory)]).toEqual([[], []]);

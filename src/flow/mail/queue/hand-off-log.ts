@@ -23,25 +23,26 @@ import { hostMarks, isOfThisBoot, type ProcessMark, type ProcessMarks } from '..
  * synced, in the same tick. A killed process loses nothing that it wrote to a file, so after a kill the slots tell
  * exactly which dots were about to be written.
  *
- * That holds only while the file system itself goes on. A disk that is lost and comes back under the same boot of the
- * machine (a forced unmount, a journal that was aborted, iSCSI, NBD, a volume that was detached) has the synced ledger and
- * lacks the slots of the last half minute, and what they no longer name would be sent twice. Nothing that a process can ask for
- * tells such a disk from one that was there all the time: the device number stays; the id of a mount is of a mount namespace,
- * of which each start of a sandboxed service or container makes a new one, and is given again; a failed write-back drops
- * pages without any unmount. So the slots lie on a tmpfs, which has no disk to lose them: as long as the file is there, it is true,
- * whatever became of the data folder. Where it is not there the marks are unknown, and every delivery past its ledger entry is in
- * doubt: after a restart of the machine, or of a container that has a tmpfs of its own; where the system has no tmpfs; and where
- * another program cleared it. A missing file never says that nothing was sent.
+ * This holds only while the file system stays available. A disk that is lost and comes back without a reboot (a forced
+ * unmount, an aborted journal, iSCSI, NBD, a detached volume) has the synced ledger and lacks the slots of the last
+ * half minute, so their deliveries would be sent twice. A process cannot detect such a disk: the device number stays
+ * the same; the id of a mount belongs to a mount namespace, which each start of a sandboxed service or container
+ * creates anew, and is reused; and a failed write-back drops pages without an unmount. Therefore the slots are in a
+ * tmpfs, which has no disk to lose: as long as the file exists, it is correct, whatever happened to the data folder. If
+ * the file is missing, the marks are unknown, and every delivery past its ledger entry is in doubt. This happens after
+ * a restart of the machine, or of a container with a tmpfs of its own; if the system has no tmpfs; and if another
+ * program cleared it. A missing file never means that nothing was sent.
  *
- * The folder on the tmpfs is named after the data folder (the id of the node, which holds for one inode, and its path), so that a clone of
- * the folder never takes the slots of the original for its own. Whose log there was is noted in the data folder, too, because on
- * a database that is shared the lease of a process is taken back only once the process is known to have ended. That note has
- * a name of its own: a release that believed slots in the data folder must not read it as "nothing was sent".
+ * The folder on the tmpfs is named after the data folder (the id of the node, which is valid for one inode, and its
+ * path), so that a clone of the data folder never uses the slots of the original. The data folder also contains a note
+ * that names the writer of the log, because on a shared database the lease of a process is released only once the
+ * process is known to have ended. The note has a name of its own: a release that trusted slots in the data folder must
+ * not read it as "nothing was sent".
  */
 export interface HandOffLog {
   /** The lease owner in queue, ledger and settle as well, by which recovery joins this file and the rows. */
   readonly owner: string;
-  /** The folder of the slots; undefined where there is no tmpfs, so that a crash leaves every hand-off in doubt. */
+  /** The folder of the slots; undefined if there is no tmpfs, so that a crash leaves every hand-off in doubt. */
   readonly memory: string | undefined;
   mark(deliveryId: string): void;
   clear(deliveryId: string): void;
@@ -50,7 +51,7 @@ export interface HandOffLog {
 
 export interface HandOffOptions {
   marks?: ProcessMarks | undefined;
-  /** A folder that the service manager made for the service and keeps between its starts; asked before /dev/shm. */
+  /** A folder that the service manager made for the service and keeps between starts; tried before /dev/shm. */
   runtimeDir?: string | undefined;
 }
 
@@ -58,7 +59,7 @@ const UUID_CHARS = 36;
 const SLOT_BYTES = UUID_CHARS + 1;
 const SLOTS = /^hand-off-([0-9a-f-]{36})\.slots$/;
 const NOTE = /^hand-off-([0-9a-f-]{36})\.owner$/;
-/** The boot of the machine, the process, and the node. */
+/** The header has three slots: the boot of the machine, the process and the node. */
 const HEADER_SLOTS = 3;
 
 export function openHandOffLog(
@@ -107,7 +108,7 @@ export function openHandOffLog(
 
 export interface LeftLog {
   owner: string;
-  /** The deliveries whose dot may have been written; undefined where that is not known. */
+  /** The deliveries whose final dot may have been sent; undefined if that is not known. */
   marked: Set<string> | undefined;
   remove(): void;
 }
@@ -121,7 +122,7 @@ export function leftHandOffLogs(
   { isAlone, marks = hostMarks(), runtimeDir }: HandOffOptions & { isAlone: boolean },
 ): LeftLog[] {
   const left = new Map<string, { writer: ProcessMark; marked: Set<string> | undefined; files: string[] }>();
-  // Slots in the data folder are those of a release that had them there, which a disk may have lost.
+  // Slots in the data folder come from an older release; a disk may have lost some of them.
   const found = [...logsIn(runDir, NOTE), ...logsIn(runDir, SLOTS)].map((log) => ({ ...log, isMemory: false }));
   for (const folder of memoryFolders(runDir, marks, runtimeDir))
     if (isUsable(folder)) found.push(...logsIn(folder, SLOTS).map((log) => ({ ...log, isMemory: true })));
@@ -143,8 +144,8 @@ const TMPFS = 0x01021994;
 const RAMFS = 0x858458f6;
 
 /**
- * The folders on a tmpfs that slots may lie in, the first choice first. The second holds for whoever starts the program by hand or in a
- * container; a unit of systemd may have what its account leaves there removed (RemoveIPC).
+ * Returns the folders on a tmpfs that may contain the slots, in order of preference. The second one serves a program
+ * that is started by hand or in a container; systemd may remove what the account of a unit leaves there (RemoveIPC).
  */
 function memoryFolders(runDir: string, { own }: ProcessMarks, runtimeDir: string | undefined): string[] {
   const id = createHash('sha256')
@@ -165,13 +166,13 @@ function isMemory(folder: string): boolean {
   }
 }
 
-/** Anybody may make a folder in /dev/shm: one of another account, or that others may write to, is not used. */
+/** Returns whether a folder is ours and only we can write to it. Any account may make a folder in /dev/shm. */
 function isUsable(folder: string): boolean {
   const found = lstatSync(folder, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }
 
-/** Opens slots in the first of the folders that takes them. */
+/** Opens the slots in the first folder where that succeeds. */
 function openSlots(
   folders: readonly string[],
   owner: string,
@@ -187,7 +188,7 @@ function openSlots(
       writeHeader(handle, file, writer);
       return { handle, file };
     } catch {
-      // A tmpfs that is full or read-only is as good as none.
+      // A tmpfs that is full or read-only counts as missing.
       if (handle !== undefined) closeSync(handle);
       removeLog([file]);
     }
@@ -201,7 +202,7 @@ function writeHeader(handle: number, file: string, { boot, process, host }: Proc
 
 function writeSlot(handle: number, file: string, slot: number, text: string): void {
   const bytes = Buffer.from(`${text.slice(0, UUID_CHARS).padEnd(UUID_CHARS)}\n`, 'latin1');
-  // A file system that runs full takes a part of it, and says so by nothing else.
+  // A file system that becomes full writes a part of the entry, and reports nothing else.
   if (writeSync(handle, bytes, 0, SLOT_BYTES, slot * SLOT_BYTES) < SLOT_BYTES)
     throw Object.assign(new Error(`${file} takes no whole entry; its file system is full`), { code: 'ENOSPC' });
 }
@@ -212,7 +213,7 @@ const logsIn = (folder: string, form: RegExp): { owner: string; file: string }[]
     return owner === undefined ? [] : [{ owner, file: path.join(folder, name) }];
   });
 
-/** Reads slots by their places: what was cut short or left out hides none of the others. */
+/** Reads slots by their position: one that is cut short or missing does not hide the others. */
 function readSlots(file: string): string[] {
   const content = readFileSync(file, 'latin1');
   return Array.from({ length: Math.ceil(content.length / SLOT_BYTES) }, (_, slot) =>
@@ -225,10 +226,10 @@ function removeLog(files: readonly (string | undefined)[]): void {
     if (file === undefined) continue;
     try {
       rmSync(file, { force: true });
-      // The folder of the slots goes with the last of them.
+      // Removing the last slots removes their folder.
       if (SLOTS.test(path.basename(file))) rmdirSync(path.dirname(file));
     } catch {
-      // It has slots of other processes, or a disk is gone; what is left is read again at the next start.
+      // The folder has slots of other processes, or the disk is gone; the next start reads what remains.
     }
   }
 }

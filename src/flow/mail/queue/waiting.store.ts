@@ -166,8 +166,8 @@ export async function retryNow(db: Executor, selection: Selection, now: number):
 }
 
 /**
- * Makes due what waits beyond `latest`, which no retry and no deferral does; scheduled mail gets its own time back. Answers how many
- * deliveries that are.
+ * Makes deliveries due that wait beyond `latest`, which no retry and no deferral does; scheduled mail gets its own time
+ * back. Returns the number of deliveries.
  */
 export async function bringBackDeliveries(
   db: Executor,

@@ -196,7 +196,10 @@ function deferred(
     });
 }
 
-/** Reasons that concern the way to the destination and not the message. A reply of 421, service not available, is one as well. */
+/**
+ * Reasons that concern the way to the destination and not the message. A reply of 421 (service not available) is one of
+ * them.
+ */
 const OF_THE_DESTINATION = new Set<string>([
   'destination_down',
   'unreachable',
