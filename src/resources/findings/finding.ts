@@ -71,7 +71,7 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   port_not_open: installation(
     'error',
     'An SMTP port is not open.',
-    `${HERE}see which and why, and start the server again once it is free`,
+    `${HERE}see which port and why; the server tries it again every few seconds`,
     'rasket doctor',
   ),
   delivery_not_running: installation(
