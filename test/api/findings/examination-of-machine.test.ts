@@ -262,7 +262,7 @@ describe('what the settings leave out', () => {
     });
     await using kept = await startMachine({ delivery: { capture: true } });
     const { checks, findings } = await kept.examine();
-    expect(findings).toEqual([]);
+    expect(findings).toMatchObject([{ code: 'mail_captured' }]);
     for (const name of ['port25', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'backups'])
       expect(checks[name], name).toMatchObject({
         state: 'skipped',
