@@ -48,6 +48,28 @@ const UNTIL_DECIDED = /^403 .*until a person has decided/;
 const UNTIL_LEFT = /^403 .*has not been sent yet/;
 
 describe('a broadcast that waits for approval', () => {
+  it('an app cannot fill a segment through an automation while its broadcast waits for approval or to be sent', async () => {
+    const segment = await segmentOf();
+    const email = await contact({ segments: [segment] });
+    const token = await tokenFor('broadcasts');
+    const name = `event_${++count}`;
+    await desk.call('POST', '/events', { name });
+    const inTwoHours = new Date(scene.clock.now() + 2 * 3_600_000).toISOString();
+    const { approvalId } = await waiting(token, segment, {}, { scheduled_at: inTwoHours });
+    const steps = [
+      { key: 'start', type: 'trigger', config: { event_name: name } },
+      { key: 'add', type: 'add_to_segment', config: { segment_id: segment } },
+    ];
+    const automation = { name, status: 'enabled', steps, connections: [{ from: 'start', to: 'add' }] };
+    const fill = async (): Promise<string[]> => [
+      said(await call(token, 'POST', '/automations', automation)),
+      said(await call(token, 'POST', '/events/send', { event: name, email })),
+    ];
+    for (const answer of await fill()) expect(answer).toMatch(UNTIL_DECIDED);
+    expect((await approve(approvalId)).status).toBe(200);
+    for (const answer of await fill()) expect(answer).toMatch(UNTIL_LEFT);
+  });
+
   it('an app cannot fill a filtered segment by adding or deleting a property or topic while its broadcast waits for approval', async () => {
     const key = `keep_${++count}`;
     const property = (await desk.call('POST', '/contact-properties', { key, type: 'string' })).body.id as string;

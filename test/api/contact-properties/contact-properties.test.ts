@@ -94,6 +94,25 @@ describe('PATCH /contact-properties/{id}', () => {
 });
 
 describe('DELETE /contact-properties/{id}', () => {
+  it('a property that is declared again under a deleted key revives no filter, below not either', async () => {
+    const team = await scene.team();
+    const id = await declare(team, { key: 'plan', type: 'string' });
+    await call(team, 'POST', '/contacts', { email: 'free@example.org', properties: { plan: 'free' } });
+    await call(team, 'POST', '/contacts', { email: 'pro@example.org', properties: { plan: 'pro' } });
+    const filter = { not: [{ field: 'properties.plan', op: 'eq', value: 'free' }] };
+    const members = async (segment: string): Promise<string[]> =>
+      (await call(team, 'GET', `/segments/${segment}/contacts`)).body.data.map((one: { email: string }) => one.email);
+    const { body: old } = await call(team, 'POST', '/segments', { name: 'Not free', filter });
+    expect(await members(old.id)).toEqual(['pro@example.org']);
+    await call(team, 'DELETE', `/contact-properties/${id}`);
+    expect(await members(old.id)).toEqual([]);
+    await declare(team, { key: 'plan', type: 'string' });
+    expect(await members(old.id)).toEqual([]);
+    // A filter that is written now names the new property, of which nobody has a value.
+    const { body: later } = await call(team, 'POST', '/segments', { name: 'Not free, again', filter });
+    expect(await members(later.id)).toHaveLength(2);
+  });
+
   it('takes the key from every contact, at once and for good', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'plan', type: 'string' });
