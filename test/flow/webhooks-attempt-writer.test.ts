@@ -49,7 +49,7 @@ const saidOf = (scene: Scene): string[] =>
   scene.log.filter((line) => line.includes('could not write down attempts to send webhooks'));
 
 describe('attempts that the database refuses', () => {
-  it('are written as soon as it takes them, in one line of the log a minute, and are not made again', async () => {
+  it('refused attempts are written once the database accepts them, with one log line a minute, and are not repeated', async () => {
     await onStage(async ({ scene, receiver, hook, written, happen }) => {
       await refuseAttempts(scene);
       await happen(1);
