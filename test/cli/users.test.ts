@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { openDb } from '../../src/platform/db/index.ts';
+import { openDb, type Db } from '../../src/platform/db/index.ts';
 import { driver } from '../rig/database.ts';
 import { peopleOf } from '../rig/people.ts';
 import { startScene } from '../rig/scene.ts';
@@ -17,11 +17,14 @@ afterEach(() => desk.clear());
 
 /** Scenes store passwords at next to no cost; a program of our own has to do it at the full one. */
 async function storedHashes(): Promise<unknown[]> {
+  const rows = await inDatabase((db) => db.all('select password_hash from users', []));
+  return rows.map((row) => row['password_hash']);
+}
+
+async function inDatabase<T>(work: (db: Db) => Promise<T>): Promise<T> {
   const file = desk.at('data/rasket.db');
   const db = await openDb({ driver, url: env['RASKET_DATABASE_URL'] ?? '', file, poolMax: 1 });
-  const rows = await db.all('select password_hash from users', []);
-  await db.close();
-  return rows.map((row) => row['password_hash']);
+  return work(db).finally(() => db.close());
 }
 
 it('the first person is made on the machine, and signs in with the password that was shown once', async () => {
@@ -214,7 +217,10 @@ it('a name that turns the direction of the text around is refused, and one that 
   expect(refused.stderr).toMatch(/^rasket: name must be one line of at most 200 characters, none of which turns/);
   // Marks that scripts from right to left are written with are kept.
   expect(await desk.rasket([...create, '--name', 'עדה\u200F (Ada)'], { env })).toMatchObject({ code: 0 });
-  await desk.rasket(['teams', 'create', '\u202Eevil', ...data], { env });
+  const refusedTeam = await desk.rasket(['teams', 'create', '\u202Eevil', ...data], { env });
+  expect(refusedTeam).toMatchObject({ code: 65, stderr: expect.stringContaining('bidirectional') });
+  expect(await desk.rasket(['teams', 'create', 'evil', ...data], { env })).toMatchObject({ code: 0 });
+  await inDatabase((db) => db.run("update teams set name = ? where slug = 'evil'", ['\u202Eevil']));
   const shown = await desk.rasket(['operators', 'create', '\u202Eeve', ...data], { env });
   expect(shown.stdout).toContain('\uFFFDeve is an operator now.');
   const steering = /[\u202A-\u202E\u2066-\u2069]/;

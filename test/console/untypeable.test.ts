@@ -20,7 +20,9 @@ describe('what no keyboard can type', () => {
   });
 
   it('what has a name that no keyboard can type is deleted all the same', async () => {
-    await scene.api('POST', '/segments', { key: team.key, body: { name: 'a\u202Eb\u0007' } });
+    // A new name with such characters is refused; an older version has stored this one.
+    const { id } = (await scene.api('POST', '/segments', { key: team.key, body: { name: 'ab' } })).body;
+    await scene.app.world.db.run('update segments set name = ? where id = ?', ['a\u202Eb\u0007', id]);
     await seat.type(':segments');
     await seat.press('Enter');
     await seat.sees(/^› a\uFFFDb\uFFFD/m);
