@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { insertSharedBodies, type SharedBodyRow } from '../../src/resources/shared-bodies/index.ts';
 import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { DAY, removeExpired } from './expiry.ts';
@@ -181,31 +182,59 @@ it('a shared body outlives its template, and the versions that are published lat
   expect((await arrived(sent[2]?.id ?? '')).html).toContain('<h1>Name &lt;2&gt;</h1>');
 });
 
-it('a shared body stays while one of its emails is kept, and goes with the last of them', async () => {
+it('a shared body stays while any of its emails is kept, and goes with the last of them', async () => {
   const mail = await mailIn(scene);
   const template = await publish(mail, ORDER);
   const before = await storedBytes();
   const key = await scene.operator();
-  const hold = await scene.api('POST', '/operator/queue/holds', {
-    key,
-    body: { destination: 'kept.example', reason: 'test' },
+  const hold = async (destination: string): Promise<string> => {
+    const body = { destination, reason: 'test' };
+    return (await scene.api('POST', '/operator/queue/holds', { key, body })).body.id as string;
+  };
+  const release = async (id: string): Promise<void> => {
+    await scene.api('DELETE', `/operator/queue/holds/${id}`, { key });
+    await scene.settled();
+  };
+  const holds = [await hold('kept.example'), await hold('late.example')];
+  const order = (name: string, domain: string) => ({
+    to: `${name}@${domain}`,
+    template: { id: template, variables: { NAME: name } },
   });
-  const sent = await sendBatch(mail, [...orders(template, 3), ...orders(template, 2, 'kept.example')]);
+  const [kept, , late] = await sendBatch(mail, [
+    order('kept', 'kept.example'),
+    order('gone', 'one.example'),
+    order('late', 'late.example'),
+    order('gone', 'one.example'),
+  ]);
+  const readBoth = async () => {
+    const both = await Promise.all([kept, late].map((sent) => read(mail, sent?.id ?? '')));
+    return both.map(({ status, text }) => `${status} ${text ?? ''}`.trim());
+  };
   await scene.settled();
   scene.clock.advance(40 * DAY);
   await removeExpired(scene);
   await removeExpired(scene);
-  const statuses = await Promise.all(sent.map(async ({ id }) => (await read(mail, id)).status));
-  expect(statuses).toEqual([404, 404, 404, 200, 200]);
-  expect((await read(mail, sent[4]?.id ?? '')).html).toContain('<h1>Name &lt;1&gt;</h1>');
-  expect(await sharedBodies(mail)).toBe(1);
-  await scene.api('DELETE', `/operator/queue/holds/${hold.body.id as string}`, { key });
-  await scene.settled();
-  expect((await arrived(sent[3]?.id ?? '')).html).toContain('<h1>Name &lt;0&gt;</h1>');
-  expect((await arrived(sent[4]?.id ?? '')).html).toContain('<h1>Name &lt;1&gt;</h1>');
+  const { data } = (await scene.api('GET', '/emails', { key: mail.team.key })).body as { data: { id: string }[] };
+  expect(data.map(({ id }) => id)).toEqual([late?.id, kept?.id]);
+  expect(await readBoth()).toEqual(['200 kept: 1 of things', '200 late: 1 of things']);
+  await release(holds[0] ?? '');
+  expect((await arrived(kept?.id ?? '')).html).toContain('<h1>kept</h1>');
   await removeExpired(scene);
+  expect(await readBoth()).toEqual(['404', '200 late: 1 of things']);
+  const left = await scene.app.world.db.all<SharedBodyRow>('select * from shared_bodies where team_id = ?', [
+    mail.team.id,
+  ]);
+  expect(left).toHaveLength(1);
+  await release(holds[1] ?? '');
+  expect((await arrived(late?.id ?? '')).html).toContain('<h1>late</h1>');
+  await removeExpired(scene);
+  expect(await readBoth()).toEqual(['404', '404']);
   expect(await sharedBodies(mail)).toBe(0);
   expect(await storedBytes()).toBeLessThanOrEqual(before);
+  // A stop between the removal of the emails and that of their body leaves it alone.
+  await scene.app.world.db.tx((tx) => insertSharedBodies(tx, left));
+  await removeExpired(scene);
+  expect(await sharedBodies(mail)).toBe(0);
 });
 
 it('a batch that is refused for its quota leaves no shared body, and the next one stores its own', async () => {
