@@ -76,4 +76,5 @@ it('no statement of a removal reads a whole table', async () => {
   // A range of ids of every team would be read without it, and its emails' events among them.
   expect(plans.join('\n')).toContain('events_besides_emails');
   expect(plans.join('\n')).toContain('broadcasts_ended');
+  expect(plans.join('\n')).toContain('shared_bodies_of_requests');
 });
