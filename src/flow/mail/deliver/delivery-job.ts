@@ -1,3 +1,4 @@
+import type { FamilyOrder } from './address-family.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
 import type { Reply, ReplyCause } from '../../../protocol/smtp-reply/index.ts';
 
@@ -15,6 +16,8 @@ export interface DeliveryJob {
   region: string;
   /** "verified" is enforced, with a certificate that is valid for the server's name. */
   tls: 'opportunistic' | 'enforced' | 'verified';
+  /** Chosen for each try from the region's preference and what the destination said of IPv6. */
+  families?: FamilyOrder;
   /** 1 for the first try. */
   attempt: number;
   /** What the submitting client asked for: delivery notices (DSN), REQUIRETLS. */
