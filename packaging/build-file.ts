@@ -27,7 +27,7 @@ import { compileModules, compileStart, root, versionOf } from './modules.ts';
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 /** The flags that `bin/rasket` gives, and no debugger by a signal; none from the environment or the command line are taken. */
 const FLAGS = ['--max-semi-space-size=8', '--disable-sigusr1'];
-const FILES = ['package.json', 'config/default.toml', 'config/development.toml', 'LICENSE'];
+const FILES = ['package.json', 'config/default.toml', 'config/development.toml', 'config/replies.toml', 'LICENSE'];
 
 export async function buildFile(target: string): Promise<void> {
   const version = versionOf();

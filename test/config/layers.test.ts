@@ -78,6 +78,7 @@ describe('an entry of your own', () => {
       helo_name: '',
       source_v4: '',
       source_v6: '',
+      address_family: 'auto',
       smarthost: '',
       sandbox: false,
     });

@@ -93,15 +93,84 @@ test('a host that never greets defers the mail', async () => {
   expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'deferred', reason: 'timeout', mx: MX }]);
 });
 
-test('IPv6 is tried before IPv4, and IPv4 when IPv6 does not answer', async () => {
-  const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'], AAAA: ['::1'] } };
-  await given({ zones, deliver: { limits: { messagesPerConnectionMax: 1 } } });
-  const six = await scene.anotherSink('::1');
-  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
-  expect([six.counts.accepted, scene.sink.counts.accepted]).toEqual([1, 0]);
-  await six.close();
-  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
-  expect([six.counts.accepted, scene.sink.counts.accepted]).toEqual([1, 1]);
+const BOTH_FAMILIES: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['127.0.0.1'], AAAA: ['::1'] } };
+
+test.each([
+  ['IPv4 unless the region prefers IPv6', {}, [0, 1], [1, 1]],
+  ['IPv6 where the region prefers it', { regionOf: () => ({ prefers: 'v6' as const }) }, [1, 0], [1, 1]],
+])(
+  'mail for a receiver with both families leaves over %s, and over the other one when that does not answer',
+  async (_, deliver, first, then) => {
+    await given({ zones: BOTH_FAMILIES, deliver: { ...deliver, limits: { messagesPerConnectionMax: 1 } } });
+    const six = await scene.anotherSink('::1');
+    const accepted = (): number[] => [six.counts.accepted, scene.sink.counts.accepted];
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    expect(accepted()).toEqual(first);
+    await (first[0] === 1 ? six : scene.sink).close();
+    expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);
+    expect(accepted()).toEqual(then);
+  },
+);
+
+const countOf = ({ commands }: Scene['sink'], verb: string): number =>
+  commands.filter((command) => command.startsWith(verb)).length;
+
+const GOOGLE_V6 =
+  '550 5.7.1 [2001:db8::1] Our system has detected that this message does not meet IPv6 sending guidelines regarding PTR records and authentication. - gsmtp';
+
+describe('a receiver that refuses mail over IPv6', () => {
+  const deliver = { regionOf: () => ({ prefers: 'v6' as const }) };
+
+  test.each([
+    ['MAIL FROM', { script: (command: string) => (command.startsWith('MAIL') ? GOOGLE_V6 : undefined) }],
+    ['the final dot', { refuseContent: GOOGLE_V6 }],
+  ])('at %s gets it over IPv4 in the same attempt, and later mail over IPv4 at once', async (_, refusing) => {
+    await given({ zones: BOTH_FAMILIES, deliver });
+    const six = await scene.anotherSink('::1', refusing);
+    // The second attempt: the rule holds for every attempt, not only for the first.
+    expect(await scene.send('a@y.example', { attempt: 2 })).toEqual([delivered('a@y.example')]);
+    expect(await scene.send('b@y.example', { attempt: 2 })).toEqual([delivered('b@y.example')]);
+    expect([countOf(six, 'MAIL'), scene.sink.counts.accepted]).toEqual([1, 2]);
+  });
+
+  test('is not asked again over IPv4 where it has no IPv4 address', async () => {
+    const zones: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { AAAA: ['::1'] } };
+    await given({ zones, deliver });
+    const script = (command: string): string | undefined => (command.startsWith('MAIL') ? GOOGLE_V6 : undefined);
+    const six = await scene.anotherSink('::1', { script });
+    expect(await scene.send('a@y.example')).toMatchObject([{ kind: 'bounced', cause: 'ptr_helo' }]);
+    expect(countOf(six, 'MAIL')).toBe(1);
+  });
+});
+
+describe('a first refusal by a rule of the receiver', () => {
+  const refusal = '550 5.7.1 Not from there';
+  const script = (command: string): string | undefined => (command.startsWith('RCPT') ? refusal : undefined);
+
+  test('is tried once over the other family', async () => {
+    await given({ zones: BOTH_FAMILIES, sink: { script } });
+    const six = await scene.anotherSink('::1');
+    expect(await scene.send('a@y.example', { attempt: 1 })).toEqual([delivered('a@y.example')]);
+    expect([countOf(scene.sink, 'RCPT'), six.counts.accepted]).toEqual([1, 1]);
+  });
+
+  test('is final where both families are refused, and at later attempts', async () => {
+    await given({ zones: BOTH_FAMILIES, sink: { script } });
+    const six = await scene.anotherSink('::1', { script });
+    expect(await scene.send('a@y.example', { attempt: 1 })).toMatchObject([{ kind: 'bounced' }]);
+    expect([countOf(scene.sink, 'RCPT'), countOf(six, 'RCPT')]).toEqual([1, 1]);
+    expect(await scene.send('a@y.example', { attempt: 2 })).toMatchObject([{ kind: 'bounced' }]);
+    expect([countOf(scene.sink, 'RCPT'), countOf(six, 'RCPT')]).toEqual([2, 1]);
+  });
+
+  test('is final for a recipient beside another one that was accepted', async () => {
+    const one = (command: string): string | undefined => (command.includes('RCPT TO:<a@') ? refusal : undefined);
+    await given({ zones: BOTH_FAMILIES, sink: { script: one } });
+    const six = await scene.anotherSink('::1');
+    const outcomes = await scene.send(['a@y.example', 'b@y.example'], { attempt: 1 });
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['bounced', 'delivered']);
+    expect([scene.sink.counts.accepted, six.counts.connections]).toEqual([1, 0]);
+  });
 });
 
 test('of a domain with many mail exchangers with many addresses each, so many are looked up and tried at a time', async () => {

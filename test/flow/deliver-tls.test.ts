@@ -55,6 +55,19 @@ test('opportunistic mail goes in the clear to a peer whose handshake fails, whic
   expect(scene.sink.counts).toMatchObject({ connections: 3, starttls: 1 });
 });
 
+test('a peer that takes mail over TLS alone is asked for a handshake again, although the last one failed', async () => {
+  await given({
+    sink: {
+      tls: 'broken-handshake',
+      script: (command) => (command.startsWith('MAIL') ? '530 5.7.0 Must issue a STARTTLS command first' : undefined),
+    },
+  });
+  const waits = [{ kind: 'deferred', reason: 'refused_for_now', cause: 'tls_required' }];
+  expect(await scene.send('a@y.example')).toMatchObject(waits);
+  expect(await scene.send('a@y.example')).toMatchObject(waits);
+  expect(scene.sink.counts.starttls).toBe(2);
+});
+
 test('opportunistic mail goes on in the clear when STARTTLS is refused', async () => {
   await given({ sink: { tls: 'refused' } });
   expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example')]);

@@ -25,6 +25,8 @@ export interface SinkOptions {
   lenientData?: boolean;
   /** Has the first word on any command; undefined leaves it to the sink. */
   script?: (command: string, session: { messages: number; number: number }) => string | 'drop' | 'hang' | undefined;
+  /** The answer to each final dot. */
+  refuseContent?: string;
   /** After this command the peer reads no further. */
   stopReadingAt?: string;
   /** Bytes of content that each connection reads before it waits for `readOn`. */

@@ -243,6 +243,10 @@ export class SinkSession {
       this.#reset();
       return this.#refuse('554 5.5.1 No valid recipients');
     }
+    if (this.#shared.options.refuseContent !== undefined) {
+      this.#reset();
+      return this.#refuse(this.#shared.options.refuseContent);
+    }
     const fault = this.#faultAt('dot');
     if (!fault) return this.#accept(content);
     this.#fail(fault, this.#rcptTo[0] ?? '', () => this.#accept(content));

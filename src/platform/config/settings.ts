@@ -249,6 +249,7 @@ export const entrySections = {
       helo_name: network.hostNameOrEmpty,
       source_v4: network.ipv4OrEmpty,
       source_v6: network.ipv6OrEmpty,
+      address_family: oneOf(['auto', 'ipv4', 'ipv6']),
       smarthost: network.hostAndPortOrEmpty,
       sandbox: flag(),
     },

@@ -5,6 +5,7 @@
 export { createResolver } from './resolver.ts';
 export type { LookupOptions, Resolver, ResolverOptions } from './resolver.ts';
 export type { Addresses, CaaRecord, Lookup, MxRecord, SoaRecord } from './answers.ts';
+export { findReverseDns, isSameAddress, type ReverseDns } from './reverse-dns.ts';
 export { systemServers } from './system-servers.ts';
 export { createInspector } from './inspector.ts';
 export type { Inspection, Inspector, InspectorOptions } from './inspector.ts';

@@ -4,7 +4,7 @@
  * and of their machines say nothing about an address.
  */
 export { ANSWER_HEADERS } from './automatic-answer.ts';
-export { bounceOfReport } from './bounce-of-report.ts';
+export { readReportedReply } from './reported-reply.ts';
 export { isReturn } from './is-return.ts';
 export { readReport } from './read-report.ts';
 export type { MailReport, ReportedRecipient } from './report.ts';

@@ -3,8 +3,23 @@
  * A malformed reply is a typed error of the peer's, never a guess; texts are safe to log and to show.
  * It opens no connection and decides nothing about retries.
  */
-export { bounceOf, type Bounce } from './bounce.ts';
-export type { BounceReason, BounceRule, BounceSubType, BounceType } from './bounce-rules.ts';
+export {
+  bounceOfReply,
+  CAUSES,
+  classifyReply,
+  findProvider,
+  isRetried,
+  type Bounce,
+  type BounceSubType,
+  type BounceType,
+  type Classification,
+  type ReceivedReply,
+  type ReplyCause,
+  type ReplyProvider,
+  type ReplyRule,
+  type ReplyRules,
+  type ReplyStage,
+} from './reply-cause.ts';
 export { dotStuff } from './dot-stuffing.ts';
 export { MalformedReply, replyText } from './reply.ts';
 export type { Reply, ReplyFaultKind, ReplyLine } from './reply.ts';

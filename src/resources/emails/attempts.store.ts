@@ -1,5 +1,6 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
 import type { Ended } from '../../protocol/explain-delivery/index.ts';
+import type { ReplyCause } from '../../protocol/smtp-reply/index.ts';
 
 export interface AttemptRow {
   email_id: string;
@@ -19,6 +20,8 @@ export interface AttemptRow {
 /** One of the JSON of `recipients`. */
 export interface TriedRecipient extends Ended {
   email: string;
+  /** Why the mail server refused it. Tries of older versions have none. */
+  cause?: ReplyCause | null;
 }
 
 const COLUMNS = [

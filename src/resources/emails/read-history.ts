@@ -4,6 +4,7 @@ import type { Executor, Page } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
+import { CAUSES } from '../../protocol/smtp-reply/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { suppressedNow } from '../suppressions/index.ts';
 import { mustBeWithinQuota } from '../usage/index.ts';
@@ -99,7 +100,9 @@ function presentAttempt(row: AttemptRow) {
     duration_ms: row.duration_ms,
     recipients: (JSON.parse(row.recipients) as TriedRecipient[]).map((recipient) => {
       const { sentence, advice } = explainDelivery(recipient, row);
-      return { ...recipient, explanation: sentence, advice };
+      const cause = recipient.cause ?? null;
+      const responsible = cause === null ? null : CAUSES[cause].responsible;
+      return { ...recipient, cause, responsible, explanation: sentence, advice };
     }),
     transcript: row.transcript?.split('\n') ?? [],
   };

@@ -1,6 +1,6 @@
+import { isSameAddress } from '../../../platform/resolver/index.ts';
 import { findingOf } from '../../../resources/findings/index.ts';
 import { directRegions, listed, nothingSeen, skipped, whyNotSending, type Check, type Examination } from '../check.ts';
-import { isSame } from './reverse-dns.ts';
 
 /** Each name that is said in EHLO has to be in DNS, and should lead to an address that mail is sent from. */
 export const checkHelo: Check = async (examination) => {
@@ -29,7 +29,7 @@ async function judge({ ask, own, isResolverSane }: Examination, name: string) {
   const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
   const failed = answers.find((answer) => answer.kind === 'failed');
   const unknown = (what: string) => ({ kind: 'unknown' as const, says: `where ${name}, said in EHLO, leads: ${what}` });
-  const leadsHere = own.addresses.some((address) => addresses.some((one) => isSame(one, address)));
+  const leadsHere = own.addresses.some((address) => addresses.some((one) => isSameAddress(one, address)));
   if (leadsHere) return { kind: 'right' as const, says: `${name}, said in EHLO, leads here` };
   if (failed?.kind === 'failed') return unknown(failed.reason);
   if (addresses.length === 0) {

@@ -1,8 +1,6 @@
-import { reverseName } from '../../../protocol/dnsbl/index.ts';
+import { findReverseDns } from '../../../platform/resolver/index.ts';
 import { findingOf } from '../../../resources/findings/index.ts';
-import { isIPv6, nothingSeen, skipped, whyNotSending, type Check, type Examination } from '../check.ts';
-
-const NAMES_MAX = 10;
+import { nothingSeen, skipped, whyNotSending, type Check, type Examination } from '../check.ts';
 
 type Reverse =
   | { kind: 'confirmed'; name: string }
@@ -32,22 +30,21 @@ export const checkReverseDns: Check = async (examination) => {
 };
 
 async function judge({ ask, isResolverSane }: Examination, address: string): Promise<Reverse> {
-  const found = await ask(reverseName(address), 'PTR');
-  if (found.kind === 'failed') return { kind: 'unknown', says: `the name of ${address}: ${found.reason}` };
-  if (found.kind === 'none') {
-    if (await isResolverSane()) return { kind: 'wrong', says: `${address} has no name in reverse DNS` };
-    return { kind: 'unknown', says: `the name of ${address}: the resolver finds nothing at all` };
+  const found = await findReverseDns(ask, address);
+  switch (found.kind) {
+    case 'confirmed':
+      return found;
+    case 'none':
+      if (await isResolverSane()) return { kind: 'wrong', says: `${address} has no name in reverse DNS` };
+      return { kind: 'unknown', says: `the name of ${address}: the resolver finds nothing at all` };
+    case 'elsewhere':
+      return {
+        kind: 'wrong',
+        says: `${address} is ${found.names.join(', ')} in reverse DNS, which does not lead back to it`,
+      };
+    case 'unknown': {
+      const what = found.names.length === 0 ? `the name of ${address}` : `where ${found.names.join(', ')} leads`;
+      return { kind: 'unknown', says: `${what}: ${found.reason}` };
+    }
   }
-  const names = found.records.slice(0, NAMES_MAX);
-  const answers = await Promise.all(names.map((name) => ask(name, isIPv6(address) ? 'AAAA' : 'A')));
-  const at = answers.findIndex(
-    (answer) => answer.kind === 'found' && answer.records.some((one) => isSame(one, address)),
-  );
-  if (at >= 0) return { kind: 'confirmed', name: names[at] ?? '' };
-  const failed = answers.find((answer) => answer.kind === 'failed');
-  if (failed?.kind === 'failed') return { kind: 'unknown', says: `where ${names.join(', ')} leads: ${failed.reason}` };
-  return { kind: 'wrong', says: `${address} is ${names.join(', ')} in reverse DNS, which does not lead back to it` };
 }
-
-/** One address of IPv6 has many spellings. */
-export const isSame = (a: string, b: string): boolean => reverseName(a) === reverseName(b);

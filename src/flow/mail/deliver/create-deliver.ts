@@ -4,6 +4,7 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { OwnConnections } from '../../../platform/network/index.ts';
 import type { Resolver } from '../../../platform/resolver/index.ts';
+import { FamilyChoice, familyOf, isRefusalByRule, isRefusalOfV6, type Family } from './address-family.ts';
 import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
 import { endingOf, type Ending } from './ending.ts';
@@ -22,6 +23,8 @@ export interface Egress {
   heloName?: string;
   /** With an address of one family only, mail leaves by that family only. */
   sourceAddress?: { v4?: string; v6?: string };
+  /** The family to leave by where a receiver has both; IPv4 unless given. */
+  prefers?: Family;
   /** All mail of the region goes through this relay instead of to the recipients' own hosts. */
   smarthost?: { host: string; port: number };
 }
@@ -116,14 +119,17 @@ function createNetwork(options: DeliverOptions): Delivery {
   const timeouts = { ...RFC_TIMEOUTS, ...options.timeouts };
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const { clock = systemClock, random } = options;
+  const now = options.now ?? (() => clock.steady());
   const count = { onFreshConnection: 0, onReusedConnection: 0 };
+  const families = new FamilyChoice({ now, preferred: (region) => options.regionOf?.(region).prefers ?? 'v4' });
+  const route = createRouting(options, random);
   const pool = createDestinationPool({
     limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
     clock,
-    now: options.now ?? (() => clock.steady()),
+    now,
     random,
     quitMs: timeouts.quitMs,
-    route: createRouting(options, random),
+    route,
     egressOf: (job) => egressKeyOf(options, job),
     open: (job, target, skip, openMs, signal) => {
       const { heloName, source } = egressOf(options, job);
@@ -145,13 +151,9 @@ function createNetwork(options: DeliverOptions): Delivery {
     },
   });
 
-  const tryOnce = async (
-    job: DeliveryJob,
-    ctx: DeliverContext,
-    fresh: boolean,
-  ): Promise<RecipientOutcome[] | 'stale'> => {
+  const tryOnce = async (job: DeliveryJob, ctx: DeliverContext, fresh: boolean): Promise<Try | 'stale'> => {
     const lease = await pool.acquire(job, ctx.signal, fresh);
-    if (lease.kind !== 'lease') return forEachRecipient(job, lease);
+    if (lease.kind !== 'lease') return { outcomes: forEachRecipient(job, lease), family: undefined };
     const { session } = lease;
     let ending: Ending | undefined;
     count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
@@ -163,21 +165,50 @@ function createNetwork(options: DeliverOptions): Delivery {
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });
       }
-      return sent.outcomes;
+      return { outcomes: sent.outcomes, family: familyOf(session.connection.address) };
     } finally {
       pool.release(job, session, ending);
     }
   };
 
+  const tryTwice = async (job: DeliveryJob, ctx: DeliverContext): Promise<Try> => {
+    const first = await tryOnce(job, ctx, false);
+    const last = first === 'stale' ? await tryOnce(job, ctx, true) : first;
+    if (last !== 'stale') return last;
+    const detail = `The mail host of ${job.domain} closed two connections in a row before it took the sender`;
+    const outcomes = forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
+    return { outcomes, family: undefined };
+  };
+
+  /** Tries the other address family after a refusal that may concern our address of this one alone. */
+  const tryOtherFamily = async (job: DeliveryJob, ctx: DeliverContext, refused: Try): Promise<RecipientOutcome[]> => {
+    const { outcomes } = refused;
+    const other = otherFamily(job, refused);
+    if (other === undefined || ctx.signal.aborted) return outcomes;
+    if (other === 'v4' && outcomes.some(isRefusalOfV6)) families.noteRefusalOfV6(job);
+    if (egressOf(options, job).smarthost) return outcomes;
+    const place = { ...job, families: `${other} only` as const };
+    if ((await route(place)).kind !== 'route') return outcomes;
+    const again = await tryTwice(place, ctx);
+    // A receiver that cannot be reached this way has answered the other way.
+    return again.family === undefined ? outcomes : again.outcomes;
+  };
+
   return {
     async deliver(job, ctx) {
-      const first = await tryOnce(job, ctx, false);
-      const outcomes = first === 'stale' ? await tryOnce(job, ctx, true) : first;
-      if (outcomes !== 'stale') return outcomes;
-      const detail = `The mail host of ${job.domain} closed two connections in a row before it took the sender`;
-      return forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
+      const place = { ...job, families: families.orderFor(job) };
+      let earlier: string[] = [];
+      const told: DeliverContext = {
+        ...ctx,
+        onConversation: (conversation) => {
+          const transcript = [...earlier, ...conversation.transcript];
+          earlier = transcript;
+          ctx.onConversation?.({ ...conversation, transcript });
+        },
+      };
+      return tryOtherFamily(place, told, await tryTwice(place, told));
     },
-    isDown: pool.isDown,
+    isDown: (place) => pool.isDown({ ...place, families: families.orderFor(place) }),
     close: pool.close,
     stats: () => ({ ...pool.stats(), ...count }),
   };
@@ -185,6 +216,22 @@ function createNetwork(options: DeliverOptions): Delivery {
 
 function conversationOf({ mx, tls, connection }: SmtpSession): Conversation {
   return { mx, address: connection.address, tls, transcript: connection.transcript.lines() };
+}
+
+/** One dialogue; `family` is undefined where no server was spoken to. */
+interface Try {
+  outcomes: RecipientOutcome[];
+  family: Family | undefined;
+}
+
+/** Names the family that is worth a second try; undefined where some recipient was accepted, or the refusal is about the mail. */
+function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | undefined {
+  const isRefused = outcomes.every(({ kind }) => kind === 'bounced' || kind === 'deferred');
+  if (family === undefined || !isRefused) return undefined;
+  const isOfFamily = family === 'v6' && outcomes.some(isRefusalOfV6);
+  const isFirstByRule = job.attempt === 1 && outcomes.some(isRefusalByRule);
+  if (!isOfFamily && !isFirstByRule) return undefined;
+  return family === 'v6' ? 'v4' : 'v6';
 }
 
 /** How a job's connections leave this machine. */
@@ -208,9 +255,14 @@ function createRouting(options: DeliverOptions, random: () => number): (job: Del
   const ownExchangers = (options.ownExchangers ?? []).map((name) => name.toLowerCase());
   return (job) => {
     const { source, smarthost } = egressOf(options, job);
-    const families = source ? { v4: source.v4 !== undefined, v6: source.v6 !== undefined } : { v4: true, v6: true };
+    const order = job.families ?? 'v4 first';
+    const families = {
+      v4: order !== 'v6 only' && (source === undefined || source.v4 !== undefined),
+      v6: order !== 'v4 only' && (source === undefined || source.v6 !== undefined),
+    };
+    const first = order.startsWith('v6') ? 'v6' : 'v4';
     const { resolver, smtpPort = 25, takesMailFor = () => Promise.resolve(false) } = options;
-    if (smarthost) return planSmarthost(smarthost, { resolver, families });
+    if (smarthost) return planSmarthost(smarthost, { resolver, families, first });
     return planRoute(job.domain, {
       resolver,
       guard,
@@ -220,6 +272,7 @@ function createRouting(options: DeliverOptions, random: () => number): (job: Del
       ownExchangers,
       takesMailFor,
       families,
+      first,
     });
   };
 }

@@ -1,7 +1,9 @@
 import type { World } from '../../../platform/world/index.ts';
 import { takesMailHere } from '../../../resources/domains/index.ts';
+import type { Family } from './address-family.ts';
 import type { DeliverOptions } from './create-deliver.ts';
 import type { Deliver } from './delivery-job.ts';
+import { createIpv6Readiness } from './ipv6-readiness.ts';
 
 /** How mail is delivered, as the configuration says. */
 export function deliverOptionsOf(
@@ -11,6 +13,7 @@ export function deliverOptionsOf(
   const { config, resolver, log, ownConnections } = world;
   const { delivery, domains, instance, network, regions } = config;
   const replyMs = delivery.reply_timeout_seconds * 1000;
+  const isIpv6Ready = createIpv6Readiness(world);
   return {
     heloName: instance.host,
     resolver,
@@ -27,6 +30,7 @@ export function deliverOptionsOf(
       if (!region) return {};
       const [host = '', port = ''] = splitHostPort(region.smarthost);
       return {
+        prefers: preferredFamily(region, isIpv6Ready),
         ...(region.helo_name === '' ? {} : { heloName: region.helo_name }),
         ...(region.source_v4 + region.source_v6 === ''
           ? {}
@@ -63,6 +67,15 @@ export function deliverOptionsOf(
     random: world.random,
     onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
   };
+}
+
+function preferredFamily(
+  { address_family: setting, source_v6: sourceV6 }: World['config']['regions'][string],
+  isIpv6Ready: (sourceV6: string) => boolean,
+): Family {
+  if (setting === 'ipv4') return 'v4';
+  if (setting === 'ipv6') return 'v6';
+  return isIpv6Ready(sourceV6) ? 'v6' : 'v4';
 }
 
 async function takesMailFor(world: World, domain: string): Promise<boolean> {

@@ -1,5 +1,6 @@
+import type { FamilyOrder } from './address-family.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
-import type { Reply } from '../../../protocol/smtp-reply/index.ts';
+import type { Reply, ReplyCause } from '../../../protocol/smtp-reply/index.ts';
 
 export interface DeliveryJob {
   id: string;
@@ -15,6 +16,8 @@ export interface DeliveryJob {
   region: string;
   /** "verified" is enforced, with a certificate that is valid for the server's name. */
   tls: 'opportunistic' | 'enforced' | 'verified';
+  /** Chosen for each try from the region's preference and what the destination said of IPv6. */
+  families?: FamilyOrder;
   /** 1 for the first try. */
   attempt: number;
   /** What the submitting client asked for: delivery notices (DSN), REQUIRETLS. */
@@ -97,10 +100,22 @@ export type RecipientOutcome =
       reason: DeferReason;
       detail: string;
       reply?: Reply;
+      cause?: ReplyCause;
       mx?: string;
+      /** The next try comes after exactly this time. */
       retryAfterMs?: number;
+      /** The receiver wants no try before this time is over. */
+      waitMs?: number;
     }
-  | { kind: 'bounced'; address: string; reason: BounceReason; detail: string; reply?: Reply; mx?: string }
+  | {
+      kind: 'bounced';
+      address: string;
+      reason: BounceReason;
+      detail: string;
+      reply?: Reply;
+      cause?: ReplyCause;
+      mx?: string;
+    }
   | { kind: 'suppressed'; address: string }
   /** The connection broke after the dot was written and before its reply was read. Never to be sent again. */
   | { kind: 'ambiguous'; address: string; detail: string; mx?: string };
@@ -127,8 +142,16 @@ export type Deliver = (job: DeliveryJob, ctx: DeliverContext) => Promise<Recipie
 
 /** An outcome that is the same for all recipients of a job, before it is dealt out to them. */
 export type JobOutcome =
-  | { kind: 'deferred'; reason: DeferReason; detail: string; reply?: Reply; mx?: string }
-  | { kind: 'bounced'; reason: BounceReason; detail: string; reply?: Reply; mx?: string };
+  | {
+      kind: 'deferred';
+      reason: DeferReason;
+      detail: string;
+      reply?: Reply;
+      cause?: ReplyCause;
+      mx?: string;
+      waitMs?: number;
+    }
+  | { kind: 'bounced'; reason: BounceReason; detail: string; reply?: Reply; cause?: ReplyCause; mx?: string };
 
 export type Deferral = Extract<JobOutcome, { kind: 'deferred' }>;
 

@@ -43,9 +43,9 @@ export interface DestinationPool {
 }
 
 /** What deliveries must have in common to share connections. */
-export type Place = Pick<DeliveryJob, 'domain' | 'region' | 'tls'>;
+export type Place = Pick<DeliveryJob, 'domain' | 'region' | 'tls' | 'families'>;
 
-const keyOf = ({ domain, region, tls }: Place): string => `${domain} ${region} ${tls}`;
+const keyOf = ({ domain, region, tls, families }: Place): string => `${domain} ${region} ${tls} ${families}`;
 
 const SWEEP_EVERY = 256;
 

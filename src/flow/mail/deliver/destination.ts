@@ -154,7 +154,8 @@ export class Destination implements ShareWaiter {
     slots.carried(party, address);
     if (ending) this.#noteEnding(party, session, ending);
     const { failure, isOutOfStep, isLeaving } = session.connection;
-    const isUsable = !failure && !isOutOfStep && !isLeaving && !this.#stopping.signal.aborted;
+    const isWhole = !failure && !isOutOfStep && !isLeaving && ending?.kind !== 'tls required';
+    const isUsable = isWhole && !this.#stopping.signal.aborted;
     if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
     else if (!isWanted || !this.#handOver(session)) this.#lease(session);
     this.#openForWaiters();
@@ -166,6 +167,7 @@ export class Destination implements ShareWaiter {
     const { peer } = session;
     // Where one idle connection was dead, the others are taken for dead too: a second dead one would end the try.
     if (ending.kind === 'stale') this.#options.idleSessions.closeAll(peer);
+    else if (ending.kind === 'tls required') this.#failures.tlsRequired(session.connection.address);
     else if (ending.kind === 'worked') peer.address.backOff.worked();
     else if (ending.kind === 'broken') this.#options.slots.brokeOff(peer.address, ending.why);
   }

@@ -9,11 +9,13 @@ export type Ending =
   | { kind: 'broken'; why: Deferral }
   /** The peer ended the session: it may want no more from this team, and still serve the others. */
   | { kind: 'turned away'; why: Deferral }
+  /** The peer takes mail only over TLS, and this connection has none: the next one has to try the handshake again. */
+  | { kind: 'tls required' }
   /** The connection had been closed while it was idle. */
   | { kind: 'stale' };
 
 /** What a transaction says of later mail; undefined where that is nothing, as of one that was aborted or that we refused. */
-export function endingOf({ connection, mx }: SmtpSession, sent: Transmission): Ending | undefined {
+export function endingOf({ connection, mx, tls }: SmtpSession, sent: Transmission): Ending | undefined {
   if (sent.kind === 'stale') return sent;
   if (sent.kind === 'refused') return undefined;
   const { failure } = connection;
@@ -25,8 +27,10 @@ export function endingOf({ connection, mx }: SmtpSession, sent: Transmission): E
   for (const outcome of sent.outcomes) {
     if (outcome.kind !== 'deferred') continue;
     const { address: _, ...why } = outcome;
+    if (why.cause === 'tls_required' && tls === null) return { kind: 'tls required' };
     if (why.reason === 'protocol_error') return { kind: 'broken', why: withoutWords(why, mx) };
-    if (why.reply?.code === 421) return { kind: 'turned away', why };
+    // A server that greylists closes some sessions with 421; the message waits, and the destination works.
+    if (why.reply?.code === 421 && why.cause !== 'greylist') return { kind: 'turned away', why };
   }
   return { kind: 'worked' };
 }

@@ -22,7 +22,7 @@ export class FailureMemory {
   }
 
   note(party: string, ending: Ending): void {
-    if (ending.kind === 'stale') return;
+    if (ending.kind === 'stale' || ending.kind === 'tls required') return;
     if (ending.kind === 'worked') {
       this.all.worked();
       this.#ofParties.delete(party);
@@ -37,6 +37,11 @@ export class FailureMemory {
 
   handshakeFailed(address: string): void {
     this.#plainUntil.set(address, this.#options.now() + HANDSHAKE_MEMORY_MS);
+  }
+
+  /** Forgets that a handshake failed, because the peer takes mail only over TLS. */
+  tlsRequired(address: string): void {
+    this.#plainUntil.delete(address);
   }
 
   /** Whether a TLS handshake with the address failed a moment ago, so that none is tried. */

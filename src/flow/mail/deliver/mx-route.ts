@@ -1,5 +1,6 @@
 import type { AddressGuard } from '../../../platform/network/index.ts';
 import type { Lookup, MxRecord, Resolver } from '../../../platform/resolver/index.ts';
+import type { Family } from './address-family.ts';
 import type { JobOutcome } from './delivery-job.ts';
 import { ownBounce } from './delivery-job.ts';
 
@@ -26,6 +27,8 @@ export interface RoutePlanOptions {
   takesMailFor: (domain: string) => Promise<boolean>;
   /** false leaves that family out, for an egress that has no source address in it. */
   families?: { v4: boolean; v6: boolean };
+  /** The family whose addresses come first at each host; IPv4 unless given. */
+  first?: Family;
 }
 
 const HOSTS_MAX = 10;
@@ -85,7 +88,7 @@ const homeNames = ({ ownHostNames, ownExchangers = [] }: RoutePlanOptions): stri
 /** The route through a relay the operator chose: its addresses are not guarded. */
 export async function planSmarthost(
   smarthost: { host: string; port: number },
-  options: Pick<RoutePlanOptions, 'resolver' | 'families'>,
+  options: Pick<RoutePlanOptions, 'resolver' | 'families' | 'first'>,
 ): Promise<Route> {
   return targetsOf(smarthost.host, [smarthost.host], {
     ...options,
@@ -119,7 +122,7 @@ function withoutOurselves(records: MxRecord[], ownHostNames: string[]): string[]
   return records.filter((mx) => !own || mx.preference < own.preference).map((mx) => mx.host);
 }
 
-type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families'> & {
+type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first'> & {
   /** Hosts that the operator has named: their addresses are not guarded. */
   unguarded?: readonly string[];
 };
@@ -133,7 +136,7 @@ async function targetsOf(domain: string, hosts: string[], options: TargetOptions
     if (answer?.kind !== 'found') continue;
     const v6 = options.families?.v6 === false ? [] : answer.records.v6;
     const v4 = options.families?.v4 === false ? [] : answer.records.v4;
-    const addresses = interleaved(v6, v4);
+    const addresses = options.first === 'v6' ? interleave(v6, v4) : interleave(v4, v6);
     const home = options.unguarded?.includes(host) ? { isHome: true as const } : undefined;
     const mayReach = home ? () => true : options.guard;
     refused.push(...addresses.filter((address) => !mayReach(address)));
@@ -149,10 +152,10 @@ async function targetsOf(domain: string, hosts: string[], options: TargetOptions
   return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of ${domain} has an address (${hosts.join(', ')})`);
 }
 
-function interleaved(v6: string[], v4: string[]): string[] {
+function interleave(first: string[], second: string[]): string[] {
   const addresses: string[] = [];
-  for (let index = 0; index < Math.max(v6.length, v4.length); index += 1) {
-    for (const address of [v6[index], v4[index]]) if (address !== undefined) addresses.push(address);
+  for (let index = 0; index < Math.max(first.length, second.length); index += 1) {
+    for (const address of [first[index], second[index]]) if (address !== undefined) addresses.push(address);
   }
   return addresses;
 }

@@ -108,7 +108,7 @@ function envelopeOutcomes(session: SmtpSession, replies: EnvelopeReplies, count:
 function rcptOutcome(rcpt: Reply, mx: string, acceptedBefore: number): JobOutcome {
   const outcome = outcomeOf(rcpt, 'RCPT TO', mx);
   if (!isTooManyRecipients(rcpt, acceptedBefore)) return outcome;
-  return { kind: 'deferred', reason: 'refused_for_now', detail: outcome.detail, reply: rcpt, mx };
+  return { kind: 'deferred', reason: 'refused_for_now', detail: outcome.detail, reply: rcpt, cause: 'protocol', mx };
 }
 
 function dataOutcome({ data }: EnvelopeReplies, mx: string, unanswered: () => JobOutcome): JobOutcome | undefined {

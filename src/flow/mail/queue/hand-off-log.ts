@@ -84,7 +84,9 @@ export function openHandOffLog(
   return {
     owner,
     memory: path.dirname(file),
+    // A delivery that is tried twice in one attempt keeps its first mark.
     mark(deliveryId) {
+      if (slotOf.has(deliveryId)) return;
       const slot = free.pop() ?? slots++;
       try {
         writeSlot(handle, file, slot, deliveryId);

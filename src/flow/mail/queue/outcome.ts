@@ -25,5 +25,7 @@ interface LocalDeferral<Reason extends string> {
   reason: Reason;
   detail: string;
   reply?: never;
+  cause?: never;
   retryAfterMs?: never;
+  waitMs?: never;
 }

@@ -2,6 +2,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { AttemptRow, TriedRecipient } from '../../../resources/emails/index.ts';
 import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryRow, Outcome, Tried } from '../queue/index.ts';
+import { causeFor } from './conclude.ts';
 
 const TRANSCRIPT_CHARS_MAX = 8000;
 const REPLY_CHARS_MAX = 1000;
@@ -43,5 +44,6 @@ function recipientOf(outcome: Outcome): TriedRecipient {
     outcome: outcome.kind,
     reason: 'reason' in outcome ? outcome.reason : null,
     reply: (said ?? detail)?.slice(0, REPLY_CHARS_MAX) ?? null,
+    cause: (outcome.kind === 'bounced' || outcome.kind === 'deferred' ? causeFor(outcome) : undefined) ?? null,
   };
 }

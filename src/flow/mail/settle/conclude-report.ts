@@ -1,7 +1,9 @@
 import { isoTime } from '../../../platform/clock/index.ts';
 import { ofEmail } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { bounceOfReport } from '../../../protocol/mail-report/index.ts';
+import { classifyReply } from '../../../platform/reply-rules/index.ts';
+import { readReportedReply } from '../../../protocol/mail-report/index.ts';
+import { bounceOfReply } from '../../../protocol/smtp-reply/index.ts';
 import type { EmailRow } from '../../../resources/emails/index.ts';
 import { nothingFollows, type Conclusion } from './conclude.ts';
 
@@ -36,7 +38,9 @@ export function concludeReport(world: World, email: EmailRow, outcomes: readonly
       }
       case 'bounced': {
         const message = 'The recipient’s mail server took the message and could not deliver it; it said so by mail.';
-        const bounce = { ...bounceOfReport({ status, diagnostic: said }), message, diagnosticCode: [diagnostic] };
+        const reply = readReportedReply({ status, diagnostic: said });
+        const { type, subType } = bounceOfReply(reply, classifyReply({ reply }).cause);
+        const bounce = { type, subType, message, diagnosticCode: [diagnostic] };
         done.events.push({ type: 'email.bounced', data: { to, bounce } });
         done.logLines.push((log) =>
           log.bounced({ ...ofEmail(email.id, email.request_id), to, reason: 'returned', detail: diagnostic }),

@@ -3,7 +3,8 @@ import { isoTime } from '../../../platform/clock/index.ts';
 import { ofEmail, type MailLog } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { nextAttempt } from '../../../protocol/retry-schedule/index.ts';
-import { bounceOf, replyText, type Bounce } from '../../../protocol/smtp-reply/index.ts';
+import { classifyReply } from '../../../platform/reply-rules/index.ts';
+import { bounceOfReply, replyText, type Bounce, type ReplyCause } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryRow, Outcome } from '../queue/index.ts';
 
 type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
@@ -182,9 +183,10 @@ function deferred(
     done.logLines.push((log) => log.gaveUp({ ...loggedAs(row), to, detail: first.detail, attempts: row.attempt }));
     return;
   }
-  const dueAt = first.retryAfterMs === undefined ? next.at : now + first.retryAfterMs;
+  const waitMs = Math.max(...tried.map((outcome) => outcome.waitMs ?? 0));
+  const dueAt = first.retryAfterMs === undefined ? Math.max(next.at, now + waitMs) : now + first.retryAfterMs;
   const awaitsDomain = first.reason === 'domain_unverified';
-  const isFailing = group.some(({ reason, reply }) => OF_THE_DESTINATION.has(reason) || reply?.code === 421);
+  const isFailing = group.some(isOfDestination);
   done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
   const { reason, detail } = first;
   done.logLines.push((log) => log.deferred({ ...loggedAs(row), to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
@@ -209,6 +211,14 @@ const OF_THE_DESTINATION = new Set<string>([
   'connection_lost',
   'protocol_error',
 ]);
+
+function isOfDestination({ reason, reply, cause }: Of<'deferred'>): boolean {
+  if (cause !== undefined && PASSES_BY_ITSELF.has(cause)) return false;
+  return OF_THE_DESTINATION.has(reason) || reply?.code === 421;
+}
+
+/** Refusals that concern one message or one recipient, and say nothing about the destination. */
+const PASSES_BY_ITSELF: ReadonlySet<ReplyCause> = new Set(['greylist', 'recipient_rate', 'content', 'mailbox_full']);
 
 function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
   return {
@@ -273,8 +283,16 @@ function bounceFor(outcome: Of<'bounced'>): Bounce {
     case 'malformed_address':
       return { type: 'Undetermined', subType: 'Undetermined' };
     case 'refused':
-      return outcome.reply ? bounceOf(outcome.reply) : { type: 'Undetermined', subType: 'Undetermined' };
+      if (outcome.reply === undefined) return { type: 'Undetermined', subType: 'Undetermined' };
+      return bounceOfReply(outcome.reply, causeFor(outcome));
   }
+}
+
+/** Finds out why a mail server refused: as it was judged when the reply came, or by the reply alone. */
+export function causeFor(outcome: Of<'bounced'> | Of<'deferred'>): ReplyCause | undefined {
+  if (outcome.cause !== undefined || outcome.reply === undefined) return outcome.cause;
+  const isOwnReply = outcome.kind === 'bounced' && outcome.reason !== 'refused';
+  return isOwnReply ? undefined : classifyReply({ reply: outcome.reply }).cause;
 }
 
 const SUPPRESSED_REASONS = {

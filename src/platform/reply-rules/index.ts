@@ -1,0 +1,72 @@
+/** The rules of config/replies.toml: what the replies of mail servers mean. */
+import { parse } from 'smol-toml';
+import { readProgramText } from '../../program-files/index.ts';
+import {
+  CAUSES,
+  classifyReply as classify,
+  type Classification,
+  type ReceivedReply,
+  type ReplyCause,
+  type ReplyProvider,
+  type ReplyRule,
+  type ReplyRules,
+} from '../../protocol/smtp-reply/index.ts';
+
+let known: ReplyRules | undefined;
+
+/** Reads the rules once. A fault in the file is one of the program's, so it is thrown with the rule's number. */
+export function replyRules(): ReplyRules {
+  known ??= readRules(readProgramText('config/replies.toml'));
+  return known;
+}
+
+/** Finds out why a mail server refused a message. */
+export const classifyReply = (received: ReceivedReply): Classification => classify(replyRules(), received);
+
+interface RuleEntry {
+  provider?: string;
+  text?: string;
+  enhanced?: string;
+  codes?: number[];
+  cause?: string;
+  wait?: number;
+  source?: string;
+  sample?: string;
+}
+
+export function readRules(toml: string): ReplyRules {
+  const file = parse(toml) as unknown as {
+    providers: Record<string, { mx: string[]; text: string }>;
+    rules: RuleEntry[];
+  };
+  const providers = Object.entries(file.providers).map(([name, { mx, text }]): ReplyProvider => ({
+    name,
+    mx,
+    text: new RegExp(text, 'i'),
+  }));
+  const names = new Set(providers.map(({ name }) => name));
+  const rules = file.rules.map((entry, index) => readRule(entry, index + 1, names));
+  // The rules of a provider are more precise than general ones, wherever they stand in the file.
+  rules.sort((a, b) => Number(a.provider === undefined) - Number(b.provider === undefined));
+  return { providers, rules };
+}
+
+function readRule(entry: RuleEntry, number: number, providers: ReadonlySet<string>): ReplyRule {
+  const { provider, cause = '', sample = '', source = '' } = entry;
+  const fault = (why: string): Error => new Error(`config/replies.toml: rule ${number} (${cause}) ${why}`);
+  if (!Object.hasOwn(CAUSES, cause)) throw fault('names an unknown cause');
+  if (provider !== undefined && !providers.has(provider)) throw fault(`names the unknown provider ${provider}`);
+  if (sample === '' || source === '') throw fault('has no sample or no source');
+  if (entry.text === undefined && entry.enhanced === undefined && entry.codes === undefined) {
+    throw fault('has no condition');
+  }
+  return {
+    provider,
+    text: entry.text === undefined ? undefined : new RegExp(entry.text, 'i'),
+    enhanced: entry.enhanced === undefined ? undefined : new RegExp(entry.enhanced),
+    codes: entry.codes,
+    cause: cause as ReplyCause,
+    waitMs: entry.wait === undefined ? undefined : entry.wait * 60_000,
+    sample,
+  };
+}
