@@ -15,6 +15,7 @@ import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { GrantLimits } from './grant-limits.ts';
 
+export { asksForWriter, effectOf, leastEffectOf } from './effect.ts';
 export { admissionOf, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
 export { lockTeam } from './team-lock.store.ts';
 
