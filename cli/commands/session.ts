@@ -52,6 +52,8 @@ export interface Session {
   sayCommand: SayCommand;
   /** Shows it to a person. */
   advise(advices: Advices): void;
+  /** Shows it to everybody, also where the answer goes into a pipe. */
+  warn(advices: Advices): void;
   /** Ends the command with status 1, or this one, although the API did what it was asked. */
   fail(exitCode?: number): void;
 }
@@ -111,7 +113,10 @@ export async function inSession(
     const advise = (advices: Advices): void => {
       if (listOfAdvice(advices).length > 0) terminal.hint(say(advices));
     };
-    await perform({ client, target, terminal, isJson, version, process, again, say, sayCommand, advise, fail });
+    const warn = (advices: Advices): void => {
+      if (listOfAdvice(advices).length > 0) terminal.warn(say(advices));
+    };
+    await perform({ client, target, terminal, isJson, version, process, again, say, sayCommand, advise, warn, fail });
   };
   const explain: Explain = (error) => explainFault(error, { inWordsOf: nameOptions(command), key: inUse, say: sayOne });
   await report({ process, terminal, isJson }, work, explain);

@@ -165,6 +165,34 @@ describe('answers that are none', () => {
   });
 });
 
+describe('warnings', () => {
+  const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20';
+  const said = 'Step welcome: the template needs PLAN, which nothing fills.';
+  const graph = ['--steps', '[]', '--connections', '[]'];
+
+  it.each([
+    { words: ['automations', 'create', 'Welcome', ...graph], answer: { id, warnings: [said] } },
+    { words: ['automations', 'update', id, '--status', 'enabled'], answer: { id, warnings: [said] } },
+    { words: ['templates', 'publish', id], answer: { id, warnings: [said] } },
+    {
+      words: ['contact-properties', 'delete', id, '--yes'],
+      answer: { id, segments: [{ id, name: 'Payers' }], broadcasts: [] },
+      warning: 'Segments whose filter names it: Payers.',
+    },
+  ])(
+    'the warnings of "$words.0 $words.1" stand on standard error where the answer goes into a pipe',
+    async ({ words, answer, warning = said }) => {
+      const around = await answering(() => ({ status: 200, body: answer }));
+      const run = (columns?: number) => runInProcess(words, { env: around.env ?? {}, cwd: desk.folder, columns });
+      const piped = await run();
+      expect([piped.code, piped.stdout]).toEqual([0, `${id}\n`]);
+      expect(piped.stderr).toContain(warning);
+      const shown = await run(200);
+      expect([shown.stdout.includes(warning), shown.stderr.includes(warning)]).toEqual([false, true]);
+    },
+  );
+});
+
 describe('readers', () => {
   const long = listOf(...Array.from({ length: 100 }, () => email({ subject: 'x'.repeat(5000) })));
 
