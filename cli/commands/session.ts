@@ -106,7 +106,7 @@ export async function inSession(
     const { apiKey: key, operatorToken, development } = target;
     const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere: mustRun(development) };
     const silent = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
-    const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
+    const client = hasScreen ? silent : tellWaits(silent, terminal, { isJson });
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
     const sayCommand = commandsIn(sayOne);

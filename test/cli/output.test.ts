@@ -165,6 +165,23 @@ describe('answers that are none', () => {
   });
 });
 
+it.each([[], ['--json']])(
+  'a command whose output goes into a pipe says that it waits for a server that does not answer (%j)',
+  async (...more) => {
+    const waits = Promise.withResolvers<void>();
+    const around = await answering(async () => {
+      await waits.promise;
+      return listOf(email());
+    });
+    const onOutput = (text: string): void => {
+      if (text.includes('Waiting for')) waits.resolve();
+    };
+    const words = ['emails', 'list', ...more];
+    const ended = await runInProcess(words, { env: around.env ?? {}, cwd: desk.folder, onOutput });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining(`Waiting for ${server?.url}.\n`) });
+  },
+);
+
 describe('warnings', () => {
   const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20';
   const said = 'Step welcome: the template needs PLAN, which nothing fills.';
