@@ -169,7 +169,11 @@ check_installation() {
     done
   fi
   if [ -n "$file" ]; then
-    env -i "$file" --version >/dev/null || fail "$file does not start on this machine."
+    version=$(env -i "$file" --version) || fail "$file does not start on this machine."
+    case $version in
+      [0-9]*.[0-9]*.[0-9]*) ;;
+      *) fail "--file $file is not rasket: --version says no version; make the executable with: npm run package" ;;
+    esac
   fi
   in_place=no
   if [ "$source" = "$program" ]; then

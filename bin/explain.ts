@@ -110,7 +110,7 @@ function explainSystem(fault: SystemFault): string | undefined {
     case 'EROFS':
       return `${path} is on a file system that is read-only; choose another folder with --data, or mount it for writing`;
     case 'ELOOP':
-      return `${path} leads through symbolic links that lead to themselves; put a folder or a link to one in its place`;
+      return `${path} leads through symbolic links that lead to themselves; ${path?.endsWith('/instance.key') ? 'put the key in its place, from a backup or another node' : 'put a folder or a link to one in its place'}`;
     case 'ENOTDIR':
     case 'EEXIST':
       return `${path} cannot be made a folder, because a file has that name or stands above it; choose another with --data`;

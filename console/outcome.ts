@@ -1,4 +1,4 @@
-import { listOfAdvice } from '../cli/client/index.ts';
+import { listOfAdvice, type Advices } from '../cli/client/index.ts';
 import type { Say } from '../cli/output/index.ts';
 import type { Action } from '../cli/families/index.ts';
 import { TextDialog, type Dialog } from './dialogs/dialog.ts';
@@ -13,10 +13,13 @@ export function outcomeOf(
 ): { text: string; dialog?: Dialog } {
   const [answer] = answers;
   const text = typeof answer === 'string' ? answers.join('\n') : action.tell?.(answer as never);
-  const hint = listOfAdvice(action.hint?.(answer as never, {}))
-    .map(say)
-    .filter((said) => said !== undefined)
-    .join('\n');
+  const inWords = (advices: Advices): string =>
+    listOfAdvice(advices)
+      .map(say)
+      .filter((said) => said !== undefined)
+      .join('\n');
+  const hint = inWords(action.hint?.(answer as never, {}));
+  const warning = [...new Set(answers.map((one) => inWords(action.warn?.(one as never))))].filter(Boolean).join('\n');
   if (text !== undefined && (action.secret !== undefined || text.includes('\n') || hint !== '')) {
     const copied = action.copy?.(answer as never) ?? text;
     return { text: '', dialog: new TextDialog(action.verb, hint === '' ? text : `${text}\n\n${hint}`, copied) };
@@ -31,6 +34,8 @@ export function outcomeOf(
       ? named
       : (text ?? (isIts && named !== '' ? named : (name ?? email ?? id ?? (data ? `${data.length} of them` : ''))));
   // What is told stands for itself.
-  if (action.done === undefined && text !== undefined && answers.length === 1) return { text };
-  return { text: `${action.done ?? 'Done'}  ${what}` };
+  const isWhole = action.done === undefined && text !== undefined && answers.length === 1;
+  const done = isWhole ? text : `${action.done ?? 'Done'}  ${what}`;
+  if (warning === '') return { text: done };
+  return { text: '', dialog: new TextDialog(action.verb, `${done}\n\n${warning}`, warning) };
 }

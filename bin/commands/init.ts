@@ -86,6 +86,7 @@ export function makeDataFolder(dataDir: string): boolean {
   if (isInitialised(dataDir)) return false;
   mustNotLackKey(dataDir);
   if (existsSync(dataDir) && readdirSync(dataDir).some((name) => !LEFT_BY_AN_ATTEMPT.includes(name))) {
+    if (existsSync(instanceKeyPath(dataDir))) throw emptyKey(dataDir);
     throw new OperatorFault(`${dataDir} has other files in it; choose an empty or a new folder with --data`);
   }
   mkdirSync(path.join(dataDir, 'run'), { recursive: true, mode: 0o700 });
@@ -126,8 +127,16 @@ async function mustBeEmpty({ db }: Store): Promise<void> {
 
 const LEFT_BY_AN_ATTEMPT = ['run', path.basename(instanceKeyPath(''))];
 
-export const isInitialised = (dataDir: string): boolean =>
-  (statSync(instanceKeyPath(dataDir), { throwIfNoEntry: false })?.size ?? 0) > 0;
+/** Counts what is no file as a key as well: reading it says what is wrong. */
+export function isInitialised(dataDir: string): boolean {
+  const key = statSync(instanceKeyPath(dataDir), { throwIfNoEntry: false });
+  return key !== undefined && (!key.isFile() || key.size > 0);
+}
+
+const emptyKey = (dataDir: string): OperatorFault =>
+  new OperatorFault(
+    `${instanceKeyPath(dataDir)} is empty, and ${dataDir} has other files in it; put the key in its place, from a backup or another node, or choose a new folder with --data`,
+  );
 
 interface Owner {
   email: string;

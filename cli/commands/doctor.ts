@@ -182,6 +182,10 @@ async function look(
     const advice = sayOnLine()({ words: 'Examine it with', command: ['doctor', '--data', machine.data] });
     add(`The machine was not examined: ${url} is not the server of this machine. ${advice}`, EXIT.failed);
   }
+  if (!machine && target.development !== undefined)
+    examined.not_asked.push(
+      `The machine was not examined: ${url} is a server of the development profile, whose mail never leaves the machine.`,
+    );
   // What was named was not looked at.
   if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;
   if (examined.findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;

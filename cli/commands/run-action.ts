@@ -125,6 +125,7 @@ export async function tell(session: Session, call: Call, answer: unknown, body: 
   const advices = action.hint?.(answer as never, body);
   if (action.isShown && advices !== undefined) terminal.hint('');
   session.advise(advices);
+  session.warn(action.warn?.(answer as never));
 }
 
 /** Of one, or of each where several were named. */

@@ -52,6 +52,8 @@ export interface Session {
   sayCommand: SayCommand;
   /** Shows it to a person. */
   advise(advices: Advices): void;
+  /** Shows it to everybody, also where the answer goes into a pipe. */
+  warn(advices: Advices): void;
   /** Ends the command with status 1, or this one, although the API did what it was asked. */
   fail(exitCode?: number): void;
 }
@@ -104,14 +106,17 @@ export async function inSession(
     const { apiKey: key, operatorToken, development } = target;
     const to = { url: target.url, apiKey: key, operatorToken, version, mustBeThere: mustRun(development) };
     const silent = createClient({ ...to, ...(hasScreen ? {} : { onWrite }) });
-    const client = isJson || hasScreen ? silent : tellWaits(silent, terminal);
+    const client = hasScreen ? silent : tellWaits(silent, terminal, { isJson });
     const again = (more: readonly string[]): string => typeAgain(command, target, more);
     const fail = (exitCode: number = EXIT.failed): void => void (process.exitCode = exitCode);
     const sayCommand = commandsIn(sayOne);
     const advise = (advices: Advices): void => {
       if (listOfAdvice(advices).length > 0) terminal.hint(say(advices));
     };
-    await perform({ client, target, terminal, isJson, version, process, again, say, sayCommand, advise, fail });
+    const warn = (advices: Advices): void => {
+      if (listOfAdvice(advices).length > 0) terminal.warn(say(advices));
+    };
+    await perform({ client, target, terminal, isJson, version, process, again, say, sayCommand, advise, warn, fail });
   };
   const explain: Explain = (error) => explainFault(error, { inWordsOf: nameOptions(command), key: inUse, say: sayOne });
   await report({ process, terminal, isJson }, work, explain);

@@ -2,11 +2,16 @@ import type { Client } from '../client/index.ts';
 import { clean, shorten, type Terminal } from '../output/index.ts';
 
 const PATIENCE_MS = 1000;
+/** A line in the output of a program stays, so it comes later. */
+const PIPE_PATIENCE_MS = 5000;
 
-/** The same client, which says at a terminal after a second that it waits for the server, until it answers. */
-export function tellWaits(client: Client, terminal: Terminal): Client {
-  if (!terminal.isTty) return client;
-  const told = <T>(answer: Promise<T>): Promise<T> => tellWait(terminal, client.url, answer);
+/**
+ * Returns the same client, which says that it waits for the server: at a terminal after a second and until it answers,
+ * in a pipe and beside JSON by one line on standard error.
+ */
+export function tellWaits(client: Client, terminal: Terminal, { isJson = false } = {}): Client {
+  const tell = terminal.isTty && !isJson ? tellWait : warnOfWait;
+  const told = <T>(answer: Promise<T>): Promise<T> => tell(terminal, client.url, answer);
   return {
     ...client,
     call: (operation, call, signal) => told(client.call(operation, call, signal)),
@@ -14,6 +19,15 @@ export function tellWaits(client: Client, terminal: Terminal): Client {
     upload: (operation, form) => told(client.upload(operation, form)),
     fetchFile: (operation, query) => told(client.fetchFile(operation, query)),
   };
+}
+
+async function warnOfWait<T>(terminal: Terminal, url: string, answer: Promise<T>): Promise<T> {
+  const timer = setTimeout(() => terminal.warn(clean(`Waiting for ${url}.`)), PIPE_PATIENCE_MS);
+  try {
+    return await answer;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function tellWait<T>(terminal: Terminal, url: string, answer: Promise<T>): Promise<T> {

@@ -194,7 +194,7 @@ export const broadcasts = {
       key: 'c',
       summary: 'write a broadcast',
       description:
-        'Writes a broadcast as a draft, or sends it with --send. {{{KEY}}} or {{{KEY|default}}} in HTML, text and subject is where a value goes: FIRST_NAME, LAST_NAME, EMAIL, UNSUBSCRIBE_URL, PREFERENCES_URL, or the key of a contact property.',
+        'Writes a broadcast as a draft, or sends it with --send. {{{KEY}}} or {{{KEY|default}}} in HTML, text and subject is where a value goes: FIRST_NAME, LAST_NAME, EMAIL, UNSUBSCRIBE_URL, PREFERENCES_URL, {{{SENDER_NAME}}} and {{{POSTAL_ADDRESS}}} of the team, or the key of a contact property.',
       example: `broadcasts create --from 'News <news@example.com>' --subject 'What is new' --segment 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e31 --html '<p>Hello {{{FIRST_NAME|friend}}}</p>'`,
       flags: {
         from: { value: '<address>', says: 'the sender, on a verified domain', isRequired: true },

@@ -75,7 +75,7 @@ export const contactProperties = {
       example: 'contact-properties delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20',
       path: { contact_property_id: PROPERTY },
       done: 'Deleted',
-      hint: ({ segments, broadcasts }) => {
+      warn: ({ segments, broadcasts }) => {
         if (segments.length === 0) return undefined;
         const waiting = broadcasts.map(({ name }) => name).join(', ');
         return {

@@ -170,6 +170,8 @@ export interface Action extends Spoken {
   isShown?: true;
   /** What a person does next, in a line behind it. */
   hint?: (answer: never, body: Body) => Advices;
+  /** What was done and may not be as it was meant: programs read it too, on standard error. */
+  warn?: (answer: never) => Advices;
   /** What is looked at afterwards and told in the console, where the answer itself says too little. */
   seen?: Seen;
   /** What there is to copy of what is told. */
@@ -289,6 +291,7 @@ export function actionOf<Id extends OperationId>(
       tell?: (answer: AnswerOf<Id>) => string;
       print?: (answer: AnswerOf<Id>) => string;
       hint?: (answer: AnswerOf<Id>, body: Body) => Advices;
+      warn?: (answer: AnswerOf<Id>) => Advices;
       copy?: (answer: AnswerOf<Id>) => string;
       clears?: readonly BodyField<Id>[];
     } & All<'path', PathOf<Id>, Key>,
@@ -296,7 +299,7 @@ export function actionOf<Id extends OperationId>(
   return { path: {}, flags: {}, ...declared, operation } as Action;
 }
 
-type OfAnswer = 'flags' | 'tell' | 'print' | 'hint' | 'copy' | 'clears';
+type OfAnswer = 'flags' | 'tell' | 'print' | 'hint' | 'warn' | 'copy' | 'clears';
 
 export const seenIn = <Id extends OperationId>(operation: Id, tell: (item: AnswerOf<Id>) => string): Seen => ({
   operation,

@@ -15,7 +15,7 @@ export {
   type CallerKind,
   type Requirement,
 } from './access.ts';
-export { asksForWriter, effectOf, leastEffectOf, type Effect } from './effect.ts';
+export type { Effect, EffectRules } from './effect.ts';
 export { isScope, READING_SCOPES, SCOPE_NAMES, SCOPES, type Scope } from './scopes.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {

@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../platform/db/index.ts';
-import type { Ids } from '../platform/ids/index.ts';
+import { timeOfId, type Ids } from '../platform/ids/index.ts';
 import { countEvents } from './metric-counts.store.ts';
 import type { Happening } from './event-data.ts';
 import type { NewEvent } from './new-event.ts';
@@ -14,6 +14,12 @@ export async function standingAmong(tx: Executor, ids: readonly string[]): Promi
   const among = uuidsIn(tx.dialect, 'id', ids);
   const rows = await tx.all<{ id: string }>(`select id from events where ${among.sql}`, [among.value]);
   return new Set(rows.map((row) => row.id));
+}
+
+/** Returns the latest time in the ids of events; undefined if there are none. */
+export async function latestIdTime(db: Executor): Promise<number | undefined> {
+  const row = await db.get<{ id: string }>('select id from events order by id desc limit 1');
+  return row && timeOfId(row.id);
 }
 
 /** When the last thing happened; undefined where nothing has. */

@@ -12,6 +12,7 @@ export {
   eventsOf,
   eventsOfSubjects,
   lastEventAt,
+  latestIdTime,
   recordEvents,
   standingAmong,
   withoutEvent,

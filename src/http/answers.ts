@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseDamage, isDatabaseSetback, isFenced } from '../platform/db/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { Log } from '../platform/log/index.ts';
+import { DamagedContent } from '../resources/contents/index.ts';
 import { routeOf } from './find-operation.ts';
 import type { RateState } from './rate-limit.ts';
 
@@ -69,6 +70,13 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
     log.error({ err: error, requestId: request.id }, 'storage is not available');
     return refuse('service_unavailable', {
       say: 'The service cannot store anything just now, and nothing was accepted; try again later.',
+      retryAfterSeconds: RETRY_AFTER_S,
+    });
+  }
+  if (error instanceof DamagedContent) {
+    log.error({ err: error, requestId: request.id }, 'stored content is damaged');
+    return refuse('service_unavailable', {
+      say: 'The stored content is damaged or missing, and nothing of it was sent. The operator has to put it back from a backup (finding content_damaged); try again later.',
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }

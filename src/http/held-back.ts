@@ -1,9 +1,9 @@
-import { asksForWriter, effectOf, type OperationValidators } from '../contract/index.ts';
+import type { OperationValidators } from '../contract/index.ts';
 import { fetchFilesOf, lookAt } from '../flow/approvals/index.ts';
 import type { OperationCtxFor } from '../operations/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { admissionOf, type Actor, type Ctx } from '../resources/access/index.ts';
+import { admissionOf, asksForWriter, effectOf, type Actor, type Ctx } from '../resources/access/index.ts';
 import { isOwnWork, mustLeaveWhatWaits, proposeCall } from '../resources/approvals/index.ts';
 import type { CheckedRequest } from './checked-request.ts';
 import { pages } from './pages.ts';

@@ -165,6 +165,51 @@ describe('answers that are none', () => {
   });
 });
 
+it.each([[], ['--json']])(
+  'a command whose output goes into a pipe says that it waits for a server that does not answer (%j)',
+  async (...more) => {
+    const waits = Promise.withResolvers<void>();
+    const around = await answering(async () => {
+      await waits.promise;
+      return listOf(email());
+    });
+    const onOutput = (text: string): void => {
+      if (text.includes('Waiting for')) waits.resolve();
+    };
+    const words = ['emails', 'list', ...more];
+    const ended = await runInProcess(words, { env: around.env ?? {}, cwd: desk.folder, onOutput });
+    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining(`Waiting for ${server?.url}.\n`) });
+  },
+);
+
+describe('warnings', () => {
+  const id = '019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20';
+  const said = 'Step welcome: the template needs PLAN, which nothing fills.';
+  const graph = ['--steps', '[]', '--connections', '[]'];
+
+  it.each([
+    { words: ['automations', 'create', 'Welcome', ...graph], answer: { id, warnings: [said] } },
+    { words: ['automations', 'update', id, '--status', 'enabled'], answer: { id, warnings: [said] } },
+    { words: ['templates', 'publish', id], answer: { id, warnings: [said] } },
+    {
+      words: ['contact-properties', 'delete', id, '--yes'],
+      answer: { id, segments: [{ id, name: 'Payers' }], broadcasts: [] },
+      warning: 'Segments whose filter names it: Payers.',
+    },
+  ])(
+    'the warnings of "$words.0 $words.1" stand on standard error where the answer goes into a pipe',
+    async ({ words, answer, warning = said }) => {
+      const around = await answering(() => ({ status: 200, body: answer }));
+      const run = (columns?: number) => runInProcess(words, { env: around.env ?? {}, cwd: desk.folder, columns });
+      const piped = await run();
+      expect([piped.code, piped.stdout]).toEqual([0, `${id}\n`]);
+      expect(piped.stderr).toContain(warning);
+      const shown = await run(200);
+      expect([shown.stdout.includes(warning), shown.stderr.includes(warning)]).toEqual([false, true]);
+    },
+  );
+});
+
 describe('readers', () => {
   const long = listOf(...Array.from({ length: 100 }, () => email({ subject: 'x'.repeat(5000) })));
 
@@ -378,7 +423,7 @@ describe('what is loaded', () => {
     expect(
       loaded.filter(
         (file) =>
-          !/^(bin\/(compiled|source-lines|main|program|fit-help|operator-commands|backup-commands|move-commands|shared-options|output|setup-command)\.ts|cli\/.*|src\/program-files\/.*|src\/contract\/(access|index|load|carried|routes|document|compile|effect|error-catalogue|scopes)\.ts|commander)$/.test(
+          !/^(bin\/(compiled|source-lines|main|program|fit-help|operator-commands|backup-commands|move-commands|shared-options|output|setup-command)\.ts|cli\/.*|src\/program-files\/.*|src\/contract\/(access|index|load|carried|routes|document|compile|error-catalogue|scopes)\.ts|commander)$/.test(
             file,
           ),
       ),

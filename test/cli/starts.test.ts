@@ -147,6 +147,11 @@ describe('rasket dev', () => {
   it('killed, has left its key to nobody who listens at its address', async () => {
     const server = await desk.serve(['dev', '--data', 'dev'], { env });
     expect(await desk.rasket(['domains', 'list', '--data', 'dev'])).toMatchObject({ code: 0 });
+    const doctor = await desk.rasket(['doctor', '--data', 'dev']);
+    expect(doctor, 'doctor says that it leaves the machine out').toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/The machine was not examined: \S+ is a server of the development profile/),
+    });
     server.kill('SIGKILL');
     await server.ended;
     const taker = await listen(server.ready.listeners.http?.port ?? 0);

@@ -57,6 +57,34 @@ describe('start failures in one line', () => {
     expectOneLine(await serve(), /instance\.key is no file but a folder, a FIFO or a device; put the key in its place/);
   });
 
+  it('a start refuses in one line when the instance key is a symbolic link to itself', async () => {
+    fs.rmSync(key());
+    fs.symlinkSync('instance.key', key());
+    expectOneLine(await serve(), /instance\.key leads through symbolic links that lead to themselves; put the key in/);
+  });
+
+  // runs only with SQLite, because the development profile is the same with both databases
+  it.skipIf(isPg).each([
+    {
+      file: 'a FIFO',
+      plant: () => execFileSync('mkfifo', [key()]),
+      says: /instance\.key is no file but a folder, a FIFO/,
+    },
+    { file: 'empty', plant: () => fs.writeFileSync(key(), ''), says: /instance\.key is empty, .*put the key in its/ },
+  ])(
+    'a start of the development profile refuses in one line when the instance key is $file',
+    async ({ plant, says }) => {
+      fs.writeFileSync(desk.at('data/development'), '');
+      fs.rmSync(key());
+      plant();
+      const started = await desk.run(['dev', '--data', 'data'], {
+        env: { ...env, ...CLOSED_SMTP_PORTS, RASKET_HTTP_PORT: '0' },
+        patienceMs: 60_000,
+      });
+      expectOneLine(started, says);
+    },
+  );
+
   it('a start refuses in one line when the content folder is a symbolic link to itself', async () => {
     fs.rmSync(desk.at('data/blobs'), { recursive: true, force: true });
     fs.symlinkSync('blobs', desk.at('data/blobs'));

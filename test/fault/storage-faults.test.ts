@@ -106,6 +106,20 @@ function rootPageOf(file: string, table: string): { zero(): void; mend(): void }
   };
 }
 
+/** Returns a function that renames a table of the database as another program would. */
+async function renamerOf({ dataDir, database }: Program): Promise<(from: string, to: string) => Promise<unknown>> {
+  if (!isPg) {
+    const db = new Sqlite(path.join(dataDir, 'rasket.db'));
+    onTestFinished(() => void db.close());
+    db.pragma('legacy_alter_table = on');
+    return async (from, to) => db.exec(`alter table ${from} rename to ${to}`);
+  }
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return (from, to) => client.query(`alter table ${from} rename to ${to}`);
+}
+
 const fileOf = ({ dataDir }: Program): string => path.join(dataDir, 'rasket.db');
 
 // runs only with SQLite: a page of PostgreSQL is its own
@@ -132,6 +146,29 @@ it.skipIf(isPg)(
     expect((await send(1)).status).toBe(200);
   },
 );
+
+it('a table that is missing makes its requests 503 and the node unready until it is back', async () => {
+  const { program, log, api, readiness, send } = await install();
+  expect((await api('GET', '/topics')).status).toBe(200);
+  const rename = await renamerOf(program);
+  await rename('topics', 'topics_elsewhere');
+  for (let n = 0; n < 3; n++) {
+    const answer = await api('GET', '/topics');
+    expect(answer).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
+    expect(answer.text).not.toMatch(/no such table|does not exist/i);
+  }
+  for (let n = 0; n < 3; n++)
+    expect(await readiness()).toEqual({ status: 503, failed: ['database'], codes: ['database_damaged'] });
+  // A check of the tables that exist finds no fault, and must not end the finding.
+  const found = () => log.filter(({ msg }) => msg === 'a check of the database found damage').slice(0, 1);
+  await expect.poll(found).toMatchObject([{ faults: ['topics: the table is missing'] }]);
+  expect((await readiness()).codes).toEqual(['database_damaged']);
+
+  await rename('topics_elsewhere', 'topics');
+  await expect.poll(readiness).toEqual({ status: 200, failed: [], codes: [] });
+  expect((await api('GET', '/topics')).status).toBe(200);
+  expect((await send(1)).status).toBe(200);
+});
 
 withStrace('reads that fail end no server: calls are 503, and it goes on once the disk answers', async () => {
   const { program, log, api, readiness, send } = await install();

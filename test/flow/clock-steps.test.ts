@@ -180,6 +180,36 @@ it('a step of the clock is logged once and is a finding for a day, and slewing b
   expect([steps().length, await findingOf(scene)]).toEqual([2, undefined]);
 });
 
+it('a clock that was corrected is reported again at each start, also if mail was sent since, until it has caught up', async () => {
+  await using scene = await startScene();
+  const mail = await mailIn(scene);
+  scene.clock.step(2 * DAY);
+  const ahead = await mail.send('ahead@one.example');
+  await scene.settled();
+  await setClock(scene, -2 * DAY);
+  await mail.send('between@one.example');
+  await scene.settled();
+  const listed = async (): Promise<string[]> =>
+    (await scene.api('GET', '/emails', { key: mail.team.key })).body.data.map((email: { id: string }) => email.id);
+  for (let n = 0; n < 2; n++) {
+    await scene.restart();
+    const after = await mail.send(`after${n}@one.example`);
+    await scene.settled();
+    const ids = await listed();
+    expect(ids.indexOf(ahead), 'the list shows the entries with times in the future first').toBeLessThan(
+      ids.indexOf(after),
+    );
+    const { summary } = (await findingOf(scene)) ?? {};
+    expect(summary).toContain('2 days ahead of the clock');
+    expect(summary).toContain('Until the clock has caught up, lists show newer entries after those');
+  }
+  scene.clock.step(2 * DAY + MINUTE);
+  await mail.send('caught-up@one.example');
+  await scene.settled();
+  await scene.restart();
+  expect(await findingOf(scene)).toBeUndefined();
+});
+
 it('a clock that was corrected while no process ran is reported at the start', async () => {
   await using scene = await startScene();
   const mail = await mailIn(scene);

@@ -246,6 +246,20 @@ async function download(scene: Scene, mail: Mail, id: string): Promise<Downloade
 }
 
 describe('downloads of damaged content', () => {
+  it('the download of an attachment whose file is cut short is refused with a documented error', async () => {
+    await using scene = await startScene({ config });
+    const mail = await mailIn(scene);
+    const id = await mail.send('x@one.example', { attachments: [fileOf(LARGE)] });
+    await scene.settled();
+    const { data } = (await scene.api('GET', `/emails/${id}/attachments`, { key: mail.team.key })).body;
+    const { pathname, search } = new URL(data[0].download_url);
+    truncateSync(fileIn(scene, id), 1000);
+    const refused = await scene.api('GET', pathname + search);
+    expect(refused).toMatchObject({ status: 503, body: { name: 'service_unavailable' } });
+    expect(refused.body.message).toContain('content_damaged');
+    await damageFound(scene);
+  });
+
   it.each(DAMAGES)('the download of an attachment that is $damage ends with an error', async ({ spoil }) => {
     await using scene = await startScene({ config });
     const mail = await mailIn(scene);

@@ -210,6 +210,15 @@ describe('install.sh --destdir', () => {
     });
   });
 
+  it.each([['--dry-run'], []])('install.sh refuses an executable that is not rasket (%j)', (...more) => {
+    const words = [path.join(root, 'install.sh'), '--destdir', folder, '--file', '/bin/true', ...more];
+    expect(spawnSync('sh', words, { encoding: 'utf8' })).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining('--file /bin/true is not rasket'),
+    });
+  });
+
   it('puts no single file where the checkout lies that it is called from', () => {
     const checkout = path.join(folder, 'same/opt/rasket');
     fs.mkdirSync(path.join(checkout, 'bin'), { recursive: true });
@@ -218,13 +227,7 @@ describe('install.sh --destdir', () => {
       ...['install.sh', 'bin/rasket', 'package-lock.json', 'systemd/rasket.service', 'config/default.toml'],
     ])
       fs.copyFileSync(path.join(root, name), path.join(checkout, name));
-    const words = [
-      path.join(checkout, 'install.sh'),
-      '--destdir',
-      path.join(folder, 'same'),
-      '--file',
-      process.execPath,
-    ];
+    const words = [path.join(checkout, 'install.sh'), '--destdir', path.join(folder, 'same'), '--file', oneFile()];
     expect(spawnSync('sh', words, { encoding: 'utf8' })).toMatchObject({
       status: 1,
       stderr: expect.stringContaining(`this checkout lies in ${checkout}, where the file would go`),

@@ -2,6 +2,7 @@ import { nextTurn } from '../../platform/clock/index.ts';
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
+  AUDIENCE_GROWN,
   failBroadcast,
   holdBroadcast,
   pauseBroadcast,
@@ -12,7 +13,7 @@ import { judgeBroadcasts } from './judge-broadcasts.ts';
 import type { Pass } from './pass.ts';
 import { endPass, readPass, startPass } from './passes.ts';
 import { readRoute, type Route } from './read-route.ts';
-import { PAGE_MAX, sendPage, TakenOver, TopicGone } from './send-page.ts';
+import { AudienceGrown, PAGE_MAX, sendPage, TakenOver, TopicGone } from './send-page.ts';
 import { createWhyWaits } from './why-waits.ts';
 
 const HOUR_MS = 3_600_000;
@@ -67,6 +68,11 @@ export function createCarryBroadcast(
         await db.tx((tx) => failBroadcast(tx, { ...held, reason: 'topic_deleted', at: clock.now() }));
         return;
       }
+      if (error instanceof AudienceGrown) {
+        const detail = describeGrowth(broadcast, error);
+        await db.tx((tx) => holdBroadcast(tx, { ...held, reason: AUDIENCE_GROWN, detail, at: clock.now() }));
+        return;
+      }
       // Any other refusal passes, such as of a database that is busy: the next look tries again.
       if (!(error instanceof Refusal) || error.errorName !== 'marketing_quota_exceeded') throw error;
       // What is accepted goes out; the rest waits for another plan, or for the next month.
@@ -76,6 +82,7 @@ export function createCarryBroadcast(
 
   async function carry(broadcast: BroadcastRow, route: Route, pass: Pass, signal: AbortSignal): Promise<void> {
     let cursor = broadcast.cursor_id ?? undefined;
+    let recipients = Number(broadcast.recipients);
     const pause = (until: number, reason: Obstacle | undefined): Promise<void> =>
       pauseBroadcast(db, { id: broadcast.id, owner, until, reason });
     for (let page = 0; page < PAGES_A_TURN; page++) {
@@ -83,12 +90,13 @@ export function createCarryBroadcast(
       const reason = await whyWaits(broadcast, route);
       if (reason) return pause(clock.now() + PAUSE_MS[reason], reason);
       const limit = pageSize(broadcast.rate_per_minute);
-      const sent = await sendPage(world, { broadcast, route, owner, cursor, limit });
+      const sent = await sendPage(world, { broadcast, route, owner, recipients, cursor, limit });
       if (sent.accepted > 0) wakeQueue();
       if (sent.isLast) {
         return endPass(world, { broadcast, owner, pass });
       }
       cursor = sent.cursor;
+      recipients += sent.accepted;
       if (broadcast.rate_per_minute !== null && sent.accepted > 0) {
         return pause(clock.now() + Math.ceil((sent.accepted * 60_000) / broadcast.rate_per_minute), 'rate');
       }
@@ -97,6 +105,15 @@ export function createCarryBroadcast(
     // Behind all that wait longer.
     await pause(clock.now(), undefined);
   }
+}
+
+/** Before it begins, the number is that of its segment; after that, of the contacts that it would have reached. */
+function describeGrowth({ status, approved_contacts: approved }: BroadcastRow, { contacts }: AudienceGrown): string {
+  const now =
+    status === 'sending'
+      ? `it would be sent to ${contacts} contacts or more`
+      : `${contacts} contacts of its segment are subscribed`;
+  return `${now}; ${approved} ${approved === 1 ? 'was' : 'were'} approved`;
 }
 
 /** A server that was down, or a copy that was restored later: what should have gone out long ago is asked about first. */

@@ -1,5 +1,6 @@
 import type { World } from '../../platform/world/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
+import { hasGrown } from '../../resources/approvals/index.ts';
 import {
   beginBroadcast,
   beginPass,
@@ -8,9 +9,10 @@ import {
   waitForStart,
   type BroadcastRow,
 } from '../../resources/broadcasts/index.ts';
-import { countMembers } from '../../resources/contacts/index.ts';
+import { countAudience } from '../../resources/contacts/index.ts';
 import { readLocalPass } from './local-hour.ts';
 import type { Pass } from './pass.ts';
+import { AudienceGrown } from './send-page.ts';
 import { decideSubject, endTest, isTesting } from './subjects.ts';
 
 /** Where a broadcast stands: most are one pass. */
@@ -25,7 +27,7 @@ interface Carried {
   pass: Pass;
 }
 
-/** Answers the broadcast as it goes on; undefined where it was canceled meanwhile, or has no contacts to go to yet. `filter` is that of the whole segment. */
+/** Answers the broadcast as it goes on; undefined where it was canceled meanwhile, or has no contacts to go to yet. Throws that the audience of an approved one has grown. `filter` is that of the whole segment. */
 export async function startPass(
   world: World,
   { broadcast, owner, pass }: Carried,
@@ -42,8 +44,11 @@ export async function startPass(
     await waitForStart(db, { id, owner, nextAt: pass.at });
     return undefined;
   }
-  const total = await countMembers(db, teamId, filter);
-  const begun = await db.tx((tx) => beginBroadcast(tx, { id, owner, at: clock.now(), total, passAt: pass.at }));
+  const { contacts, unsubscribed } = await countAudience(db, teamId, filter);
+  const subscribed = contacts - unsubscribed;
+  if (hasGrown(broadcast.approved_contacts, subscribed)) throw new AudienceGrown(subscribed);
+  const at = clock.now();
+  const begun = await db.tx((tx) => beginBroadcast(tx, { id, owner, at, total: contacts, passAt: pass.at }));
   return begun ? broadcast : undefined;
 }
 

@@ -1,6 +1,7 @@
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseAddress } from '../../protocol/address/index.ts';
+import { hasGrown } from '../../resources/approvals/index.ts';
 import {
   insertRecipients,
   recipientsAmong,
@@ -27,6 +28,16 @@ export const PAGE_MAX = 500;
 /** It was canceled, or another process has it. */
 export class TakenOver extends Error {}
 
+/** An approved broadcast would reach more contacts than a person approved. */
+export class AudienceGrown extends Error {
+  readonly contacts: number;
+
+  constructor(contacts: number) {
+    super(`the audience of an approved broadcast has grown to ${contacts}`);
+    this.contacts = contacts;
+  }
+}
+
 /** Its topic was deleted since this turn began. */
 export class TopicGone extends Error {}
 
@@ -34,6 +45,8 @@ interface Page {
   broadcast: BroadcastRow;
   route: Route;
   owner: string;
+  /** Emails that the pages before have accepted. */
+  recipients: number;
   /** The last contact of the page before. */
   cursor: string | undefined;
   limit: number;
@@ -51,7 +64,10 @@ interface PageSent {
  * that a contact that is added meanwhile belongs to no page; one that is deleted and made again keeps its address, and the
  * broadcast has that already; one that has another address when it is met again is known by itself.
  */
-export async function sendPage(world: World, { broadcast, route, owner, cursor, limit }: Page): Promise<PageSent> {
+export async function sendPage(
+  world: World,
+  { broadcast, route, owner, recipients, cursor, limit }: Page,
+): Promise<PageSent> {
   const { id: broadcastId, team_id: teamId } = broadcast;
   const members = await membersPage(world.db, teamId, route.filter, { limit, after: cursor });
   const last = members.at(-1)?.id;
@@ -101,6 +117,9 @@ export async function sendPage(world: World, { broadcast, route, owner, cursor, 
       });
       if (reason === undefined && send) sends.push(send);
     }
+    // Members that were added since it began are reached too, if their contacts are older than those of the page.
+    const reached = recipients + sends.length;
+    if (hasGrown(broadcast.approved_contacts, reached)) throw new AudienceGrown(reached);
     const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
     if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
     await insertRecipients(tx, rows);

@@ -1,7 +1,7 @@
 import { invalidField, invalidFields, refuse } from '../../platform/refusal/index.ts';
+import { makeText } from '../../platform/text-thread/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
-import { textOfHtml } from '../../protocol/read-message/index.ts';
 import {
   forwardBelow,
   forwardSubject,
@@ -54,7 +54,7 @@ function mustLeaveOurs(headers: Record<string, string> | null): void {
 const conversationIn = (headers: Parts['headers']): string | undefined =>
   readThreadIndex(headers.find(([name]) => name === 'Thread-Index')?.[1] ?? '')?.conversation;
 
-function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, parts: Parts): ComposedMail {
+async function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, parts: Parts): Promise<ComposedMail> {
   const { id, sender } = parts;
   mustLeaveOurs(written.headers);
   const theirs = Object.entries(written.headers ?? {});
@@ -69,6 +69,8 @@ function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, parts:
     ctx.store.clock.now(),
   );
   const sent = { ...draft, headers: [...draft.headers, ...ours], attachments: parts.files };
+  // Before the transaction, which others wait for.
+  const text = await readWords(ctx, written);
   const participants = draft.recipients.map(({ address }) => normalizeAddress(address));
   return {
     id,
@@ -76,7 +78,7 @@ function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, parts:
     async beside(tx, email) {
       return putSent(ctx, tx, email, {
         ...{ inboxId: inbox.id, threadId: parts.threadId, isNewThread: parts.isNewThread },
-        text: written.text ?? textOfHtml(written.html ?? ''),
+        text,
         keys: idsToKeepOfSent(email.message_id, conversationIn(ours)),
         participants: participants.filter((address) => !sender.own.has(address)),
         subjectKey: subjectToKeep(parts.subject),
@@ -85,12 +87,18 @@ function assemble(ctx: Ctx<World>, inbox: InboxRow, written: WrittenMail, parts:
   };
 }
 
+/** Returns what was written as text, for the thread's preview and search. */
+async function readWords({ store, teamId }: Ctx<World>, { text, html }: WrittenMail): Promise<string> {
+  if (text !== null || html === null) return text ?? '';
+  return store.texts.run({ teamId, chars: html.length, task: makeText }, html);
+}
+
 /** New mail, which begins a thread. */
-export function composeNew(
+export async function composeNew(
   ctx: Ctx<World>,
   inbox: InboxRow,
   written: WrittenMail & { to: string[]; subject: string },
-): ComposedMail {
+): Promise<ComposedMail> {
   const threadId = ctx.store.ids.uuid();
   const sender = senderOf(ctx.store, inbox, { threadId, original: undefined });
   return assemble(ctx, inbox, written, {
@@ -119,7 +127,7 @@ export async function composeAnswer(
   const to = written.to ?? recipients.to;
   if (to.length === 0) throw nobodyToAnswer();
   if (!written.to) mustBeFewEnough(recipients, written, isToAll);
-  const mail = assemble(ctx, inbox, written, {
+  const mail = await assemble(ctx, inbox, written, {
     ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender },
     ...{ to, cc: written.to ? written.cc : [...recipients.cc, ...written.cc], files: written.files },
     subject: written.subject ?? replySubject(original.subject),
@@ -147,7 +155,7 @@ export async function composeForward(
   const { store } = ctx;
   const sender = senderOf(store, inbox, { threadId: thread.id, original });
   const words = written.html === null && written.text === null ? { ...written, text: '' } : written;
-  const mail = assemble(ctx, inbox, words, {
+  const mail = await assemble(ctx, inbox, words, {
     ...{ id: store.ids.uuid(), threadId: thread.id, isNewThread: false, sender, headers: [] },
     ...{ to: written.to ?? [], cc: written.cc, subject: written.subject ?? forwardSubject(original.subject) },
     files: [...written.files, ...(await filesOf(store, original.files))],

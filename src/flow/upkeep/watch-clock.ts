@@ -1,6 +1,6 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { lastEventAt } from '../../events/index.ts';
+import { latestIdTime } from '../../events/index.ts';
 import { findingOf, type Finding } from '../../resources/findings/index.ts';
 
 /** NTP slews a clock that is off by less. A leap second and the difference between two nodes stay below it, too. */
@@ -26,7 +26,8 @@ interface Step {
 }
 
 /**
- * Compares the clock with the monotonic clock, and at the start with what was recorded last. Each step is logged once
+ * Compares the clock with the monotonic clock, and at the start with the latest id: it keeps the time of a clock that was
+ * ahead when later entries have real times again. Each step is logged once
  * and is a finding for a day. `setBack` runs after each step back, and corrects times that the clock wrote before.
  */
 export async function watchClock(world: World, setBack: () => Promise<unknown>): Promise<ClockWatch> {
@@ -63,11 +64,11 @@ export async function watchClock(world: World, setBack: () => Promise<unknown>):
     }
   }
 
-  const aheadMs = ((await lastEventAt(db)) ?? 0) - clock.now();
+  const aheadMs = ((await latestIdTime(db)) ?? 0) - clock.now();
   if (aheadMs > STEP_MS_MIN) {
     note(
       -aheadMs,
-      `The last recorded time is ${inWords(aheadMs)} ahead of the clock of this machine: the clock was ahead then, or it is behind now.`,
+      `The latest entry is from ${inWords(aheadMs)} ahead of the clock of this machine: the clock was ahead then, or it is behind now. Until the clock has caught up, lists show newer entries after those from then.`,
     );
   }
   let end = (): void => undefined;

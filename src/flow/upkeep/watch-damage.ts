@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { systemClock } from '../../platform/clock/index.ts';
-import { checkDatabase, type DatabaseCheck } from '../../platform/db/index.ts';
+import { checkDatabase, hasTable, missingTableIn, type DatabaseCheck } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { findingOf } from '../../resources/findings/index.ts';
 import type { DatabaseWatch } from './database-watch.ts';
@@ -42,6 +42,8 @@ export function watchDamage({ clock, config, dataDir, db, log, random }: World):
   let lastMetAt = -Infinity;
   let cancel = (): void => undefined;
   let underWay: Promise<unknown> = Promise.resolve();
+  /** Tables that a statement missed; a check of the others says nothing about them. */
+  const missing = new Set<string>();
 
   function note(says: string, error?: unknown): void {
     met += 1;
@@ -85,6 +87,10 @@ export function watchDamage({ clock, config, dataDir, db, log, random }: World):
     const file = path.resolve(dataDir, config.database.path);
     const either = AbortSignal.any([signal, stopping.signal]);
     const found = await checkDatabase(db, { file, isFull, budgetMs, from: random(), signal: either });
+    for (const table of missing) {
+      if (await hasTable(db, table)) missing.delete(table);
+      else found.faults.push(`${table}: the table is missing`);
+    }
     const [first] = found.faults;
     if (first !== undefined) {
       const { tables, checked, faults } = found;
@@ -102,7 +108,11 @@ export function watchDamage({ clock, config, dataDir, db, log, random }: World):
   }
 
   const stopNotices = db.onFault(({ kind, error }) => {
-    if (kind === 'damage') note(error instanceof Error ? error.message : String(error), error);
+    if (kind !== 'damage') return;
+    const table = missingTableIn(error);
+    if (table !== undefined) missing.add(table);
+    const says = error instanceof Error ? error.message : String(error);
+    note(table === undefined ? says : `${table}: the table is missing`, error);
   });
 
   return {

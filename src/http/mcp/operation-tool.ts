@@ -1,6 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import {
-  leastEffectOf,
   resolveRef,
   type OpenApiDocument,
   type OperationValidators,
@@ -9,6 +8,7 @@ import {
   type Schema,
 } from '../../contract/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
+import { leastEffectOf } from '../../resources/access/index.ts';
 import { IRREVOCABLE, REACHES_PEOPLE } from './curated.ts';
 
 /** The header Idempotency-Key, as an argument. */

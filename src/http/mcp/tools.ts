@@ -1,7 +1,6 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import {
   accessOf,
-  leastEffectOf,
   reachOf,
   scopeOfFields,
   scopesLacking,
@@ -11,7 +10,7 @@ import {
 } from '../../contract/index.ts';
 import { operations as verbs } from '../../operations/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
-import { admissionOf, mustReach } from '../../resources/access/index.ts';
+import { admissionOf, leastEffectOf, mustReach } from '../../resources/access/index.ts';
 import { answerText, isOfOthers, partsOf, partText, type Showing } from './answer-text.ts';
 import { CURATED } from './curated.ts';
 import type { Assistant, CallOperation } from './call-operation.ts';

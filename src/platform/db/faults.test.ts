@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isCommitFault, isDatabaseDamage, isDatabaseGone, isDatabaseSetback, isUniqueViolation } from './faults.ts';
+import {
+  isCommitFault,
+  isDatabaseDamage,
+  isDatabaseGone,
+  isDatabaseSetback,
+  isUniqueViolation,
+  missingTableIn,
+} from './faults.ts';
 
 const fault = (code: string, message = '') => Object.assign(new Error(message), { code });
 
@@ -17,6 +24,23 @@ describe('a setback is no fault of ours', () => {
       const error = fault(code);
       expect([isDatabaseDamage(error), isDatabaseSetback(error), isCommitFault(error)]).toEqual([true, true, false]);
     },
+  );
+
+  it.each([
+    fault('SQLITE_ERROR', 'no such table: topics'),
+    fault('SQLITE_ERROR', 'select * from "topics" - SQLITE_ERROR: no such table: main.topics'),
+    fault('42P01', 'relation "topics" does not exist'),
+    fault('42P01', 'Relation »topics« existiert nicht'),
+    fault('42P01', 'select * from "contacts", "topics" - relation "public.topics" does not exist'),
+    fault('42P01', 'la relation « topics » n’existe pas'),
+  ])('a missing table is damage that names the table: %s', (error) => {
+    expect([isDatabaseDamage(error), isDatabaseSetback(error), isCommitFault(error)]).toEqual([true, true, false]);
+    expect(missingTableIn(error)).toBe('topics');
+  });
+
+  it.each([fault('SQLITE_ERROR', 'near "selekt": syntax error'), fault('42703', 'column "x" does not exist')])(
+    'an error of ours in a statement is no missing table: %s',
+    (error) => expect([missingTableIn(error), isDatabaseDamage(error)]).toEqual([undefined, false]),
   );
 
   it.each(['SQLITE_FULL', 'SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_WRITE', 'ENOSPC', '53100', '57P01', 'ECONNREFUSED'])(
@@ -41,7 +65,7 @@ describe('a setback is no fault of ours', () => {
     expect([isDatabaseGone(error), isDatabaseSetback(error)]).toEqual([true, true]);
   });
 
-  it.each(['SQLITE_ERROR', 'SQLITE_CONSTRAINT_UNIQUE', '23505', '42P01', '22P02', 'ENOENT', ''])(
+  it.each(['SQLITE_ERROR', 'SQLITE_CONSTRAINT_UNIQUE', '23505', '22P02', 'ENOENT', ''])(
     '%s is none, but ours',
     (code) => expect(isDatabaseSetback(fault(code))).toBe(false),
   );

@@ -13,25 +13,43 @@ export function isDatabaseSetback(error: unknown): boolean {
 }
 
 /**
- * Returns whether stored data cannot be read: a page or an index differs from what was written, or the disk does not
- * return it.
+ * Returns whether stored data cannot be read: a page or an index differs from what was written, the disk does not
+ * return it, or a table is missing.
  */
 export const isDatabaseDamage = (error: unknown): boolean =>
-  hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error));
+  hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error)) || isUndefinedTable(error);
 
 /**
  * Returns whether no commit can succeed now, whoever calls. Conflicts and damaged pages concern single transactions; a
  * fence and a lost file have watches of their own.
  */
 export const isCommitFault = (error: unknown): boolean =>
-  isDatabaseSetback(error) && !isFenced(error) && !isPlanOfOldSchema(error) && !hasCode(error, NO_COMMIT_FAULT_CODES);
+  isDatabaseSetback(error) &&
+  !isFenced(error) &&
+  !isPlanOfOldSchema(error) &&
+  !isUndefinedTable(error) &&
+  !hasCode(error, NO_COMMIT_FAULT_CODES);
 
 /** PostgreSQL's answer to a prepared `select *` whose columns a migration has changed since: the next try prepares it anew. */
 export const isPlanOfOldSchema = (error: unknown): boolean =>
   error instanceof Error && error.message === 'cached plan must not change result type';
 
-/** PostgreSQL's answer where no migration has made a table yet. */
-export const isUndefinedTable = (error: unknown): boolean => codeOf(error) === '42P01';
+/** Returns whether a statement names a table that the database lacks. Migrations have made all of them before a node starts. */
+export const isUndefinedTable = (error: unknown): boolean =>
+  codeOf(error) === '42P01' || (codeOf(error).startsWith('SQLITE_ERROR') && NO_SUCH_TABLE.test(messageOf(error)));
+
+/** Returns the name of the table that the database lacks; undefined if the message does not quote it. */
+export function missingTableIn(error: unknown): string | undefined {
+  if (!isUndefinedTable(error)) return undefined;
+  const message = messageOf(error);
+  return (NO_SUCH_TABLE.exec(message) ?? [...message.matchAll(QUOTED_NAMES)].at(-1))?.[1];
+}
+
+const NO_SUCH_TABLE = /\bno such table: (?:main\.)?(\w+)$/;
+/** PostgreSQL translates its messages; each language has quotation marks of its own. The last quoted name is the table. */
+const QUOTED_NAMES = /["'«»„“‚‘「『]\s*(?:\w+\.)?(\w+)\s*["'«»“”‘’」』]/g;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '');
 
 /** Another connection of this SQLite file is writing. */
 export const isLocked = (error: unknown): boolean => hasCode(error, ['SQLITE_BUSY']);

@@ -16,7 +16,14 @@ export { openPgPresence } from './pg-presence.ts';
 export { openPgSnapshot, partsOfPgUrl, SnapshotInUse, type PgSnapshot } from './pg-snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
-export { isDatabaseDamage, isDatabaseGone, isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
+export {
+  isDatabaseDamage,
+  isDatabaseGone,
+  isDatabaseSetback,
+  isLockTimeout,
+  isUniqueViolation,
+  missingTableIn,
+} from './faults.ts';
 export { checkDatabase, type DatabaseCheck } from './check-database.ts';
 export { DatabaseFileLost, putBack, rescuedCopy, rescueName } from './held-files.ts';
 export { isFenced, lowerFence, raiseFence } from './write-fence.ts';

@@ -15,6 +15,7 @@ import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { GrantLimits } from './grant-limits.ts';
 
+export { asksForWriter, effectOf, leastEffectOf } from './effect.ts';
 export { admissionOf, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
 export { lockTeam } from './team-lock.store.ts';
 
@@ -36,6 +37,11 @@ export type Actor =
       scopes: readonly string[];
       role: Role;
       limits: GrantLimits;
+      /**
+       * Set for a call that a person approved: how many subscribed contacts its broadcast would reach at that moment;
+       * null if it sends none.
+       */
+      approvedContacts?: number | null;
     }
   /** An operator of the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
   | {
@@ -125,6 +131,10 @@ export const pinnedDomainOf = (actor: Actor): string | null =>
 
 /** Returns the grant of an app; null for any other caller. */
 export const grantIdOf = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.grantId : null);
+
+/** Returns the number of contacts that a person approved for this call; null if nobody had to approve it. */
+export const readApprovedContacts = (actor: Actor): number | null =>
+  actor.kind === 'oauth_grant' ? (actor.approvedContacts ?? null) : null;
 
 /** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
 export function mustReach(actor: Actor, requirement: Requirement): void {

@@ -37,7 +37,8 @@ export async function approveCall(ctx: Ctx, id: string, maker: Maker, { fill, lo
   const now = content.audience?.subscribed;
   if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));
   await claim(ctx, id, { status: 'running', reason: null });
-  const end = await endOf(() => maker.make(actor, { ...call, header: { ...call.header, 'idempotency-key': key } }));
+  const approved = { ...actor, approvedContacts: now ?? null };
+  const end = await endOf(() => maker.make(approved, { ...call, header: { ...call.header, 'idempotency-key': key } }));
   const broadcastId = row.operation_id === 'createBroadcast' ? idIn(end.result) : null;
   await store.db.tx((tx) => noteEnd(tx, id, { ...end, broadcastId }));
   return present(ctx, id, maker);

@@ -9,7 +9,7 @@ import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
 export { approveCall, rejectCall, type Fill, type Maker } from './decide.ts';
 export { isOwnWork } from './is-own-work.ts';
 export { mustLeaveWhatWaits, proposeCall } from './propose-call.ts';
-export { ANY_CONTACTS, BROADCAST_TEXTS, FILTERED, type Content, type Look, type Looked } from './looked.ts';
+export { ANY_CONTACTS, BROADCAST_TEXTS, FILTERED, hasGrown, type Content, type Look, type Looked } from './looked.ts';
 export type { FilledCall, HeldFile, ProposedCall } from './proposed-call.ts';
 export { getApproval, listApprovals } from './read-approvals.ts';
 

@@ -65,6 +65,8 @@ export interface BroadcastRow extends BroadcastContent {
   fallbacks: string | null;
   /** The grant of the app that is the only writer; null once anybody else has written. */
   author_grant_id: string | null;
+  /** Subscribed contacts of the segment when a person approved the send of an app; null for any other broadcast. */
+  approved_contacts: number | null;
   started_at: number | null;
   /** The last contact of the last page that is done. */
   cursor_id: string | null;
@@ -184,13 +186,14 @@ export async function listBroadcastRows(
 export async function markSent(
   tx: Executor,
   id: string,
-  { pinned, when, isLocal, isAcknowledged, at }: SendMark,
+  { pinned, when, isLocal, isAcknowledged, approvedContacts, at }: SendMark,
 ): Promise<void> {
   const status: BroadcastStatus = when === null ? 'queued' : 'scheduled';
   const local = isLocal && when !== null ? when.local : null;
   await tx.run(
     `update broadcasts set status = ?, scheduled_at = ?, acknowledged = ?, domain_id = ?, body_id = ?,
-      template_version_id = ?, fallbacks = ?, local_time = ?, local_at = ?, next_at = ?, updated_at = ?
+      template_version_id = ?, fallbacks = ?, local_time = ?, local_at = ?, next_at = ?, approved_contacts = ?,
+      updated_at = ?
       where id = ? and status = 'draft'`,
     [
       ...[status, when?.at ?? null, isAcknowledged ? 1 : 0, pinned.domain_id, pinned.body_id],
@@ -200,6 +203,7 @@ export async function markSent(
         isLocal ? 1 : 0,
         local,
         local === null ? null : Math.max(at, earliestAt(local)),
+        approvedContacts,
         at,
         id,
       ],
@@ -213,6 +217,8 @@ export interface SendMark {
   when: When | null;
   isLocal: boolean;
   isAcknowledged: boolean;
+  /** Null if no person had to approve the send. */
+  approvedContacts: number | null;
   at: number;
 }
 
@@ -242,14 +248,16 @@ export interface Outcomes {
 export async function clearHold(
   tx: Executor,
   id: string,
-  { at, seen }: { at: number; seen: Outcomes },
+  { at, seen, approvedContacts }: { at: number; seen: Outcomes; approvedContacts: number | null },
 ): Promise<boolean> {
   const sql = `update broadcasts set held_reason = null, held_since = null, held_detail = null, updated_at = ?,
-    resumed_delivered = ?, resumed_bounced = ?, resumed_complained = ?,
+    approved_contacts = ?, resumed_delivered = ?, resumed_bounced = ?, resumed_complained = ?,
     status = case when status = 'scheduled' and coalesce(next_at, scheduled_at) <= ? then 'queued' else status end,
     next_at = case when next_at <= ? then ? else next_at end
     where id = ? and held_reason is not null and status <> 'canceled'`;
-  return (await tx.run(sql, [at, seen.delivered, seen.bounced, seen.complained, at, at, at, id])) === 1;
+  return (
+    (await tx.run(sql, [at, approvedContacts, seen.delivered, seen.bounced, seen.complained, at, at, at, id])) === 1
+  );
 }
 
 /** By id; deleted ones are missing. */

@@ -1,7 +1,7 @@
 import type { UpdateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import { grantIdOf, type Ctx } from '../access/index.ts';
+import { grantIdOf, readApprovedContacts, type Ctx } from '../access/index.ts';
 import { countsOf } from '../broadcast-recipients/index.ts';
 import {
   clearHold,
@@ -14,6 +14,7 @@ import {
   type BroadcastRow,
 } from './broadcasts.store.ts';
 import { broadcastNamed, draftOf } from './create-broadcast.ts';
+import { AUDIENCE_GROWN } from './holds.store.ts';
 import { mustBeAddressed, readChangedContent } from './read-content.ts';
 import { inOtherStatus } from './status-faults.ts';
 
@@ -51,12 +52,17 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
   return broadcastNamed(id);
 }
 
-/** It goes on where it was held: what its pages have sent is sent. What has come of that holds it no more. */
-export async function resumeBroadcast({ store, teamId }: Ctx, id: string) {
+/**
+ * It goes on where it was held: what its pages have sent is sent. What has come of that holds it no more, nor does an
+ * audience that has grown, whose size `held` shows.
+ */
+export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     const seen = (await countsOf(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
-    if (await clearHold(tx, id, { at: store.clock.now(), seen })) return;
+    const before = row.held_reason === AUDIENCE_GROWN ? null : row.approved_contacts;
+    const approvedContacts = readApprovedContacts(actor) ?? before;
+    if (await clearHold(tx, id, { at: store.clock.now(), seen, approvedContacts })) return;
     throw inOtherStatus(row, 'only one that is held can be resumed', 403);
   });
   return broadcastNamed(id);

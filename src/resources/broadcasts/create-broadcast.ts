@@ -1,6 +1,6 @@
 import type { CreateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import { grantIdOf, type Ctx } from '../access/index.ts';
+import { grantIdOf, readApprovedContacts, type Ctx } from '../access/index.ts';
 import { insertBroadcast, lockBroadcast, type BroadcastContent, type NewBroadcastRow } from './broadcasts.store.ts';
 import { lookAround } from './gate.ts';
 import { mustBeAddressed, readNewContent, readTemplateId } from './read-content.ts';
@@ -38,7 +38,10 @@ export async function createBroadcast(
       const draft = around && (await lockBroadcast(tx, teamId, row.id));
       const isAcknowledged = input.acknowledge_checks === true;
       const isLocal = draft?.local_time === 1;
-      if (draft) await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged });
+      if (draft) {
+        const approvedContacts = readApprovedContacts(ctx.actor);
+        await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged, approvedContacts });
+      }
       await keep?.(tx, answer);
     });
   });

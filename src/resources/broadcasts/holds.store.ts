@@ -3,6 +3,9 @@ import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 /** Reasons that hold a broadcast's accepted mail as well as its pages. */
 export const COVER_MAIL = "('bounces', 'complaints', 'restored')";
 
+/** Reason that holds an approved broadcast whose segment has more contacts than a person approved. */
+export const AUDIENCE_GROWN = 'audience_grown';
+
 /** The detail of what was canceled before the copy was made: its mail waits for a resume, and not to be taken out of the queue. */
 const CANCELED_BEFORE = 'mail of before its cancel';
 const WAS_CANCELED_BEFORE = "(held_reason = 'restored' and held_detail is not null)";

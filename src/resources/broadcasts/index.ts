@@ -51,6 +51,7 @@ export {
 export { composeStepBodies, countChars, textTasks } from './text-tasks.ts';
 export { endedReport, forgetReport } from './reports.store.ts';
 export {
+  AUDIENCE_GROWN,
   COVER_MAIL,
   countRestored,
   holdForOutcome,

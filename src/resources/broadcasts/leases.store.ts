@@ -125,8 +125,8 @@ export const finishBroadcast = (tx: Executor, { id, owner, at }: Held & { at: nu
 /** It waits, in its status, until it is resumed or canceled. */
 export const holdBroadcast = (
   tx: Executor,
-  { id, owner, reason, at }: Held & { reason: string; at: number },
-): Promise<boolean> => end(tx, { id, owner }, 'held_reason = ?, held_since = ?, held_detail = null', [reason, at]);
+  { id, owner, reason, detail = null, at }: Held & { reason: string; detail?: string | null; at: number },
+): Promise<boolean> => end(tx, { id, owner }, 'held_reason = ?, held_since = ?, held_detail = ?', [reason, at, detail]);
 
 /** It ends here; what was accepted goes out. */
 export const failBroadcast = (
@@ -135,7 +135,12 @@ export const failBroadcast = (
 ): Promise<boolean> => end(tx, { id, owner }, "status = 'failed', failed_reason = ?, updated_at = ?", [reason, at]);
 
 /** Writes something and gives the lease back; answers false where the broadcast was canceled or taken over meanwhile. */
-async function end(tx: Executor, { id, owner }: Held, sets: string, values: (string | number)[]): Promise<boolean> {
+async function end(
+  tx: Executor,
+  { id, owner }: Held,
+  sets: string,
+  values: (string | number | null)[],
+): Promise<boolean> {
   const sql = `update broadcasts set ${sets}, waiting_reason = null, lease_owner = null, lease_until = null
     where id = ? and lease_owner = ? and ${OPEN}`;
   return (await tx.run(sql, [...values, id, owner])) === 1;

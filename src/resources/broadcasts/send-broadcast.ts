@@ -1,7 +1,7 @@
 import type { SendBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { readApprovedContacts, type Ctx } from '../access/index.ts';
 import { noteImagesOf } from '../images/index.ts';
 import { notTogether } from './ab-test.ts';
 import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './broadcasts.store.ts';
@@ -19,7 +19,7 @@ import { readWhen, type When } from './read-when.ts';
 import { inOtherStatus } from './status-faults.ts';
 
 /** A change of state: the mail itself is created behind it, page by page. */
-export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: SendBroadcastRequest = {}) {
+export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, input: SendBroadcastRequest = {}) {
   const when = readWhen(input.scheduled_at, store.clock.now());
   await repeatWhileChanged(async () => {
     const seen = await findBroadcast(store.db, teamId, id);
@@ -36,6 +36,7 @@ export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: S
         when,
         isLocal: input.local_time ?? row.local_time === 1,
         isAcknowledged: input.acknowledge_checks === true,
+        approvedContacts: readApprovedContacts(actor),
       });
     });
   });
@@ -49,6 +50,7 @@ interface Sending {
   when: When | null;
   isLocal: boolean;
   isAcknowledged: boolean;
+  approvedContacts: number | null;
 }
 
 /** Refuses what may not go out; from here on neither content nor sender changes. */
@@ -56,7 +58,7 @@ export async function sendDraft(
   store: Ctx['store'],
   tx: Executor,
   row: BroadcastRow,
-  { around, prepared, when, isLocal, isAcknowledged }: Sending,
+  { around, prepared, when, isLocal, isAcknowledged, approvedContacts }: Sending,
 ): Promise<void> {
   if (isLocal && when === null) throw localTimeOfNow();
   if (isLocal && row.ab_test !== null) throw notTogether();
@@ -71,7 +73,7 @@ export async function sendDraft(
   if (tooMany) throw refuseTooMany(tooMany);
   if (!isAcknowledged) mustPass(checks);
   const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
-  await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, at: store.clock.now() });
+  await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, approvedContacts, at: store.clock.now() });
 }
 
 function localTimeOfNow() {

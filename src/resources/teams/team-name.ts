@@ -9,6 +9,8 @@ const NAME_CHARS_MAX = 200;
  */
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u;
 
+const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
+
 /**
  * Returns the trimmed name: one line of 1 to 200 visible characters. Throws if its slug would have the form of an id.
  */
@@ -26,7 +28,7 @@ export function readTeamName(text: string): string {
       say: "A team's name must not have the form of an id, because teams are also named by their ids; choose another.",
     });
   }
-  if (name === '' || name.length > NAME_CHARS_MAX) {
+  if (!SEEN.test(name) || name.length > NAME_CHARS_MAX) {
     throw refuse('validation_error', {
       status: 422,
       say: `A team's name has 1 to ${NAME_CHARS_MAX} characters; got ${name.length}.`,

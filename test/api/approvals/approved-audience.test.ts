@@ -190,3 +190,108 @@ describe('an approved broadcast that has not been sent', () => {
     expect(said(await call(token, 'POST', '/contacts', late))).toBe('201');
   });
 });
+
+describe('an approved broadcast whose segment has grown', () => {
+  const HOUR = 3_600_000;
+  /** Makes an automation that adds contacts to the segment an hour after the event, and returns the event's name. */
+  const slowFill = async (key: string, segment: string): Promise<string> => {
+    const name = `event_${++count}`;
+    expect(said(await desk.call('POST', '/events', { name }))).toBe('201');
+    const steps = [
+      { key: 'start', type: 'trigger', config: { event_name: name } },
+      { key: 'wait', type: 'delay', config: { duration: '1 hour' } },
+      { key: 'add', type: 'add_to_segment', config: { segment_id: segment } },
+    ];
+    const connections = [
+      { from: 'start', to: 'wait' },
+      { from: 'wait', to: 'add' },
+    ];
+    const automation = { name, status: 'enabled', steps, connections };
+    expect(said(await call(key, 'POST', '/automations', automation))).toBe('201');
+    return name;
+  };
+  const start = async (key: string, event: string): Promise<string> => {
+    const email = await contact();
+    expect(said(await call(key, 'POST', '/events/send', { event, email }))).toMatch(/^20/);
+    return email;
+  };
+  const pass = async (ms: number): Promise<void> => {
+    scene.clock.advance(ms);
+    await scene.settled();
+  };
+
+  it('an approved broadcast is held, with a finding, when an automation that was started before has filled its segment', async () => {
+    const token = await tokenFor('broadcasts');
+    const segment = await segmentOf();
+    const first = await contact({ segments: [{ id: segment }] });
+    const event = await slowFill(token, segment);
+    const added = [await start(token, event), await start(token, event)];
+    await scene.settled();
+    const { id, approvalId } = await waiting(token, segment, {}, { scheduled_at: 'in 2 hours' });
+    expect((await approve(approvalId)).body.status).toBe('done');
+    await pass(HOUR + 1000);
+    await pass(HOUR + 1000);
+    const detail = '3 contacts of its segment are subscribed; 1 was approved';
+    expect(await desk.get(id)).toMatchObject({ status: 'scheduled', held: { reason: 'audience_grown', detail } });
+    const all = [first, ...added];
+    expect(all.map((email) => mailsTo(scene, email).length)).toEqual([0, 0, 0]);
+    const { findings } = (await desk.call('GET', '/findings')).body as {
+      findings: { code: string; subjects: string[] }[];
+    };
+    expect(findings.find(({ code }) => code === 'broadcast_held')).toMatchObject({ subjects: [id] });
+    // A person who resumes it was told the number.
+    expect(said(await desk.call('POST', `/broadcasts/${id}/resume`))).toBe('200');
+    await scene.settled();
+    expect(await desk.get(id)).toMatchObject({ status: 'sent', held: null });
+    expect(all.map((email) => mailsTo(scene, email).length)).toEqual([1, 1, 1]);
+  });
+
+  it("a person's own broadcast is sent to a segment that an automation has filled since", async () => {
+    const segment = await segmentOf();
+    const first = await contact({ segments: [{ id: segment }] });
+    const event = await slowFill(desk.team.key, segment);
+    const added = [await start(desk.team.key, event), await start(desk.team.key, event)];
+    await scene.settled();
+    const id = await desk.make({ segment_id: segment, send: true, scheduled_at: 'in 2 hours' });
+    await pass(HOUR + 1000);
+    await pass(HOUR + 1000);
+    expect(await desk.get(id)).toMatchObject({ status: 'sent', held: null });
+    expect([first, ...added].map((email) => mailsTo(scene, email).length)).toEqual([1, 1, 1]);
+  });
+
+  it('an approved broadcast that is sent slowly is held before it reaches more contacts than were approved', async () => {
+    const token = await tokenFor('broadcasts');
+    const segment = await segmentOf();
+    // Older contacts come last, so that they are reached if they are added while it is sent.
+    const event = await slowFill(token, segment);
+    const added = [await start(token, event), await start(token, event), await start(token, event)];
+    await scene.settled();
+    const members = [await contact({ segments: [{ id: segment }] }), await contact({ segments: [{ id: segment }] })];
+    const slow = { rate_per_minute: 1 };
+    const { id, approvalId } = await waiting(token, segment, slow, { scheduled_at: 'in 59 minutes' });
+    expect((await approve(approvalId)).body.status).toBe('done');
+    await pass(59 * 60_000);
+    expect(await desk.get(id)).toMatchObject({ status: 'sending', recipients: 1, held: null });
+    for (let n = 0; n < 8; n++) await pass(61_000);
+    expect(await desk.get(id)).toMatchObject({ status: 'sending', held: { reason: 'audience_grown' }, recipients: 3 });
+    expect(members.map((email) => mailsTo(scene, email).length)).toEqual([1, 1]);
+    expect(added.filter((email) => mailsTo(scene, email).length > 0)).toHaveLength(1);
+  });
+
+  it('an app that resumes a broadcast whose segment has grown needs an approval with the new count', async () => {
+    const token = await tokenFor('broadcasts');
+    const segment = await segmentOf();
+    await contact({ segments: [{ id: segment }] });
+    const { id, approvalId } = await waiting(token, segment, {}, { scheduled_at: 'in 2 hours' });
+    expect((await approve(approvalId)).body.status).toBe('done');
+    for (let n = 0; n < 2; n++) await contact({ segments: [{ id: segment }] });
+    await pass(2 * HOUR + 1000);
+    expect(await desk.get(id)).toMatchObject({ held: { reason: 'audience_grown' } });
+    const fresh = await tokenFor('broadcasts');
+    const again = (await call(fresh, 'POST', `/broadcasts/${id}/resume`)).body.details?.approval_id as string;
+    expect((await desk.call('GET', `/approvals/${again}`)).body.content.audience).toMatchObject({ subscribed: 3 });
+    expect((await approve(again)).body.status).toBe('done');
+    await scene.settled();
+    expect(await desk.get(id)).toMatchObject({ status: 'sent', recipients: 3 });
+  });
+});

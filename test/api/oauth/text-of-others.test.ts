@@ -55,6 +55,24 @@ const personsDraft = async (): Promise<string> => {
   return (await inbox.call('POST', '/drafts', { body: draft })).body.id as string;
 };
 
+/** Makes a topic whose subscribers can be asked for a confirmation; returns its path. */
+const topicToConfirm = async (more: object = {}): Promise<string> => {
+  const made = await desk.call('POST', '/topics', { name: newKey(), default_subscription: 'opt_out', ...more });
+  expect(made.status).toBe(201);
+  return `/topics/${made.body.id}`;
+};
+const confirmationTemplate = async (): Promise<string> => {
+  const { body } = await desk.call('POST', '/templates', {
+    name: newKey(),
+    from: `News <news@${desk.domain.name}>`,
+    subject: 'Please confirm',
+    html: '<a href="{{{CONFIRMATION_URL}}}">Yes</a>',
+    variables: [{ key: 'CONFIRMATION_URL', type: 'string' }],
+  });
+  expect((await desk.call('POST', `/templates/${body.id}/publish`)).status).toBe(200);
+  return body.id as string;
+};
+
 /** A call that writes into mail of others, using what a person has created. */
 const WRITES: [title: string, make: () => Promise<[method: string, path: string, body?: object]>][] = [
   [
@@ -88,6 +106,31 @@ const WRITES: [title: string, make: () => Promise<[method: string, path: string,
       const { body } = await desk.call('POST', '/topics', { name: newKey(), default_subscription: 'opt_in' });
       return ['PATCH', `/topics/${body.id}`, { name: newKey() }];
     },
+  ],
+  [
+    'that a topic asks for confirmation',
+    async () => [
+      'PATCH',
+      await topicToConfirm({ confirmation_template_id: await confirmationTemplate() }),
+      { confirmation: 'required' },
+    ],
+  ],
+  [
+    'the template with which a topic asks for confirmation',
+    async () => ['PATCH', await topicToConfirm(), { confirmation_template_id: await confirmationTemplate() }],
+  ],
+  [
+    'a topic that asks for confirmation',
+    async () => [
+      'POST',
+      '/topics',
+      {
+        name: newKey(),
+        default_subscription: 'opt_out',
+        confirmation: 'required',
+        confirmation_template_id: await confirmationTemplate(),
+      },
+    ],
   ],
   ['the deletion of a property', async () => ['DELETE', `/contact-properties/${(await property()).id}`]],
   ['another sender name', async () => ['PATCH', '/team', { sender_name: 'Evil Corp' }]],

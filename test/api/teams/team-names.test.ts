@@ -11,7 +11,9 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 const UNSEEN = ['a\u202eb', 'a\u2066b', 'a\u200bb', 'a\u200fb', 'a\ufeffb', 'a\u0007b', 'a\nb', 'a\u2028b', 'a\u0085b'];
-const SEEN = ['Ana 👩‍🚀', 'می\u200cخواهم', 'Größe & "Söhne"', 'שלום'];
+/** A soft hyphen, a variation selector, and a combining grapheme joiner show nothing by themselves. */
+const BLANK = ['\u00ad', ' \u00ad\u00ad ', '\ufe0f', '\u034f'];
+const SEEN = ['Wort\u00adtrennung', 'Ana 👩‍🚀', 'می\u200cخواهم', 'Größe & "Söhne"', 'שלום'];
 
 describe('the name of a team', () => {
   it('a team name never stands for another team, because ids are looked up before slugs', async () => {
@@ -29,7 +31,7 @@ describe('the name of a team', () => {
   it('a team name with the form of an id or with invisible characters is refused on every path', async () => {
     const person = await peopleOf(scene).person({ team: await scene.team() });
     const id = randomUUID();
-    for (const name of [id, ` ${id.toUpperCase()} `, id.replaceAll('-', '_'), ...UNSEEN]) {
+    for (const name of [id, ` ${id.toUpperCase()} `, id.replaceAll('-', '_'), ...UNSEEN, ...BLANK]) {
       const made = await person.call('POST', '/teams', { name });
       expect([made.status >= 400, made.body.name], name).toEqual([true, 'validation_error']);
       await expect(createTeam(scene.app.world, { name }), name).rejects.toMatchObject({ status: 422 });
@@ -61,7 +63,7 @@ describe('names of the objects of a team', () => {
       const team = await scene.team();
       const call = (method: string, url: string, body?: object) =>
         scene.api(method, url, { key: team.key, ...(body && { body }) });
-      for (const name of UNSEEN) {
+      for (const name of [...UNSEEN, ...BLANK]) {
         const refused = await call('POST', path, { ...more, name });
         expect([refused.status, refused.body.errors?.[0]?.path], name).toEqual([400, 'name']);
       }
