@@ -124,6 +124,10 @@ export interface Schema {
   anyOf?: OrRef<Schema>[];
   /** One clause that says what would be right, shown when this schema is violated. */
   'x-message'?: string;
+  /** Other names that clients give to properties of this object, each with the documented name. */
+  'x-aliases'?: Record<string, string>;
+  /** Whether null means that an optional property of this object is left out. */
+  'x-null-is-absent'?: true;
   /** What the examples of answers and bodies show of it; gone once they are made. */
   'x-example'?: unknown;
 }

@@ -76,6 +76,8 @@ function sharedResponses(
     ['401', 'Unauthorized', takesCredential],
     ['403', takesCredential ? 'Forbidden' : 'UserAgentRequired', true],
     ['404', 'NotFound', path.includes('{')],
+    ['405', 'MethodNotAllowed', true],
+    ['413', 'TooLargeBody', method !== 'get'],
     ['415', 'EncodedBody', method !== 'get'],
     ['422', operation.requestBody ? 'Unprocessable' : 'InvalidParameter', true],
     ['429', 'RateLimited', true],
