@@ -16,7 +16,14 @@ export function contractTarget(target: string, isPage: (target: string) => boole
 
 function contractPath(target: string, isPage: (target: string) => boolean): string {
   const below = target.startsWith(`${DEPLOYMENT_BASE}/`) ? target.slice(DEPLOYMENT_BASE.length) : undefined;
-  return decodableTarget(below === undefined || isPage(below) ? target : below);
+  return withSegments(decodableTarget(below === undefined || isPage(below) ? target : below));
+}
+
+/** Reads `/audiences` and `/audiences/{id}`, the former names, as `/segments`; what stands below an audience has routes of its own. */
+function withSegments(target: string): string {
+  return target.startsWith('/audiences')
+    ? target.replace(/^\/audiences(?=(?:\/[^/?#]+)?(?:[?#]|$))/, '/segments')
+    : target;
 }
 
 /**

@@ -213,6 +213,18 @@ describe('requests of other official clients', () => {
       expect((await call('GET', path)).body.message).toBe('Route not found.');
     });
 
+    it('/audiences and /audiences/{id} answer as /segments', async () => {
+      const { status, body } = await call('POST', '/audiences', { name: 'Former' });
+      expect([status, body]).toEqual([201, { object: 'segment', id: body.id, name: 'Former' }]);
+      expect((await call('GET', '/audiences?limit=1')).body.data).toMatchObject([{ id: body.id }]);
+      expect((await call('GET', `/audiences/${body.id}`)).body).toMatchObject({ id: body.id, name: 'Former' });
+      expect((await call('DELETE', `/audiences/${body.id}`)).body).toEqual({
+        object: 'segment',
+        id: body.id,
+        deleted: true,
+      });
+    });
+
     it('a second slash before the path counts as one', async () => {
       expect(await call('GET', '//domains')).toMatchObject({ status: 200 });
     });

@@ -29,7 +29,7 @@ describe('POST /segments', () => {
     const team = await withProperties();
     const filter = { all: [{ field: 'properties.plan', op: 'in', value: ['Pro'] }, { not: [subscribed] }] };
     const { status, body } = await call(team, 'POST', '/segments', { name: 'Left', filter });
-    expect([status, body]).toEqual([201, { object: 'segment', id: body.id }]);
+    expect([status, body]).toEqual([201, { object: 'segment', id: body.id, name: 'Left' }]);
     const item = { id: body.id, name: 'Left', created_at: new Date(scene.clock.now()).toISOString() };
     expect((await call(team, 'GET', `/segments/${body.id}`)).body).toEqual({ object: 'segment', ...item, filter });
     expect((await call(team, 'GET', '/segments')).body).toEqual({ object: 'list', has_more: false, data: [item] });
