@@ -102,6 +102,11 @@ esac
 
 if [ -n "$file" ]; then
   [ -f "$file" ] && [ -x "$file" ] || fail "--file $file is no executable file; make one with: npm run package"
+  # A name without a slash would be looked for in PATH.
+  case $file in
+    /*) ;;
+    *) file=$PWD/$file ;;
+  esac
 fi
 
 staged=no
@@ -111,10 +116,14 @@ if [ $staged = no ] && [ $dry = no ] && [ "$(id -u)" -ne 0 ]; then
 fi
 
 program=$destdir$prefix
+fresh=$program.new
+previous=$program.previous
+stopped=$program.stopped
 unit=$destdir/etc/systemd/system/rasket.service
 link=$destdir/usr/local/bin/rasket
 settings=$destdir/etc/rasket/rasket.toml
 state=$destdir/var/lib/rasket
+package_unit=/usr/lib/systemd/system/rasket.service
 manuals=$destdir/usr/local/share/man/man1
 bash_completion=$destdir/usr/local/share/bash-completion/completions/rasket
 zsh_completion=$destdir/usr/local/share/zsh/site-functions/_rasket
@@ -137,6 +146,57 @@ remove_own() {
 }
 is_own_note() { [ -f "$1" ] && [ ! -h "$1" ] && [ ! -s "$1" ]; }
 has_systemd() { [ $staged = no ] && [ -d /run/systemd/system ]; }
+
+# All that can stand in the way of an installation; a dry run finds the same.
+check_installation() {
+  case $0 in
+    */*) source=${0%/*} ;;
+    *) source=. ;;
+  esac
+  source=$(cd "$source" && pwd -P)
+  for part in bin/rasket package-lock.json systemd/rasket.service config/default.toml; do
+    [ -f "$source/$part" ] ||
+      fail "$source is not a copy of rasket: $part is missing.${file:+ The executable does not replace it: copy the whole checkout, with install.sh in it, to this machine.}"
+  done
+  if [ $staged = no ]; then
+    [ "$(uname -s)" = Linux ] || fail "it installs on Linux; this is $(uname -s)."
+    [ ! -e "$package_unit" ] ||
+      fail 'the package rasket is installed: upgrade it with apt, or remove it first, which keeps mail, keys and settings: apt remove rasket'
+    tools='npm node useradd'
+    [ -z "$file" ] || tools=useradd
+    for tool in $tools; do
+      command -v $tool >/dev/null 2>&1 || fail "$tool was not found in PATH and is needed to install."
+    done
+  fi
+  if [ -n "$file" ]; then
+    env -i "$file" --version >/dev/null || fail "$file does not start on this machine."
+  fi
+  in_place=no
+  if [ "$source" = "$program" ]; then
+    # The checkout would be moved away under this script, and be removed at the end.
+    [ -z "$file" ] || fail "this checkout lies in $program, where the file would go; name another --prefix, or move the checkout first."
+    in_place=yes
+  elif [ -e "$program/.git" ]; then
+    fail "$program is a checkout, which would be removed; run its own install.sh, move it, or name another --prefix."
+  elif [ -e "$program" ] && ! is_program "$program" && [ -n "$(ls -A "$program")" ]; then
+    fail "$program has something else in it, which would be removed; name a folder of rasket's own with --prefix."
+  fi
+  for one in "$fresh" "$previous"; do
+    if [ $in_place = no ] && is_there "$one" && ! is_own "$one"; then
+      fail "$one is in the way and was not made by this script; move it to another place first."
+    fi
+  done
+  if is_there "$stopped" && ! is_own_note "$stopped"; then
+    fail "$stopped is in the way and was not made by this script; move it to another place first."
+  fi
+}
+# What apt installed is removed by apt alone.
+check_removal() {
+  if [ $staged = no ] && [ -e "$package_unit" ]; then
+    fail 'the package rasket is installed, and this script removes nothing of it: apt remove rasket, which keeps mail, keys and settings'
+  fi
+}
+if [ $uninstall = yes ]; then check_removal; else check_installation; fi
 
 if [ $dry = yes ]; then
   if [ $uninstall = yes ]; then
@@ -173,27 +233,9 @@ if [ $uninstall = yes ]; then
   exit 0
 fi
 
-case $0 in
-  */*) source=${0%/*} ;;
-  *) source=. ;;
-esac
-source=$(cd "$source" && pwd -P)
-[ -f "$source/bin/rasket" ] && [ -f "$source/package-lock.json" ] ||
-  fail "$source is not a copy of rasket: bin/rasket or package-lock.json is missing."
-
-if [ $staged = no ]; then
-  [ "$(uname -s)" = Linux ] || fail "it installs on Linux; this is $(uname -s)."
-  [ ! -e /usr/lib/systemd/system/rasket.service ] ||
-    fail 'the package rasket is installed: upgrade it with apt, or remove it first, which keeps mail, keys and settings: apt remove rasket'
-  tools='npm node useradd'
-  [ -z "$file" ] || tools=useradd
-  for tool in $tools; do
-    command -v $tool >/dev/null 2>&1 || fail "$tool was not found in PATH and is needed to install."
-  done
-  if ! id rasket >/dev/null 2>&1; then
-    useradd --system --user-group --home-dir /var/lib/rasket --no-create-home --shell /usr/sbin/nologin rasket
-    say 'created the system account rasket'
-  fi
+if [ $staged = no ] && ! id rasket >/dev/null 2>&1; then
+  useradd --system --user-group --home-dir /var/lib/rasket --no-create-home --shell /usr/sbin/nologin rasket
+  say 'created the system account rasket'
 fi
 
 # Two at once would take the folders of the new program from each other. An account that can open the lock can hold it: only root can.
@@ -208,28 +250,9 @@ if command -v flock >/dev/null 2>&1; then
   flock -n 9 || flock -w 30 9 || fail 'another installation is at work; run it again once that has ended.'
 fi
 
+# Another run may have come first.
+check_installation
 # The new program is made ready beside the running one, so that mail stops for seconds, not for the length of a download.
-in_place=no
-if [ "$source" = "$program" ]; then
-  # The checkout would be moved away under this script, and be removed at the end.
-  [ -z "$file" ] || fail "this checkout lies in $program, where the file would go; name another --prefix, or move the checkout first."
-  in_place=yes
-elif [ -e "$program/.git" ]; then
-  fail "$program is a checkout, which would be removed; run its own install.sh, move it, or name another --prefix."
-elif [ -e "$program" ] && ! is_program "$program" && [ -n "$(ls -A "$program")" ]; then
-  fail "$program has something else in it, which would be removed; name a folder of rasket's own with --prefix."
-fi
-fresh=$program.new
-previous=$program.previous
-stopped=$program.stopped
-for one in "$fresh" "$previous"; do
-  if [ $in_place = no ] && is_there "$one" && ! is_own "$one"; then
-    fail "$one is in the way and was not made by this script; move it to another place first."
-  fi
-done
-if is_there "$stopped" && ! is_own_note "$stopped"; then
-  fail "$stopped is in the way and was not made by this script; move it to another place first."
-fi
 # Broken off between the two: the version before is put back, to be there if this one is broken off too.
 if [ ! -e "$program" ] && [ -e "$previous" ]; then mv "$previous" "$program"; fi
 # A copy that somebody makes of the program is not this script's.
@@ -263,7 +286,7 @@ cat >"$ready/.installation.json" <<'JSON'
 JSON
 chmod 644 "$ready/.installation.json"
 if [ -n "$file" ]; then
-  env -i "$ready/bin/rasket" --version >/dev/null || fail "$file does not start on this machine."
+  env -i "$ready/bin/rasket" --version >/dev/null || fail "$ready/bin/rasket does not start on this machine."
 elif [ $staged = no ]; then
   sh "$ready/bin/ensure-installed" prod
   # Only what is not so yet: a build is named after the time of the last change of the note that everything was installed (bin/rasket).

@@ -71,6 +71,8 @@ const EXPECTED = new Set([
   'DatabaseFileLost',
   'DatabaseMoved',
   'InstallationMismatch',
+  'InstanceKeyFault',
+  'SchemaIncomplete',
   'SchemaTooNew',
   'MoveRefused',
   'MoveUnderWay',
@@ -107,6 +109,8 @@ function explainSystem(fault: SystemFault): string | undefined {
         : `port ${port} needs a privilege; set ${setting} (${variableOf(setting)}) to one above 1023`;
     case 'EROFS':
       return `${path} is on a file system that is read-only; choose another folder with --data, or mount it for writing`;
+    case 'ELOOP':
+      return `${path} leads through symbolic links that lead to themselves; put a folder or a link to one in its place`;
     case 'ENOTDIR':
     case 'EEXIST':
       return `${path} cannot be made a folder, because a file has that name or stands above it; choose another with --data`;
@@ -141,6 +145,13 @@ function account(): string {
   }
 }
 
+/**
+ * Advice for a pooler that lends one connection to several clients, with the statements that others have prepared on
+ * it.
+ */
+const POOLER =
+  'a pooler between us does not keep prepared statements apart; upgrade PgBouncer to 1.21 or later with max_prepared_statements above 0, let it pool by session, or let database.url lead to PostgreSQL itself';
+
 /** By the code of PostgreSQL: what is done about it. */
 const ADVICE: Readonly<Record<string, string>> = {
   '3D000': 'make it with createdb, or correct the URL of the database',
@@ -150,6 +161,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   '42501': 'best, this user owns the database: alter database … owner to …',
   '53300': 'raise max_connections of the server, or lower database.pool_max',
   '57P03': 'it is starting or stopping; try again',
+  '42P05': POOLER,
+  '26000': POOLER,
 };
 
 /** What OpenSSL says of a certificate that no known authority has signed. */
@@ -199,6 +212,11 @@ function explainDatabase({ code = '', name, message, address, port, path }: Syst
     default:
       if (ADVICE[code] !== undefined) return `PostgreSQL refused: ${message}; ${ADVICE[code]}`;
   }
+  // Both the statement and the schema are ours. The migrations that made it are recorded, so something has undone one
+  // of them.
+  const missing = /^no such (?:table|column): \S+|(?:relation|column) \S+ does not exist/.exec(message)?.[0];
+  if (missing !== undefined)
+    return `the database lacks what its migrations have made (${missing}); restore it from a backup`;
   // Extended codes say where it happened (SQLITE_IOERR_WRITE, SQLITE_CORRUPT_INDEX), which helps nobody here.
   if (code.startsWith('SQLITE_IOERR')) {
     return `${file} cannot be read or written (${code}); look at the disk: free space, file size limits, errors. Nothing that was accepted is lost`;

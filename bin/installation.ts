@@ -1,4 +1,5 @@
 import { accessSync, constants, lstatSync, readFileSync, readlinkSync, statSync, type Stats } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { filesBeside, programRoot } from '../src/program-files/index.ts';
@@ -90,8 +91,25 @@ function firstOtherOn(file: string, linksLeft = 40): Stats | undefined {
   return undefined;
 }
 
+/** The account that this process was started with, once it has become another. */
+let startedAs: string | null | undefined;
+
+/** Returns the account of the person who typed the command, also after sudo; null where the system has no name for it. */
+export function findTyper(): string | null {
+  return process.env.SUDO_USER || (startedAs ?? readOwnAccount());
+}
+
+function readOwnAccount(): string | null {
+  try {
+    return os.userInfo().username;
+  } catch {
+    return null;
+  }
+}
+
 function become(dataDir: string, owner: Pick<Stats, 'uid' | 'gid'> | undefined): void {
   if (owner === undefined || owner.uid === 0) return;
+  startedAs ??= readOwnAccount();
   try {
     process.setgroups?.([owner.gid]);
     process.setgid?.(owner.gid);

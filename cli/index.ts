@@ -13,7 +13,7 @@ import { addContactCommands } from './commands/contacts/index.ts';
 import { addContactImportCommands } from './commands/contact-imports/index.ts';
 import { addConsoleCommand } from './commands/console.ts';
 import { declareFamily, declareTail } from './commands/declare-family.ts';
-import type { FindMachine } from './commands/machine.ts';
+import { keepMachineFinder, type FindMachine } from './commands/machine.ts';
 import { keepRest } from './commands/declare-rest.ts';
 import { addDomainClaimCommands } from './commands/domain-claims/index.ts';
 import { addDomainCommands } from './commands/domains/index.ts';
@@ -119,6 +119,7 @@ const PARTS: readonly (readonly [words: string, add: (program: Command, findMach
  */
 export function addClientCommands(program: Command, first?: string, findMachine?: FindMachine): void {
   program.commandsGroup('Over the API:');
+  if (findMachine) keepMachineFinder(program, findMachine);
   const isNamed = ([words]: (typeof PARTS)[number]): boolean => words.split(' ').includes(first ?? '');
   const named = PARTS.some(isNamed) ? PARTS.filter(isNamed) : PARTS;
   for (const [, add] of named) add(program, findMachine);

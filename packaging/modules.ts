@@ -25,6 +25,8 @@ export async function compileModules(): Promise<Map<string, Uint8Array>> {
       'authentication-thread': 'src/flow/mail/receive/authentication-thread.ts',
       'reader-thread': 'src/flow/mail/receive/reader-thread.ts',
       'backup-thread': 'src/resources/backups/backup-thread.ts',
+      'check-thread': 'src/platform/db/check-thread.ts',
+      'text-thread': 'src/text-thread.ts',
     },
     ...{ outdir: path.join(root, 'dist'), external: ABSENT, banner: { js: REQUIRE } },
     plugins: [withUndici, withAddon, withPackages, ...PLUGINS],

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { mustBeOurs } from '../src/program-files/index.ts';
 
 /** What the launcher of a checkout (`bin/rasket`) gives to Node before it starts, with its reasons. */
-const OF_SERVERS = { UV_THREADPOOL_SIZE: '8', MALLOC_MMAP_THRESHOLD_: '65536' };
+const OF_SERVERS = { UV_THREADPOOL_SIZE: '8', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_ARENA_MAX: '2' };
 
 export function prepareProcess(command: string): void {
   if (['serve', 'dev'].includes(command)) startWithVariables();

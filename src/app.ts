@@ -20,8 +20,15 @@ import { captureMessage } from './flow/mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
 import { createSettle } from './flow/mail/settle/index.ts';
-import { createNode, exportTraces, hearOtherNodes, type Node, watchInstallation } from './flow/upkeep/index.ts';
-import { watchDatabase, type DatabaseWatch } from './flow/upkeep/index.ts';
+import {
+  correctTimes,
+  createNode,
+  exportTraces,
+  hearOtherNodes,
+  type Node,
+  watchInstallation,
+} from './flow/upkeep/index.ts';
+import { createPatientCheck, noteOpenFile, watchClock, watchDatabase, type DamageWatch } from './flow/upkeep/index.ts';
 import { createPeople, type People } from './flow/people/index.ts';
 import { createTracking, type Tracking } from './flow/tracking/index.ts';
 import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
@@ -55,6 +62,8 @@ export interface AppOptions extends WorldOptions {
   upgrade?: UpgradeWishes;
   /** An SMTP port that is taken is replaced by any free one, for trying things out. */
   maySmtpPortsMove?: boolean;
+  /** Folder of the service on a tmpfs, which systemd keeps between starts. */
+  runtimeDir?: string | undefined;
 }
 
 export interface App {
@@ -102,14 +111,19 @@ export async function startApp(options: AppOptions): Promise<App> {
   const close = (graceMs: number): Promise<void> => stopAll(toStop, graceMs);
   try {
     // With PostgreSQL the processes of one machine share its folder, for the blobs in it; SQLite bears one process.
-    if (options.config.database.driver !== 'pg') toStop.push(lockDataFolder(options.dataDir));
+    const isOneProcess = options.config.database.driver !== 'pg';
+    if (isOneProcess) toStop.push(lockDataFolder(options.dataDir));
+    const mark = isOneProcess ? noteOpenFile(runDir) : undefined;
     const bound: { url?: string } = {};
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
-    toStop.push(() => closeWorld(world));
+    toStop.push(() => closeWorld(world).then(() => mark?.close()));
     await prepareData(world, options.upgrade);
     const { node, watch } = createOwnNode(world, options.version, [...roles]);
     // Behind all others, whose last spans go with it.
     toStop.push(hearOtherNodes(world, node), watch.stop, node.stop, exportTraces(world, options.version));
+    const clockWatch = await watchClock(world, () => correctTimes(world));
+    toStop.push(clockWatch.stop);
+    node.watch(clockWatch.findings);
     const marks = openProcessMarks(options.dataDir);
     toStop.push(marks.close);
     // Accept wakes the queue after its commit, and the queue asks accept.isContended() before a claim: each needs the other.
@@ -129,7 +143,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const audience = roles.has('delivery') ? createAudience(world, accept, wakeQueue) : undefined;
     if (audience) toStop.push(...audience.stops);
     const { doctor, show } = createOwnDoctor(world, node);
-    const jobs = cronTable(world, { payments: options.payments, doctor });
+    const jobs = cronTable(world, { payments: options.payments, doctor, database: watch });
     const cron = roles.has('scheduler') ? startCron(world, jobs) : undefined;
     if (cron) toStop.push(cron.stop);
     const tracking = roles.has('http') ? createTracking(world, runDir, marks) : undefined;
@@ -151,6 +165,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     mail?.queue.start();
     await webhooks?.start();
     await audience?.start();
+    if (mark?.wasLeftOpen) watch.examineAfterUncleanStop();
     return {
       ...{ world, http, smtp, webhooks, tracking, jobs, close, gone: watch.gone },
       queue: mail?.queue,
@@ -275,7 +290,7 @@ interface HttpStages extends Pick<
   HttpParts,
   'accept' | 'tracking' | 'listeners' | 'wakeQueue' | 'node' | 'doctor' | 'secure'
 > {
-  watch: DatabaseWatch;
+  watch: DamageWatch;
 }
 
 function startHttpPort(
@@ -283,9 +298,10 @@ function startHttpPort(
   { version, payments = noPayments }: AppOptions,
   { watch, ...stages }: HttpStages,
 ): Promise<HttpPort> {
+  const answers = createPatientCheck(world.clock, () => ping(world.db));
   const checks = {
-    database: () => watch.check().then(() => ping(world.db)),
-    storage: () => world.blobs.check(),
+    database: () => watch.check().then(answers),
+    storage: createPatientCheck(world.clock, () => world.blobs.check()),
   };
   const unknownProxy = createUnknownProxy(world);
   stages.node.watch(unknownProxy.findings);
@@ -306,14 +322,15 @@ async function startNode(
   { smtp, tls }: { smtp: SmtpPorts | undefined; tls: ServerTls | undefined },
 ): Promise<void> {
   const since = clock.now();
-  const advice = { words: 'Then start the server again, with systemd by', command: 'systemctl restart rasket' };
+  const restart = { words: 'Then start the server again, with systemd by', command: 'systemctl restart rasket' };
+  const wait = { words: 'The port is tried again every few seconds, without a new start', command: null };
   node.watch(() =>
-    (smtp?.faults ?? []).map(({ port, reason }) =>
+    (smtp?.faults ?? []).map(({ port, reason, needsStart }) =>
       findingOf('port_not_open', {
         summary: `An SMTP port is not open: ${reason}.`,
         subjects: [`${port}`],
         since,
-        advice,
+        advice: needsStart ? restart : wait,
       }),
     ),
   );
@@ -351,7 +368,7 @@ function wakeQueues(world: World, own: Queue | undefined): void {
   if (!own || own.inFlight() >= world.config.delivery.max_in_flight) world.db.announce(MAIL_WAITS);
 }
 
-interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa'> {
+interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa' | 'runtimeDir'> {
   runDir: string;
   marks: ProcessMarks;
   accept: Accept;
@@ -364,10 +381,12 @@ interface Delivery {
 
 async function startDelivery(
   world: World,
-  { runDir, marks, accept, networkClock = systemClock, trustedCa }: DeliveryParts,
+  { runDir, runtimeDir, marks, accept, networkClock = systemClock, trustedCa }: DeliveryParts,
 ): Promise<Delivery> {
-  const recovery = await recoverDeliveries(world, runDir, marks);
-  const handOffLog = openHandOffLog(runDir, world.ids.uuid(), marks);
+  const recovery = await recoverDeliveries(world, runDir, { marks, runtimeDir });
+  const handOffLog = openHandOffLog(runDir, world.ids.uuid(), { marks, runtimeDir });
+  if (handOffLog.memory === undefined)
+    world.log.warn('no tmpfs accepts the marks of hand-offs; after a crash every message in delivery is in doubt');
   const delivery = createDeliver({
     ...deliverOptionsOf(world, { trustedCa, capture: captureOf(world) }),
     clock: networkClock,

@@ -15,6 +15,7 @@ import { releaseDeferred } from './flow/mail/queue/index.ts';
 import { forgetGreylisted } from './flow/mail/receive/index.ts';
 import { releaseEndedHolds } from './flow/mail/queue-admin/index.ts';
 import {
+  correctTimes,
   createLogRemoval,
   createRemoval,
   createWebhookRemoval,
@@ -22,6 +23,7 @@ import {
   keepInboxes,
   removeOrphanBlobs,
   removeOldAudit,
+  type DamageWatch,
 } from './flow/upkeep/index.ts';
 import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
 import { forgetListeners } from './flow/webhooks/index.ts';
@@ -29,6 +31,7 @@ import type { World } from './platform/world/index.ts';
 import { backUpOnSchedule, watchBackups } from './resources/backups/index.ts';
 import { removeOldApprovals } from './resources/approvals/index.ts';
 import { clearDeleted } from './resources/contacts/index.ts';
+import { recheckDamaged } from './resources/contents/index.ts';
 import { indexEmails } from './resources/emails/index.ts';
 import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
 import { removeExpiredSessions } from './resources/sessions/index.ts';
@@ -42,7 +45,11 @@ import { SEALED_COLUMNS } from './sealed-columns.ts';
 /** What happens by the clock, on one node of all at a time. */
 export function cronTable(
   world: World,
-  { payments = noPayments, doctor }: { payments?: PaymentProvider | undefined; doctor: Doctor },
+  {
+    payments = noPayments,
+    doctor,
+    database,
+  }: { payments?: PaymentProvider | undefined; doctor: Doctor; database: Pick<DamageWatch, 'examine'> },
 ): readonly CronJob[] {
   return [
     ...ofMachine(world, doctor),
@@ -50,7 +57,9 @@ export function cronTable(
     { name: 'sweep-domains', schedule: world.config.domains.sweep, run: () => sweepDomains(world) },
     { name: 'publish-dns', schedule: '* * * * *', run: () => publishConfigured(world) },
     { name: 'release-deferred-mail', schedule: '* * * * *', run: () => releaseDeferred(world.db, world.clock.now()) },
+    { name: 'correct-times', schedule: '3 * * * *', run: () => correctTimes(world) },
     { name: 'release-ended-holds', schedule: '* * * * *', run: () => releaseEndedHolds(world) },
+    { name: 'recheck-damaged-contents', schedule: '*/10 * * * *', run: () => recheckDamaged(world) },
     { name: 'recheck-claims', schedule: '41 * * * *', run: () => recheckClaims(world) },
     { name: 'recheck-sso-domains', schedule: '11 3 * * *', run: () => recheckSsoDomains(world) },
     { name: 'recheck-sso-providers', schedule: '*/10 * * * *', run: () => recheckSsoProviders(world) },
@@ -80,6 +89,7 @@ export function cronTable(
     { name: 'forget-listeners', schedule: '* * * * *', run: () => forgetListeners(world) },
     { name: 'remove-import-files', schedule: '31 * * * *', run: () => removeImportFiles(world) },
     { name: 'clear-deleted-audience', schedule: '* * * * *', run: () => clearDeleted(world) },
+    { name: 'check-database', schedule: '37 2 * * *', run: (stopping) => database.examine(stopping) },
     { name: 'remove-orphan-blobs', schedule: '23 3 * * *', run: () => removeOrphanBlobs(world) },
     { name: 'watch-backups', schedule: '49 * * * *', run: () => watchBackups(world) },
     ...backupJobs(world),

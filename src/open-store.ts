@@ -7,12 +7,13 @@ import path from 'node:path';
 import { openBlobs, type Blobs } from './platform/blobs/index.ts';
 import { systemClock, type Clock } from './platform/clock/index.ts';
 import type { Config } from './platform/config/index.ts';
-import { createGroupCommit, migrate, openDb, schemaState } from './platform/db/index.ts';
+import { createGroupCommit, migrate, mustNotBeApplied, openDb, schemaState } from './platform/db/index.ts';
 import { createIds } from './platform/ids/index.ts';
 import { createLog, createMailLog, type Log } from './platform/log/index.ts';
 import { createTracer } from './platform/trace/index.ts';
 import { createMeter, type Meter } from './platform/meter/index.ts';
 import {
+  closeInstanceKey,
   createPasswords,
   makeRsaKey,
   openSecrets,
@@ -20,6 +21,7 @@ import {
   type SealedColumn,
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
+import { createTextThread } from './platform/text-thread/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
 import {
   bindInstallation,
@@ -126,6 +128,7 @@ async function upgrade(store: Store, wishes: UpgradeWishes): Promise<string[]> {
     // Another node may have done it meanwhile.
     const { done, pending } = await schemaState(store.db);
     const from = done.at(-1) ?? '';
+    await mustNotBeApplied(store.db);
     if (pending.length > 0) await beforeUpgrade(store, { ...wishes, from, sealed: await sealedColumns() });
     return await migrate(store.db);
   } finally {
@@ -167,6 +170,9 @@ interface Parts {
 async function connectStore(options: StoreOptions & { log: Log }, { blobs, file, meter }: Parts): Promise<Store> {
   const { config, dataDir, boundUrl, log } = options;
   const clock = options.clock ?? systemClock;
+  const openedTo = closeInstanceKey(dataDir);
+  if (openedTo !== undefined)
+    log.warn({ mode: openedTo }, 'instance.key could be used by other accounts; it is mode 600 now');
   const secrets = openSecrets(dataDir);
   const tracer = createTracer({
     percent: config.traces.endpoint === '' ? 0 : config.traces.sample_percent,
@@ -187,6 +193,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
     passwords: createPasswords(options.passwordCost),
     secrets,
     blobs: keptByCopies(blobs, { db, dataDir }),
+    texts: createTextThread(),
     log,
     mailLog: createMailLog(log, meter, tracer),
     meter,
@@ -197,6 +204,7 @@ async function connectStore(options: StoreOptions & { log: Log }, { blobs, file,
 }
 
 export async function closeStore(store: Store): Promise<void> {
+  await store.texts.close();
   await store.commits.settled();
   await store.db.close();
   await store.blobs.close();

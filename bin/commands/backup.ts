@@ -3,6 +3,7 @@ import path from 'node:path';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import {
   contentInOf,
+  explainDamaged,
   filesOfSettings,
   isVacant,
   makeBackup,
@@ -10,6 +11,7 @@ import {
   restoreBackup,
   verifyBackup,
   type BackupFacts,
+  type Verification,
 } from '../../src/resources/backups/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { noteBackup } from '../../src/resources/instance/index.ts';
@@ -32,8 +34,9 @@ export async function backup(target: string, options: DataOptions): Promise<void
     const named = filesOfSettings(config, dataDir);
     const source = { ...store, contentIn: contentInOf(store), programs, named };
     const facts = await makeBackup(source, { folder, madeAt, reason: 'command' });
-    const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: store.clock.now });
-    if (faults.length > 0) throw new BackupNotWhole(folder, faults);
+    const found = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: store.clock.now });
+    if (found.faults.length > 0) throw new BackupNotWhole(folder, found.faults);
+    warnOfDamaged(found);
     await noted(store, { madeAt, folder });
     const content = facts.content_in
       ? ''
@@ -44,6 +47,11 @@ export async function backup(target: string, options: DataOptions): Promise<void
   await withStore(config, dataDir, work, { asFound: true });
   const how = config.database.driver === 'pg' ? 'restored from it (rasket restore)' : 'started on it';
   console.log(`A server that is ${how} sends nothing until you confirm it with: rasket sending on`);
+}
+
+/** Warns of contents that were damaged before the backup; they do not prevent it. */
+function warnOfDamaged(found: Verification): void {
+  for (const says of explainDamaged(found)) console.error(says);
 }
 
 const noted = ({ db, clock }: Store, { madeAt, folder }: { madeAt: number; folder: string | null }): Promise<boolean> =>
@@ -75,7 +83,9 @@ export async function verify(target: string, options: DataOptions & { json?: boo
   const { pg_programs: programs } = readConfig(options).backup;
   loadAddonFirst();
   becomeFirstOtherOn(folder);
-  const { at, faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
+  const found = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
+  const { at } = found;
+  const faults = [...found.faults, ...explainDamaged(found)];
   if (options.json) console.log(JSON.stringify({ folder, verified_at: at, faults }));
   if (faults.length > 0) throw new BackupNotWhole(folder, faults);
   if (options.json) return;
@@ -96,8 +106,9 @@ export async function restore(source: string, options: DataOptions): Promise<voi
   loadAddonFirst();
   becomeOwnerOf(dataDir);
   const { pg_programs: programs } = config.backup;
-  const { faults } = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
-  if (faults.length > 0) throw new BackupNotWhole(folder, faults);
+  const found = await verifyBackup(folder, { sealed: SEALED_COLUMNS, programs, now: systemClock.now });
+  if (found.faults.length > 0) throw new BackupNotWhole(folder, found.faults);
+  warnOfDamaged(found);
   const facts = await restoreBackup({ folder, dataDir, config });
   const database = facts.dump ? ', and the database of the settings its rows' : '';
   console.log(`${dataDir} holds the installation as of ${facts.made_at}${database}.`);

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import path from 'node:path';
-import type { Machine, MachineLook, NamedMachine } from '../../cli/commands/machine.ts';
+import type { Examination, Machine, MachineLook, NamedMachine } from '../../cli/commands/machine.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
@@ -21,16 +22,17 @@ import {
   type Look,
 } from '../../src/resources/findings/index.ts';
 import { explain, OperatorFault } from '../explain.ts';
-import { becomeOwnerOf, findInstallation } from '../installation.ts';
+import { becomeOwnerOf, findInstallation, findTyper } from '../installation.ts';
+import { canonicalAddress, ownAddresses } from '../setup/this-machine.ts';
 import { DEVELOPMENT_MARK, mustBeInitialised, onSameFolder, readConfig, type DataOptions } from './open.ts';
-import { addressOf, runningUrl, runningUrlFromHere } from './ready-file.ts';
+import { addressOf, runningListener, runningUrl, urlFromHere } from './ready-file.ts';
 
 /** The one that is named, or the installation of this machine; a development server is asked with its own key instead. */
 export function findMachine(
   env: Readonly<Record<string, string | undefined>>,
   { data: typed, config: file }: NamedMachine,
 ): Machine | undefined {
-  const named = typed ?? env.RASKET_DATA ?? findInstallation()?.data;
+  const named = typed ?? (env.RASKET_DATA || findInstallation()?.data);
   if (named === undefined) return undefined;
   const data = path.resolve(named);
   if (!isThere(data) || isDevelopment(data)) return undefined;
@@ -43,7 +45,8 @@ export function findMachine(
     mayLook,
     ...(mayLook ? whereIs(data, settings) : { url: undefined }),
     running: () => runningHere(data),
-    look: (isUnanswered) => look(options, { settings, isUnanswered }),
+    isServedAt: (url) => isServedAt(new URL(url), data, settings),
+    look: (examination) => look(options, { settings, examination }),
   };
 }
 
@@ -75,26 +78,63 @@ function whereIs(data: string, settings: () => Config): Pick<Machine, 'url' | 'w
 /** The pass is for the listener that runs on this folder, and for nobody a setting may name. */
 function runningHere(data: string): ReturnType<Machine['running']> {
   try {
-    const url = runningUrlFromHere(data);
-    return url === undefined
-      ? undefined
-      : { url, pass: writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }) };
+    const http = runningListener(data);
+    if (!http) return undefined;
+    const pass = writeMachinePass({ clock: systemClock, secrets: openSecrets(data) }, findTyper());
+    return { url: urlFromHere({ http }), pass };
   } catch {
     // The look says what is wrong with the folder.
     return undefined;
   }
 }
 
+/**
+ * Returns whether an address leads to the server of this folder: it is the public one, or names this machine and a port
+ * of that server. While the server runs, the folder contains the port; otherwise the settings do.
+ */
+function isServedAt(asked: URL, data: string, settings: () => Config): boolean {
+  const running = runningListener(data);
+  const port = Number(asked.port || (asked.protocol === 'https:' ? 443 : 80));
+  if (running?.port === port && isAddressHere(asked.hostname, running.host)) return true;
+  let config: Config;
+  try {
+    config = settings();
+  } catch {
+    // The examination itself reports which settings cannot be read.
+    return false;
+  }
+  const { http, https, instance } = config;
+  if (http.public_url !== '' && new URL(http.public_url).origin === asked.origin) return true;
+  const isListener = running === undefined && port === http.port && isAddressHere(asked.hostname, http.host);
+  // A proxy may stand in front of the API.
+  const isByName = asked.hostname === instance.host && (port === 443 || port === (running ?? http).port);
+  const isByTls = https.ports.includes(port) && (asked.hostname === instance.host || isAddressHere(asked.hostname, ''));
+  return isListener || isByName || isByTls;
+}
+
+/** Returns whether a name or an address of a URL reaches what listens at `host` of this machine; an empty one is every address. */
+function isAddressHere(hostname: string, host: string): boolean {
+  const address = hostname === 'localhost' ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
+  if (!isIP(address)) return hostname === host;
+  const isLoopback = isLoopbackAddress(address);
+  const own = ownAddresses().map((one) => canonicalAddress(one.address));
+  if (!isLoopback && !own.includes(canonicalAddress(address))) return false;
+  if (['0.0.0.0', '::', ''].includes(host)) return true;
+  if (!isIP(host)) return isLoopback && host === 'localhost';
+  return canonicalAddress(host) === canonicalAddress(address) || (isLoopback && isLoopbackAddress(host));
+}
+
+const isLoopbackAddress = (address: string): boolean => /^(127\.|::1$)/.test(canonicalAddress(address));
+
 type Named = Required<Pick<DataOptions, 'data'>> & DataOptions;
 
 interface Looking {
   settings: () => Config;
-  /** The server that runs was asked to examine its machine, and does not. */
-  isUnanswered: boolean;
+  examination: Examination;
 }
 
 /** Writes nothing, migrates nothing, and stops at nothing. */
-async function look(options: Named, { settings, isUnanswered }: Looking): Promise<MachineLook> {
+async function look(options: Named, { settings, examination }: Looking): Promise<MachineLook> {
   const { data } = options;
   const nothing: MachineLook = { data, nodes: [], findings: [], checks: [], problems: [], notAsked: [] };
   if (!isReadable(data)) {
@@ -104,20 +144,25 @@ async function look(options: Named, { settings, isUnanswered }: Looking): Promis
   try {
     const config = settings();
     becomeOwnerOf(data);
-    const { nodes, checks, findings } = presentForOperator(await lookWith(config, options, isUnanswered));
-    const notAsked = nodes.length === 0 ? [NOT_KNOWN_HERE] : isUnanswered ? [NOT_KEPT] : [];
+    const { nodes, checks, findings } = presentForOperator(await lookWith(config, options, examination));
+    const notAsked = nodes.length === 0 ? [NOT_KNOWN] : BY_EXAMINATION[examination];
     return { ...nothing, nodes, checks, findings, notAsked };
   } catch (error) {
-    return { ...nothing, problems: explain(error) };
+    const [first = '', ...more] = explain(error);
+    return { ...nothing, problems: [`The machine was not examined: ${first}`, ...more] };
   }
 }
 
 const BY_ITSELF =
   'this command has looked outside by itself, with the settings that it was given; what was seen is not kept.';
-const NOT_KNOWN_HERE = `No server runs, so ${BY_ITSELF}`;
-const NOT_KEPT = `So ${BY_ITSELF}`;
+const NOT_KNOWN = `No server runs, so ${BY_ITSELF}`;
+const BY_EXAMINATION: Readonly<Record<Examination, string[]>> = {
+  done: [],
+  refused: [`So ${BY_ITSELF}`],
+  'no server': [`No server with an API runs on this machine, so ${BY_ITSELF}`],
+};
 
-async function lookWith(config: Config, options: Named, isUnanswered: boolean): Promise<Look> {
+async function lookWith(config: Config, options: Named, examination: Examination): Promise<Look> {
   const { data: dataDir } = options;
   mustBeInitialised(dataDir);
   const log = createLog({ level: 'error', format: 'pretty' });
@@ -129,7 +174,7 @@ async function lookWith(config: Config, options: Named, isUnanswered: boolean): 
         `The database is of an older version of rasket (${pending.length} migrations are missing); start the server, or run: rasket migrate --data ${dataDir}`,
       );
     const found = withCopy(dataDir, await lookAtInstallation(store));
-    if (found.nodes.length > 0) return isUnanswered ? await examinedHere(store, found) : found;
+    if (found.nodes.length > 0) return examination === 'done' ? found : await examinedHere(store, found);
     const start = await startOf(options);
     const findings = found.findings.map((finding) =>
       finding.code === 'delivery_not_running' ? notRunning(dataDir, start) : finding,
@@ -144,7 +189,7 @@ async function lookWith(config: Config, options: Named, isUnanswered: boolean): 
   }
 }
 
-/** Beside a server that does not examine its machine, such as one that cannot write down what it sees. */
+/** Examines the machine without its server, which either does not run or cannot record what it sees. */
 async function examinedHere(store: Store, found: Look): Promise<Look> {
   const { lookOutside } = await import('./look-outside.ts');
   const checks = await lookOutside(store);

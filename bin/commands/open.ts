@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { closeStore, migrateStore, openStore } from '../../src/open-store.ts';
 import { audited, type AuditNote } from '../../src/resources/audit/index.ts';
@@ -9,12 +8,12 @@ import { MARK_FILE, RESTORING_KEY } from '../../src/platform/installation-mark/i
 import { createLog } from '../../src/platform/log/index.ts';
 import { isLeaving } from '../../src/resources/instance/index.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
-import { instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
+import { InstanceKeyFault, instanceKeyPath, readInstanceKeys } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import type { UpgradeWishes } from '../../src/resources/backups/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { isSingleFile, programRoot, tryOutFolder } from '../../src/program-files/index.ts';
-import { becomeOwnerOf, findInstallation, settingsOf } from '../installation.ts';
+import { becomeOwnerOf, findInstallation, findTyper, settingsOf } from '../installation.ts';
 
 export interface DataOptions {
   data?: string;
@@ -100,7 +99,7 @@ export function mustBeInitialised(dataDir: string, make = howToMake(dataDir)): v
   try {
     readInstanceKeys(dataDir);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    if ((error as NodeJS.ErrnoException).code !== undefined || error instanceof InstanceKeyFault) throw error;
     throw new OperatorFault(
       `${key} is damaged; restore it from a backup, because what the database holds encrypted cannot be read without it`,
     );
@@ -170,22 +169,12 @@ async function workAudited<T>(
   const { teamId = null, subjectId = null } = (await about?.(store)) ?? {};
   const watched = audited(store, {
     ...{ action, team_id: teamId, subject_id: subjectId, details: details ? JSON.stringify(details) : null },
-    ...{ actor_kind: 'command', actor_id: null, actor_name: userOfMachine() },
+    ...{ actor_kind: 'command', actor_id: null, actor_name: findTyper() },
     ...{ address: null, user_agent: null, request_id: null },
   });
   const done = await work(watched.store);
   if (always && !watched.isWritten()) await watched.write();
   return done;
-}
-
-/** Who typed it, also behind sudo. */
-function userOfMachine(): string | null {
-  if (process.env.SUDO_USER) return process.env.SUDO_USER;
-  try {
-    return os.userInfo().username;
-  } catch {
-    return null;
-  }
 }
 
 /** A store for one command of the operator, migrated and closed afterwards; it logs only what went wrong. */

@@ -11,15 +11,10 @@ export function forgetDeadReady(dataDir: string): void {
 }
 
 /** The address of the server that runs on this folder; undefined where none does. */
-export const runningUrl = (dataDir: string): string | undefined => runningHttp(dataDir)?.url;
+export const runningUrl = (dataDir: string): string | undefined => runningListener(dataDir)?.url;
 
-/** The same as this machine reaches it: its public address may lead nowhere yet, or to somebody else. */
-export function runningUrlFromHere(dataDir: string): string | undefined {
-  const http = runningHttp(dataDir);
-  return http && urlFromHere({ http });
-}
-
-function runningHttp(dataDir: string): { host: string; port: number; url: string } | undefined {
+/** Returns where the API of the server listens that runs on this folder; its public address may lead nowhere yet, or to somebody else. */
+export function runningListener(dataDir: string): { host: string; port: number; url: string } | undefined {
   if (!isRunning(dataDir)) return undefined;
   const { listeners } = JSON.parse(readFileSync(readyFile(dataDir), 'utf8')) as {
     listeners: { http?: { host: string; port: number; url: string } };

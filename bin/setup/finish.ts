@@ -138,16 +138,19 @@ async function waitForCertificate({ config, dataDir, answers, asker }: Work): Pr
   if (last?.status === 'issued') return asker.tell(`Certificate: issued, until ${last.ends_at?.slice(0, 10)}.`);
   const why = last?.last_error ? `: ${last.last_error}` : ' yet';
   asker.tell(
-    `Certificate: not issued${why}. It is tried again by itself${last ? ` at ${last.next_try_at}` : ''}; see rasket doctor, or as an operator (rasket operators create NAME) rasket tls status.`,
+    `Certificate: not issued${why}. It is tried again by itself${last ? ` at ${last.next_try_at}` : ''}; see rasket doctor and rasket tls.`,
   );
 }
 
-function examine({ dataDir, file, asker }: Work, key: string | undefined): void {
+function examine({ config, dataDir, file, asker }: Work, key: string | undefined): void {
   asker.tell('\nrasket doctor says:');
-  const ended = runRasket(['doctor', '--data', dataDir, '--config', file], {
-    ...process.env,
-    ...(key === undefined ? {} : { RASKET_API_KEY: key }),
-  });
+  const words = ['doctor', '--data', dataDir, '--config', file];
+  // The key that a variable names is sent only to an address that is named together with it. The public address may not
+  // work yet.
+  const isKeyTried = key !== undefined && config.http.port !== 0;
+  const ended = isKeyTried
+    ? runRasket([...words, '--url', urlFromHere(config)], { ...process.env, RASKET_API_KEY: key })
+    : runRasket(words, { ...process.env, RASKET_API_KEY: undefined });
   if (ended !== 0) asker.tell('What is said there is left to do. Nothing that was set up is lost by it.');
 }
 

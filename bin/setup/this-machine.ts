@@ -5,6 +5,7 @@ import { isIPv4 } from 'node:net';
 import os from 'node:os';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../src/platform/config/index.ts';
+import { reverseName } from '../../src/protocol/dnsbl/index.ts';
 
 export interface Found<T> {
   value: T;
@@ -48,7 +49,8 @@ export function createLookUps({ servers }: Pick<Config['dns'], 'servers'>): Look
       return found.length > 0 ? found : asked.includes('unknown') ? 'unknown' : 'none';
     },
     async namesOf(address) {
-      const names = await answerOf(resolver.reverse(address));
+      // resolver.reverse() would read /etc/hosts first.
+      const names = await answerOf(resolver.resolvePtr(reverseName(address)));
       return Array.isArray(names) ? names.map((name) => name.toLowerCase().replace(/\.$/, '')) : [];
     },
   };

@@ -9,8 +9,8 @@ import { routeOf, type AnswerOf, type CallOf, type ContractId, type DownloadId, 
 export interface ClientOptions {
   url: string;
   apiKey?: string | undefined;
-  /** For the operations of operators, where it is another. */
-  operatorToken?: string | undefined;
+  /** Credential for operator commands, if it differs from `apiKey`; a function makes a new one for each call. */
+  operatorToken?: string | (() => string) | undefined;
   version: string;
   /** For who is signed in by cookies, in the place of a key. */
   browser?: Browser;
@@ -225,7 +225,8 @@ async function* orLost<T>(body: AsyncIterable<T>, lost: (error: unknown) => NoAn
 function buildRequest(operation: OperationId, call: LooseCall, options: ClientOptions): Asking {
   const { url, version } = options;
   const [method, template] = routeOf(operation);
-  const apiKey = (template.startsWith('/operator/') ? options.operatorToken : undefined) ?? options.apiKey;
+  const ofOperators = typeof options.operatorToken === 'function' ? options.operatorToken() : options.operatorToken;
+  const apiKey = (template.startsWith('/operator/') ? ofOperators : undefined) ?? options.apiKey;
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = call.path?.[name];
     if (value === undefined) throw new Error(`${operation} was called without ${name}, which its path needs`);

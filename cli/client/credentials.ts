@@ -10,8 +10,11 @@ export interface Target {
   url: string;
   urlFrom: string;
   apiKey?: string;
-  /** Beside a team's key, what a development server takes for the operations of operators. */
-  operatorToken?: string;
+  /**
+   * Credential for operator commands: in development a token stored next to the team's key, on the machine of an
+   * installation a pass that is made for each call.
+   */
+  operatorToken?: string | (() => string);
   keyFrom: string;
   /** Whose address or key it is: nothing is sent while it does not run. */
   development?: Development;
@@ -58,10 +61,13 @@ export function findTarget(given: TargetInput): Target {
   const address = namedUrl(url, isTyped ? {} : env) ?? addressOf(installation);
   const key = namedKey(apiKey, isTyped && url === undefined ? {} : env);
   if (address && key) return { ...address, ...key };
-  // What is kept is for other servers.
-  if (installation && !address) return { url: DEFAULT_URL, urlFrom: 'default', ...(key ?? { keyFrom: 'none' }) };
-  const named = isTyped ? { data, profile } : namedBefore(env, cwd);
   const notes: string[] = [];
+  if (!key && env.RASKET_API_KEY)
+    notes.push(`RASKET_API_KEY is not used, as ${profile === undefined ? '--data' : '--profile'} names the server.`);
+  // What is kept is for other servers.
+  if (installation && !address)
+    return { url: DEFAULT_URL, urlFrom: 'default', ...(key ?? { keyFrom: 'none', ...addNote(notes[0]) }) };
+  const named = isTyped ? { data, profile } : namedBefore(env, cwd);
   const onUnreadable = needsKey || named.profile ? undefined : (why: string): void => void notes.push(why);
   const stored = storedTargets({ env, cwd }, named, { isAddressNamed: address !== undefined, onUnreadable });
   const isOf = (its: Stored): boolean => address === undefined || isSame(its.url, address.url);
@@ -73,8 +79,10 @@ export function findTarget(given: TargetInput): Target {
   if (match) return { ...where, ...match.readKey(), ...development };
   const [other] = stored;
   const note = notes[0] ?? (other && whyNot(other, isOf(other)));
-  return { ...where, keyFrom: 'none', ...(note === undefined ? {} : { note }) };
+  return { ...where, keyFrom: 'none', ...addNote(note) };
 }
+
+const addNote = (note: string | undefined): Pick<Target, 'note'> => (note === undefined ? {} : { note });
 
 /** What was said for the shell goes before what `rasket use` has chosen for good. */
 function namedBefore(env: TargetInput['env'], cwd: string): { data: string | undefined; profile: string | undefined } {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Action, Family } from '../families/family.ts';
-import { act, declareCommand } from './declare.ts';
+import { act, decideNeeds, declareCommand } from './declare.ts';
 import { collect } from './collect.ts';
 import { isReading } from '../families/named.ts';
 import { addFlags, addWords } from './declare-flags.ts';
@@ -41,6 +41,6 @@ export function declareAction(parent: Command, family: Family, declared: Declare
     act(async (session, words, options) => {
       const call: Call = { action, family, command, words, options, show: shown?.show };
       await (run ?? (await import('./run-action.ts')).runAction)(session, call);
-    }),
+    }, decideNeeds(family)),
   );
 }

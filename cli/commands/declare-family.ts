@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Detail, Family, List, Report } from '../families/family.ts';
-import { act, declareCommand, wholeNumber } from './declare.ts';
+import { act, decideNeeds, declareCommand, wholeNumber } from './declare.ts';
 import { declareAction, type ActionByHand } from './declare-action.ts';
 import { addFlags, addWords } from './declare-flags.ts';
 import type { Show } from './run-action.ts';
@@ -28,7 +28,7 @@ interface ListByHand {
 /** Everything of a family that its page can say. Families that share a command share its page of help. */
 export function declareFamily(program: Command, family: Family, byHand: ByHand = {}): void {
   const { command, alias, summary, list, get, report, actions = [] } = family;
-  if (report?.verb === '') return void declareReport(program, command, report);
+  if (report?.verb === '') return void declareReport(program, command, family, report);
   for (const action of actions) {
     if (action.isBeside)
       declareAction(program, family, { action, shown: byHand.shown, ...byHand.actions?.[action.verb] });
@@ -36,7 +36,7 @@ export function declareFamily(program: Command, family: Family, byHand: ByHand =
   const parent = program.commands.find((one) => one.name() === command) ?? program.command(command).summary(summary);
   if (alias !== undefined) parent.alias(alias);
   // Of several reports under one command the first is what it does by itself.
-  if (report) declareReport(parent, report.verb, report, { isDefault: parent.commands.length === 0 });
+  if (report) declareReport(parent, report.verb, family, report, { isDefault: parent.commands.length === 0 });
   byHand.add?.(parent);
   if (list) declareList(parent, family, list, byHand.list);
   if (get) declareGet(parent, family, get, byHand.shown);
@@ -47,9 +47,9 @@ export function declareFamily(program: Command, family: Family, byHand: ByHand =
   }
 }
 
-const declareReport = (parent: Command, verb: string, report: Report, place = {}): Command =>
+const declareReport = (parent: Command, verb: string, family: Family, report: Report, place = {}): Command =>
   declareCommand(parent, verb, report, place).action(
-    act(async (session) => (await import('./run-report.ts')).runReport(session, report)),
+    act(async (session) => (await import('./run-report.ts')).runReport(session, report), decideNeeds(family)),
   );
 
 function declareList(parent: Command, family: Family, list: List, byHand?: ListByHand): Command {
@@ -68,10 +68,12 @@ function declareList(parent: Command, family: Family, list: List, byHand?: ListB
   addFields(command).option('--wide', 'show every column, each row on one line');
   byHand?.add(command);
   return command.action(
-    act(async (session, words, options: ListOptions) =>
-      byHand
-        ? byHand.run(session, list, words, options)
-        : (await import('./run-list.ts')).runList(session, { ...family, list }, words, options),
+    act(
+      async (session, words, options: ListOptions) =>
+        byHand
+          ? byHand.run(session, list, words, options)
+          : (await import('./run-list.ts')).runList(session, { ...family, list }, words, options),
+      decideNeeds(family),
     ),
   );
 }
@@ -99,15 +101,15 @@ type Run = Parameters<typeof act>[0];
 
 export function declareGet(
   parent: Command,
-  { noun }: Family,
+  family: Family,
   get: Detail,
   { add, show, run: byHand }: { add?: (command: Command) => void; show?: Show; run?: Run } = {},
 ): Command {
   const command = declareCommand(parent, get.verb, get);
   addWords(command, get.path, true);
   const run: Run = async (session, words, options) =>
-    (await import('./run-get.ts')).runGet(session, { get, noun, show }, words, options);
-  addFields(command).action(act(byHand ?? run, { key: !get.needsNoKey }));
+    (await import('./run-get.ts')).runGet(session, { get, noun: family.noun, show }, words, options);
+  addFields(command).action(act(byHand ?? run, { ...decideNeeds(family), key: !get.needsNoKey }));
   add?.(command);
   return command;
 }

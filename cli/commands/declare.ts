@@ -1,4 +1,5 @@
 import { Help, InvalidArgumentError, type Command, type Option } from 'commander';
+import type { Family } from '../families/family.ts';
 import { isCommon } from './common-options.ts';
 import type { CommonOptions, Needs, Session } from './session.ts';
 
@@ -47,6 +48,12 @@ function commonLast(this: Help, command: Command): Option[] {
 }
 
 type Perform = (session: Session, words: (string | undefined)[], options: never) => Promise<void>;
+
+/** Decides what each command of a family needs before it can call the API. */
+export const decideNeeds = ({ isOperators }: Pick<Family, 'isOperators'>): Needs => ({
+  key: true,
+  operator: isOperators === true,
+});
 
 /** Wraps a verb as the action of its command. What it needs is loaded when it is called. */
 export function act(perform: Perform, needs: Needs = { key: true }) {

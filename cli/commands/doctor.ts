@@ -12,6 +12,7 @@ import {
   OF_MACHINE,
   type Client,
   type Environment,
+  type Target,
 } from '../client/index.ts';
 import { columnsOfChecks, columnsOfFindings, findingRows } from '../families/findings.ts';
 import {
@@ -20,13 +21,15 @@ import {
   explainFault,
   formatPairs,
   formatTable,
+  isOperators,
   processOf,
+  sayOnLine,
   setOne,
   shownFields,
   tableColumns,
 } from '../output/index.ts';
 import { isSendingKey } from './login.ts';
-import type { FindMachine, Machine, MachineLook } from './machine.ts';
+import type { Examination, FindMachine, Machine, MachineLook } from './machine.ts';
 import { inSession, type CommonOptions, type Session } from './session.ts';
 import { askReady, formatChecks } from './system/ready.ts';
 
@@ -137,7 +140,7 @@ async function look(
   const isDefault = target.urlFrom === 'default';
   const isUnknown = isDefault && machine?.url === undefined && (isNamed || machine?.mayLook === true);
   const url = (isDefault ? machine?.url : undefined) ?? target.url;
-  const isHere = machine !== undefined && (isNamed || isDefault || url === machine.url);
+  const isHere = machine !== undefined && (isNamed || isDefault || machine.isServedAt(url));
   const examined: Examined = {
     version,
     url: isUnknown ? null : url,
@@ -145,7 +148,7 @@ async function look(
     key: target.apiKey === undefined ? null : `${target.apiKey.slice(0, SHOWN)}…`,
     key_from: target.keyFrom,
     key_state: null,
-    key_store: storeInForce(process.env),
+    key_store: storeInForce(process.env, target),
     ready: null,
     machine: null,
     checks: null,
@@ -169,29 +172,35 @@ async function look(
   };
   const looking: Looking = { session, examined, add, note };
   // Before anything is asked, so that nobody tells of what is mended.
-  const isUnanswered = isHere && !(await examineHere(looking, machine));
+  const examination = isHere ? await examineHere(looking, machine) : undefined;
   if (isUnknown) examined.not_asked.push(...notKnown(machine));
   else examined.findings = await askServer(looking, url, isHere && machine.mayLook);
-  if (isHere) examined.findings = withMachine(examined.findings, await lookHere(looking, machine, isUnanswered));
+  if (isHere && examination !== undefined)
+    examined.findings = withMachine(examined.findings, await lookHere(looking, machine, examination));
+  else if (machine?.mayLook) {
+    // The advised command omits the options that name the other server.
+    const advice = sayOnLine()({ words: 'Examine it with', command: ['doctor', '--data', machine.data] });
+    add(`The machine was not examined: ${url} is not the server of this machine. ${advice}`, EXIT.failed);
+  }
   // What was named was not looked at.
   if (isNamed && machine?.mayLook === false) exitCode ||= EXIT.failed;
   if (examined.findings.some(({ severity }) => severity === 'error')) exitCode ||= EXIT.failed;
   return { examined, exitCode };
 }
 
-/** Has the server of this machine examine it; answers false where that does not, and the look does. */
-async function examineHere({ session, examined }: Looking, machine: Machine): Promise<boolean> {
+/** Asks the server of this machine to examine it, through the port that only this machine reaches. */
+async function examineHere({ session, examined }: Looking, machine: Machine): Promise<Examination> {
   const running = machine.mayLook ? machine.running() : undefined;
-  if (!running) return true;
-  const { target, version } = session;
-  const client = createClient({ ...target, url: running.url, apiKey: running.pass, version });
+  if (!running) return 'no server';
+  const { version } = session;
+  const client = createClient({ url: running.url, apiKey: running.pass, version });
   try {
     await client.call('examineInstallation', {});
-    return true;
+    return 'done';
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown';
     examined.not_asked.push(`Not examined anew, as the server of this machine does not do it: ${why}`);
-    return false;
+    return 'refused';
   }
 }
 
@@ -270,9 +279,9 @@ async function askFindings(
 async function lookHere(
   { examined, add }: Looking,
   machine: Machine,
-  isUnanswered: boolean,
+  examination: Examination,
 ): Promise<MachineLook['findings']> {
-  const { data, nodes, checks, findings, problems, notAsked } = await machine.look(isUnanswered);
+  const { data, nodes, checks, findings, problems, notAsked } = await machine.look(examination);
   examined.machine = { data, nodes };
   if (checks.length > 0) examined.checks = checks;
   for (const problem of problems) add(problem, EXIT.failed);
@@ -287,12 +296,10 @@ function withMachine(asked: Examined['findings'], here: MachineLook['findings'])
   return all.toSorted((a, b) => a.severity.localeCompare(b.severity));
 }
 
-const isOperators = (apiKey: string): boolean => apiKey.startsWith('rkop_');
-
 /** The cheapest call that it may make. */
 async function tryKey(client: Client, apiKey: string): Promise<string> {
   if (isSession(apiKey)) return (await client.call('getSession', {})).current_team ? OF_PERSON : OF_NO_TEAM;
-  if (isOperators(apiKey)) {
+  if (isOperators({ apiKey })) {
     await client.call('listQueueHolds', { query: { limit: 1 } });
     return OF_OPERATOR;
   }
@@ -300,8 +307,8 @@ async function tryKey(client: Client, apiKey: string): Promise<string> {
   return OF_TEAM;
 }
 
-const storeInForce = (env: Environment): string =>
-  env.RASKET_API_KEY
+const storeInForce = (env: Environment, { keyFrom }: Pick<Target, 'keyFrom'>): string =>
+  keyFrom === 'RASKET_API_KEY'
     ? 'RASKET_API_KEY, which wins; no keyring is asked'
     : describeStore('files that only you can read', lookForStore(env));
 

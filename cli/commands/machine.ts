@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import type { AnswerOf } from '../client/index.ts';
 
 /** What is wrong with an installation on this machine, as its data folder says. */
@@ -21,11 +22,19 @@ export interface Machine {
   whyNoUrl?: string;
   /** Its data folder is for root and the account of its service. */
   mayLook: boolean;
+  /** Returns whether an address leads to the server of this machine, also under another name than its own. */
+  isServedAt(url: string): boolean;
   /** The server that runs here, and a pass by which it is asked as an operator for a minute. */
   running(): { url: string; pass: string } | undefined;
-  /** Only after everything else: as root, the process is the account of the service from here on. Where its server was asked to examine it and does not, the look does. */
-  look(isUnanswered: boolean): Promise<MachineLook>;
+  /**
+   * Examines what no server has examined just now. Call it last: from here on a process of root runs as the account of
+   * the service.
+   */
+  look(examination: Examination): Promise<MachineLook>;
 }
+
+/** Result of asking the server of the machine to examine it: done, refused, or no server runs. */
+export type Examination = 'done' | 'refused' | 'no server';
 
 /** What was typed; a path that is whole. */
 export interface NamedMachine {
@@ -38,3 +47,12 @@ export type FindMachine = (
   env: Readonly<Record<string, string | undefined>>,
   named: NamedMachine,
 ) => Promise<Machine | undefined>;
+
+const finders = new WeakMap<Command, FindMachine>();
+
+/** Stores the function that finds the installation, for the commands of a program. */
+export const keepMachineFinder = (program: Command, find: FindMachine): void => void finders.set(program, find);
+
+/** Returns the function that `keepMachineFinder` stored for the program of a command. */
+export const getMachineFinder = (command: Command): FindMachine | undefined =>
+  command.parent ? getMachineFinder(command.parent) : finders.get(command);

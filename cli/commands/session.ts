@@ -11,6 +11,7 @@ import {
   type Target,
 } from '../client/index.ts';
 import {
+  beOperator,
   CliFault,
   commandsIn,
   EXIT,
@@ -28,7 +29,9 @@ import {
 } from '../output/index.ts';
 import type { SayCommand } from '../families/family.ts';
 import { isCommon } from './common-options.ts';
+import { getMachineFinder } from './machine.ts';
 import { nameOptions } from './name-options.ts';
+import { findOperatorTarget } from './operator-target.ts';
 import { tellWaits } from './tell-waits.ts';
 import { chosenBy, typeAgain } from './type-again.ts';
 
@@ -66,6 +69,8 @@ export interface Needs {
   key: boolean;
   /** Where the installation listens whose data folder was named; its address may be unknown. */
   installation?: { url: string | undefined };
+  /** Marks a command for operators: on the machine of an installation its pass is enough. */
+  operator?: boolean;
   /** It draws a screen of its own, in which no other line may stand. */
   screen?: true;
 }
@@ -74,7 +79,7 @@ export interface Needs {
 export async function inSession(
   command: Command,
   options: CommonOptions,
-  { key: needsKey, screen: hasScreen, installation }: Needs,
+  { key: needsKey, operator: isOperators = false, screen: hasScreen, installation }: Needs,
   perform: (session: Session) => Promise<void>,
 ): Promise<void> {
   const process = processOf(command);
@@ -88,9 +93,11 @@ export async function inSession(
   let inUse: Target | undefined;
   const work = async (): Promise<void> => {
     const { url, apiKey, data, profile } = options;
-    const named = { url, apiKey, data, profile, installation };
-    const target = (inUse = findTarget({ ...named, needsKey, env: process.env, cwd: process.cwd() }));
-    if (needsKey && target.apiKey === undefined) throw noKey(target);
+    const named = { url, apiKey, data, profile, installation, needsKey, env: process.env, cwd: process.cwd() };
+    const target = (inUse = isOperators
+      ? await findOperatorTarget(named, getMachineFinder(command))
+      : findTarget(named));
+    if (needsKey && target.apiKey === undefined) throw noKey(target, isOperators);
     const version = versionOf(command);
     // With several profiles, the server that is about to be changed is named.
     const onWrite = (): void => terminal.hint(terminal.paint('dim', `On ${target.url} (${target.urlFrom})`));
@@ -168,7 +175,8 @@ const chainOf = (command: Command): Command[] => [...(command.parent ? chainOf(c
 
 export const versionOf = (command: Command): string => chainOf(command)[0]?.version() ?? '';
 
-function noKey(target: Target): CliFault {
+function noKey(target: Target, isOperators: boolean): CliFault {
   const note = target.note === undefined ? '' : ` ${target.note}`;
-  return new CliFault(`No API key is set for ${target.url}.${note}`, 'auth', setOne(target));
+  const advice = isOperators ? beOperator : setOne(target);
+  return new CliFault(`No API key is set for ${target.url}.${note}`, 'auth', advice);
 }

@@ -1,8 +1,11 @@
+import type { AnswerOf } from '../client/index.ts';
 import { actionOf, detailOf, listOf, type Family, type ItemOf, type Key, type Tone } from './family.ts';
 
 const APPROVAL: Key = { word: 'approval', says: 'its id, as approvals list shows it' };
 
 type Summary = ItemOf<'listApprovals'>;
+type Content = NonNullable<AnswerOf<'getApproval'>['content']>;
+type Message = Content['messages'][number];
 
 const TONES: Partial<Record<Summary['status'], Tone>> = { pending: 'attention', done: 'good', failed: 'bad' };
 
@@ -19,6 +22,53 @@ const columns = [
   },
   { name: 'created_at' as const, label: 'Asked', kind: 'time' as const },
 ];
+
+const lines = (rows: Readonly<Record<string, string>>): string[] =>
+  Object.entries(rows).flatMap(([label, value]) => (value === '' ? [] : [`${label}: ${value}`]));
+
+const jsonOrText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+
+function messageText(message: Message): string {
+  const { kind, name, fallbacks, attachments } = message;
+  const files = attachments.map(
+    ({ filename, size }) => `${filename ?? 'a file'}${size === null ? '' : ` (${size} bytes)`}`,
+  );
+  const head = lines({
+    [kind.replace('_', ' ').toUpperCase()]: name ?? ' ',
+    From: message.from ?? '',
+    To: message.to.join(', '),
+    Cc: message.cc.join(', '),
+    Bcc: message.bcc.join(', '),
+    'Reply to': message.reply_to.join(', '),
+    Subject: message.subjects.join(' / '),
+    'Shown after the subject': message.preview_text ?? '',
+    Template: kind === 'template' ? '' : (message.template ?? ''),
+    'Without a value': Object.entries(fallbacks)
+      .map(([key, value]) => `${key}: ${value}`)
+      .join(', '),
+    Files: files.join(', '),
+  });
+  const bodies = [message.text, message.html].filter((body) => body !== null && body !== '');
+  return [head.join('\n').replace(':  ', ''), ...bodies].join('\n\n');
+}
+
+/** Formats everything that a person approves, as the page of the server does. */
+function contentText({ messages, sender, audience, changes }: Content): string | null {
+  const address = Object.values(sender?.postal_address ?? {}).filter((line) => typeof line === 'string');
+  const before = audience?.subscribed_before ?? audience?.subscribed;
+  const earlier = before === audience?.subscribed ? '' : `; ${before} when the app asked`;
+  const whom = lines({
+    Segment: audience?.segment_name ?? '',
+    Topic: audience?.topic_name ?? '',
+    Contacts: audience ? `${audience.contacts}, of whom ${audience.subscribed} want mail${earlier}` : '',
+    'Sender named below': [...(sender ? [sender.name] : []), ...address].join(', '),
+  });
+  const changed = changes.map(
+    ({ field, before: was, after }) => `CHANGES ${field}\nNow: ${jsonOrText(was)}\nAfter it: ${jsonOrText(after)}`,
+  );
+  const parts = [whom.join('\n'), ...messages.map(messageText), ...changed].filter((part) => part !== '');
+  return parts.length === 0 ? null : parts.join('\n\n');
+}
 
 export const approvals = {
   command: 'approvals',
@@ -47,7 +97,7 @@ export const approvals = {
     empty: 'No app has asked for anything.',
   }),
   get: detailOf('getApproval', {
-    summary: 'show a call as the app has made it, and what came of it',
+    summary: 'show a call of an app, everything that it would send or change, and its result',
     example: 'approvals get 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e91',
     path: { approval_id: APPROVAL },
     fields: [
@@ -56,6 +106,11 @@ export const approvals = {
       { name: 'expires_at', label: 'Until', kind: 'time' },
       { name: 'decided_at', label: 'Decided', kind: 'time' },
       { name: 'decided_by', label: 'By', value: ({ decided_by: by }) => by?.name ?? by?.kind },
+      {
+        name: 'content.is_changed',
+        label: 'Changed',
+        value: ({ content }) => (content?.is_changed ? 'since the app asked; it cannot be approved' : null),
+      },
       { name: 'reason', label: 'Reason' },
       { name: 'error', label: 'Error', value: ({ error }) => error?.message },
       { name: 'result', label: 'Result', value: ({ result }) => (result === null ? null : JSON.stringify(result)) },
@@ -64,6 +119,12 @@ export const approvals = {
         label: 'Files',
         value: ({ files }) =>
           files.map(({ url, bytes, sha256 }) => `${url} (${bytes} bytes, SHA-256 ${sha256})`).join(', '),
+      },
+      {
+        name: 'content',
+        label: 'Content',
+        kind: 'body',
+        value: ({ content }) => content && contentText(content),
       },
       { name: 'call', label: 'Call', kind: 'body', value: ({ call }) => JSON.stringify(call, null, 2) },
     ],

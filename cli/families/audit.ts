@@ -45,7 +45,8 @@ export const operatorAudit = {
   noun: 'an entry',
   list: listOf('listOperatorAudit', {
     verb: 'all',
-    summary: 'list privileged changes of the whole installation, with the token of an operator',
+    summary:
+      'list privileged changes of the whole installation, as root on the machine or with the token of an operator',
     example: 'audit all',
     columns,
     empty: 'Nothing has been changed.',

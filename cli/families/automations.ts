@@ -84,6 +84,7 @@ export const automations = {
         ...{ status, reentry },
       },
       done: 'Created',
+      hint: ({ warnings = [] }) => warnings.map((words) => ({ words })),
     }),
     actionOf('updateAutomation', {
       verb: 'update',
@@ -96,6 +97,7 @@ export const automations = {
       flags: { name: { value: '<name>', says: 'its new name' }, status, reentry, steps, connections },
       current: currentIn('getAutomation'),
       done: 'Changed',
+      hint: ({ warnings = [] }) => warnings.map((words) => ({ words })),
     }),
     actionOf('stopAutomation', {
       verb: 'stop',

@@ -43,7 +43,7 @@ export const certificates = {
     verb: 'status',
     summary: 'show the certificates, until when they last and when they are renewed',
     description:
-      'Shows what the authority of the settings issued or is to issue, with why the last try failed and when the next comes. This and all of `tls` need the token of an operator.',
+      'Shows what the authority of the settings issued or is to issue, why the last try failed, and when the next one is. All `tls` commands need the token of an operator, or root on the machine of the server.',
     example: 'tls status',
     rows: ({ certificates: all }) => all,
     columns,

@@ -75,6 +75,14 @@ export const contactProperties = {
       example: 'contact-properties delete 019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e20',
       path: { contact_property_id: PROPERTY },
       done: 'Deleted',
+      hint: ({ segments, broadcasts }) => {
+        if (segments.length === 0) return undefined;
+        const waiting = broadcasts.map(({ name }) => name).join(', ');
+        return {
+          words: `Segments whose filter names it: ${segments.map(({ name }) => name).join(', ')}. Conditions on it match nobody from now on.${waiting === '' ? '' : ` Broadcasts that wait for them: ${waiting}.`} See`,
+          command: waiting === '' ? ['listSegments'] : ['getFindings'],
+        };
+      },
       destroys: {
         says: 'take the property and its value away from every contact',
         name: nameIn('getContactProperty', (property) => property.key),

@@ -99,7 +99,7 @@ export const operatorFindings = {
   noun: 'a finding',
   report: reportOf('getOperatorFindings', {
     verb: 'all',
-    summary: 'show what is wrong with the whole installation, with the token of an operator',
+    summary: 'show what is wrong with the whole installation, as root on the machine or with the token of an operator',
     example: 'findings all',
     rows: ({ findings: all }, sayCommand) => findingRows(all, sayCommand),
     columns: findingColumns,

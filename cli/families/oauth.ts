@@ -116,7 +116,7 @@ export const oauthClients = {
   list: listOf('listOauthClients', {
     summary: 'list registered apps, newest first',
     description:
-      'Shows what apps say of themselves, and how many live grants each has. This and all of `oauth-clients` need the token of an operator.',
+      'Shows what apps say about themselves, and how many live grants each has. All `oauth-clients` commands need the token of an operator, or root on the machine of the server.',
     example: 'oauth-clients list --search newsletter',
     filters: {
       search: { value: '<text>', says: 'only where a name, client id or redirect address contains this' },

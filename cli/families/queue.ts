@@ -134,7 +134,7 @@ export const queue = {
     verb: 'show',
     summary: 'show what waits, by destination',
     description:
-      'Shows what waits, by destination, with since when and why. This and all of `queue` need the token of an operator.',
+      'Shows waiting mail by destination, with the time and the reason. All `queue` commands need the token of an operator, or root on the machine of the server.',
     example: 'queue',
     rows: ({ destinations }) => destinations,
     columns: destinationColumns,

@@ -145,6 +145,7 @@ export const templates = {
       path: { template: TEMPLATE },
       only: TO_PUBLISH,
       done: 'Published',
+      hint: ({ warnings = [] }) => warnings.map((words) => ({ words })),
     }),
     actionOf('duplicateTemplate', {
       verb: 'duplicate',

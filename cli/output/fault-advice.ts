@@ -10,7 +10,7 @@ import {
 } from '../client/index.ts';
 import type { Family } from '../families/family.ts';
 import { everyFamily } from './every-family.ts';
-import { isOperators, setOne, signInAs, useAnother, type KeyInUse } from './key-advice.ts';
+import { beOperator, isOperators, setOne, signInAs, useAnother, type KeyInUse } from './key-advice.ts';
 
 type Path = Readonly<Record<string, unknown>>;
 
@@ -163,7 +163,7 @@ const NOT_THERE: Partial<Record<ContractId, Advice>> = {
 
 /** By the name of the error; those of an operation's own rules are asked first. */
 const BY_NAME: Readonly<Record<string, Advise>> = {
-  missing_api_key: (_, key) => setOne(key),
+  missing_api_key: ({ operation }, key) => (isOperatorsCall(operation) ? beOperator : setOne(key)),
   restricted_api_key: (_, key) => useAnother(key),
   inbox_not_set_up: () => ({ words: 'Create the first inbox with', command: ['createInbox', 'ADDRESS'] }),
   suspended_api_key: () => ({
@@ -185,11 +185,7 @@ const BY_NAME: Readonly<Record<string, Advise>> = {
 
 function aboutPermission({ operation, body }: ApiFault, key: KeyInUse | undefined): Advices {
   if (body.message.includes('ai_assist_enabled')) return switchAiOn;
-  if (isOperatorsCall(operation) && !isOperators(key))
-    return [
-      { words: 'Take it with --profile operator once it is kept.', isForLine: true },
-      { words: 'One is made on the server with', command: ['operators create', 'NAME'] },
-    ];
+  if (isOperatorsCall(operation) && !isOperators(key)) return beOperator;
   if (isSession(key?.apiKey))
     return [
       { words: 'See your role and your team with', command: ['whoami'] },

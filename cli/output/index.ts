@@ -23,7 +23,7 @@ export {
   tableColumns,
   type Fields,
 } from './items.ts';
-export { setOne, type KeyInUse } from './key-advice.ts';
+export { beOperator, isOperators, setOne, type KeyInUse } from './key-advice.ts';
 export { formatPairs, formatTable, openTable, type Column, type Table } from './table.ts';
 export { adviceOfReason, listFor } from './fault-advice.ts';
 export { fitProse } from './prose.ts';

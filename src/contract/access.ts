@@ -22,6 +22,8 @@ export interface Requirement {
   permission: Operation['x-service-permission'];
   /** The scope a grant needs, `any` where each will do; null when no grant reaches it. */
   scope: string | null;
+  /** A second scope that a grant needs. */
+  also?: string | undefined;
   /** The least role that a session needs; null where none is needed or no session reaches it. */
   role: Role | null;
 }
@@ -30,8 +32,24 @@ export interface Requirement {
 export const accessOf = (operation: Operation): Requirement => ({
   permission: operation['x-service-permission'],
   scope: operation['x-service-scope'],
+  ...(typeof operation['x-service-scope-also'] === 'string' && { also: operation['x-service-scope-also'] }),
   role: operation['x-service-role'],
 });
+
+/** Returns the first field of a body that needs a scope which is not in `scopes`, with that scope. */
+export function scopeOfFields(
+  { 'x-service-scope-also': also }: Operation,
+  body: unknown,
+  scopes: readonly string[],
+): { field: string; scope: string } | undefined {
+  if (typeof also !== 'object' || typeof body !== 'object' || body === null) return undefined;
+  const lacking = Object.entries(also).find(([field, scope]) => Object.hasOwn(body, field) && !scopes.includes(scope));
+  return lacking && { field: lacking[0], scope: lacking[1] };
+}
+
+/** Returns the scopes that a grant needs for an operation and does not have. */
+export const scopesLacking = ({ scope, also }: Requirement, scopes: readonly string[]): string[] =>
+  [scope, also].filter((one): one is string => typeof one === 'string' && one !== ANY_SCOPE && !scopes.includes(one));
 
 /** For whom an operation is run: a team, a user without regard to a team, an operator, or an anonymous caller. */
 export type CallerKind = 'team' | 'user' | 'operator' | 'nobody';
@@ -76,7 +94,7 @@ export function reachOf(credential: Credential, requirement: Requirement): Reach
       return reachOfSession(credential.role, requirement);
     case 'oauth_grant':
       if (scope === null) return 'other_kind';
-      if (scope !== ANY_SCOPE && !credential.scopes.includes(scope)) return 'lacks_scope';
+      if (scopesLacking(requirement, credential.scopes).length > 0) return 'lacks_scope';
       return requirement.role === null || isAtLeast(credential.role, requirement.role) ? 'reached' : 'lacks_role';
   }
 }
@@ -103,7 +121,7 @@ export function securityOf(requirement: Requirement): Record<string, string[]>[]
 
 /** Who may call an operation over HTTP, as a sentence of its description; `other` is a credential of its own. */
 export function describeAccess(requirement: Requirement, other = ''): string {
-  const { permission, scope } = requirement;
+  const { permission, scope, also } = requirement;
   if (permission === 'none') return 'Needs no credential.';
   const reaches = (credential: Credential): boolean => reachOf(credential, requirement) === 'reached';
   const key = (['sending_access', 'full_access'] as const).find((least) =>
@@ -112,13 +130,18 @@ export function describeAccess(requirement: Requirement, other = ''): string {
   const ways = [
     key === undefined ? '' : `an API key with \`${key}\``,
     sessionInWords(reaches),
-    scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope], role: 'owner' })
-      ? `an access token${scope === ANY_SCOPE ? '' : ` with \`${scope}\``}`
+    scope !== null && reaches({ kind: 'oauth_grant', scopes: [scope, also ?? scope], role: 'owner' })
+      ? `an access token${tokenInWords(scope, also)}`
       : '',
     reaches({ kind: 'operator' }) ? 'the token of an operator' : '',
     other,
   ].filter(Boolean);
   return ways.length === 0 ? 'No credential reaches it.' : `Needs ${listOf(ways)}.`;
+}
+
+function tokenInWords(scope: string, also: string | undefined): string {
+  if (also !== undefined) return ` with both \`${scope}\` and \`${also}\``;
+  return scope === ANY_SCOPE ? '' : ` with \`${scope}\``;
 }
 
 function sessionInWords(reaches: (credential: Credential) => boolean): string {

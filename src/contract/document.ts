@@ -1,3 +1,5 @@
+import type { Effect, EffectRules } from './effect.ts';
+
 /** The parts of an OpenAPI 3.1 document that this program reads; what it never looks at is left out. */
 export interface OpenApiDocument {
   openapi: string;
@@ -41,8 +43,12 @@ export interface Operation {
   'x-service-permission': 'sending_access' | 'full_access' | 'session' | 'operator' | 'none' | null;
   /** The OAuth scope an access token needs; null when no token reaches the operation. */
   'x-service-scope': string | null;
+  /** A second scope that is needed: for every call, or for each field of the body that is present. */
+  'x-service-scope-also'?: string | Readonly<Record<string, string>>;
   /** The least role in the team that a session needs; null where no session reaches it, or one without a team does. */
   'x-service-role': Role | null;
+  /** The effect on mail and data. Every operation that an app can call needs one, unless it is a GET. */
+  'x-service-effect'?: Effect | EffectRules;
   /** The call of the official client; gone once the sample is made of it. */
   'x-sdk'?: string;
   /** Whether it is taken from our own pages alone, although it takes no credential: it sets a cookie. */

@@ -4,7 +4,18 @@
 import type { components } from './types.gen.ts';
 
 export { loadContract, formatContractYaml } from './load.ts';
-export { accessOf, ANY_SCOPE, callerKindOf, reachOf, ROLES, type CallerKind, type Requirement } from './access.ts';
+export {
+  accessOf,
+  ANY_SCOPE,
+  callerKindOf,
+  reachOf,
+  ROLES,
+  scopeOfFields,
+  scopesLacking,
+  type CallerKind,
+  type Requirement,
+} from './access.ts';
+export { asksForWriter, effectOf, leastEffectOf, type Effect } from './effect.ts';
 export { isScope, READING_SCOPES, SCOPE_NAMES, SCOPES, type Scope } from './scopes.ts';
 export { loadRoutes, type Routes } from './routes.ts';
 export type {
@@ -48,6 +59,9 @@ export type { ErrorName } from './error-catalogue.ts';
 export type { components, operations, paths } from './types.gen.ts';
 
 type Schemas = components['schemas'];
+
+export type ApprovalMessage = Schemas['ApprovalMessage'];
+export type ApprovalContent = NonNullable<Schemas['ApprovalContent']>;
 
 export type ErrorBody = Schemas['Error'];
 

@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../platform/db/index.ts';
-import { timeOfId, type Ids } from '../platform/ids/index.ts';
+import type { Ids } from '../platform/ids/index.ts';
 import { countEvents } from './metric-counts.store.ts';
 import type { Happening } from './event-data.ts';
 import type { NewEvent } from './new-event.ts';
@@ -18,8 +18,8 @@ export async function standingAmong(tx: Executor, ids: readonly string[]): Promi
 
 /** When the last thing happened; undefined where nothing has. */
 export async function lastEventAt(db: Executor): Promise<number | undefined> {
-  const [row] = await db.all<{ id: string }>('select id from events order by id desc limit 1');
-  return row && timeOfId(row.id);
+  const row = await db.get<{ created_at: number }>('select created_at from events order by id desc limit 1');
+  return row && Number(row.created_at);
 }
 
 const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;

@@ -18,6 +18,8 @@ export function createRefusalAnswer(
     const refusal = error instanceof OauthRefusal ? error : refusalFor(error, request, world.log);
     if (!reply.hasHeader('ratelimit-limit')) setRateHeaders(reply, rateLimit.peek(addressBucket(request)));
     if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id);
+    // A refused page or file must not be cached, whatever its headers said before.
+    reply.header('cache-control', 'no-store');
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
     if (![400, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
     if (isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) {

@@ -13,6 +13,7 @@ import { Answered, operations, type OperationCtx, type OperationCtxFor } from '.
 import { audited } from '../resources/audit/index.ts';
 import type { Maker } from '../resources/approvals/index.ts';
 import { notFound } from '../platform/refusal/index.ts';
+import { mustReachNamed } from '../resources/access/index.ts';
 import { noteOf } from './audit-note.ts';
 import { heldBack } from './held-back.ts';
 import { bearerOf } from './authenticators.ts';
@@ -68,6 +69,7 @@ export function runnerOf(
   const run = unheldRunnerOf(operation, validators, services);
   const ctxOf = contexts(validators, services)[callerKindOf(accessOf(operation.operation))];
   return async (checked, page) => {
+    if (checked.caller) mustReachNamed(checked.caller.actor, operation.operation, checked.body.value);
     const held = await heldBack(operation, checked, () => ctxOf(checked));
     return held ? held.answered : run(checked, page);
   };
@@ -142,7 +144,9 @@ const makerFor = (
   async make(actor, { operationId, path, query, header, body: value }) {
     const parameters = { path: { ...path }, query: { ...query }, header: { ...header } };
     const checked = { request, reply, caller: { teamId, actor }, body: { value, hasEscapes: true }, parameters };
-    const answer = await unheldRunnerOf(knownOperation(validators, operationId), validators, services)(checked);
+    const operation = knownOperation(validators, operationId);
+    mustReachNamed(actor, operation.operation, value);
+    const answer = await unheldRunnerOf(operation, validators, services)(checked);
     return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
   },
 });

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseSetback, isFenced } from '../platform/db/index.ts';
+import { isDatabaseDamage, isDatabaseSetback, isFenced } from '../platform/db/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { Log } from '../platform/log/index.ts';
 import { routeOf } from './find-operation.ts';
@@ -55,6 +55,13 @@ export function refusalFor(error: unknown, request: FastifyRequest, log: Log): R
     log.error({ err: error, requestId: request.id }, 'the database is being moved, or was moved to another one');
     return refuse('service_unavailable', {
       say: 'This server’s database is being or was moved to another one, and takes nothing; nothing was accepted. Try again in a while, or at the server that took its place.',
+      retryAfterSeconds: RETRY_AFTER_S,
+    });
+  }
+  if (isDatabaseDamage(error)) {
+    log.error({ err: error, requestId: request.id }, 'what is stored cannot be read');
+    return refuse('service_unavailable', {
+      say: 'The service cannot read what it has stored just now, and nothing was accepted; try again later.',
       retryAfterSeconds: RETRY_AFTER_S,
     });
   }

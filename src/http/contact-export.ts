@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { exportContacts as linesOf } from '../resources/contacts/index.ts';
+import { exportContacts as beginExport } from '../resources/contacts/index.ts';
 import type { Page } from './page.ts';
 
 const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; charset=utf-8' } as const;
@@ -7,7 +7,10 @@ const TYPES = { csv: 'text/csv; charset=utf-8', ndjson: 'application/x-ndjson; c
 /** Answers with a file that is made while it is sent, as fast as the caller reads it. */
 export const exportContacts: Page<'exportContacts'> = async (ctx, { query }, { reply }) => {
   const format = query?.format ?? 'csv';
-  const lines = await linesOf(ctx, { format, segmentId: query?.segment_id });
+  const { lines, end } = await beginExport(ctx, { format, segmentId: query?.segment_id });
+  // Runs however the response ends: read completely, or aborted by the client.
+  reply.raw.once('close', end);
+  if (reply.raw.destroyed) end();
   reply.headers({
     'content-type': TYPES[format],
     'content-disposition': `attachment; filename="contacts.${format}"`,

@@ -8,6 +8,13 @@ export const ANYBODY = 'anybody';
 /** Smaller bodies are not delayed, as they do not block the event loop for long. */
 export const COSTLY_BYTES = 64 * 1024;
 
+/**
+ * Each object of a body, such as an email of a batch, is parsed, checked and stored on its own: it counts as this many
+ * bytes.
+ */
+const BYTES_AN_OBJECT = 1024;
+const OBJECT = '{'.charCodeAt(0);
+
 /** Storing a larger body blocks others as well, so that its turn lasts until it is answered … */
 const LARGE_BYTES = 1024 * 1024;
 /** … but not for long: its attachments may have to be fetched from elsewhere. */
@@ -29,7 +36,7 @@ export const createCostlyExecutor = (): FairExecutor =>
 export const arePagesOverloaded = (executor: FairExecutor): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
 
 /**
- * Reads a body and begins its answer; in the executor if the body is large. The executor covers synchronous work, such as
+ * Reads a body and begins its answer; in the executor if the body is large or holds many objects. The executor covers synchronous work, such as
  * an operation's own checks; the answer is awaited after it.
  */
 export async function beginAnswer(
@@ -37,8 +44,9 @@ export async function beginAnswer(
   { request, teamId }: { request: FastifyRequest; teamId: string | null | undefined },
   begin: () => unknown,
 ): Promise<unknown> {
-  const bytes = Buffer.isBuffer(request.body) ? request.body.length : 0;
-  if (bytes <= COSTLY_BYTES) return begin();
+  const body = Buffer.isBuffer(request.body) ? request.body : undefined;
+  const bytes = body?.length ?? 0;
+  if (!body || !isCostly(body)) return begin();
   const { answering } = await executor.run(teamId ?? ANYBODY, async () => {
     if (request.raw.socket.destroyed) throw callerGone();
     const begun = { answering: begin() };
@@ -46,4 +54,16 @@ export async function beginAnswer(
     return begun;
   });
   return answering;
+}
+
+/**
+ * Returns whether a body is costly. Braces inside texts count as well, because a body with thousands of them is not
+ * small.
+ */
+function isCostly(body: Buffer): boolean {
+  let cost = body.length;
+  for (let at = body.indexOf(OBJECT); at >= 0 && cost <= COSTLY_BYTES; at = body.indexOf(OBJECT, at + 1)) {
+    cost += BYTES_AN_OBJECT;
+  }
+  return cost > COSTLY_BYTES;
 }

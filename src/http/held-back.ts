@@ -1,10 +1,10 @@
-import type { OperationValidators } from '../contract/index.ts';
-import { fetchFilesOf } from '../flow/approvals/index.ts';
+import { asksForWriter, effectOf, type OperationValidators } from '../contract/index.ts';
+import { fetchFilesOf, lookAt } from '../flow/approvals/index.ts';
 import type { OperationCtxFor } from '../operations/index.ts';
 import { refuse, Refusal } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
-import { admissionOf, effectOf, type Actor, type Ctx } from '../resources/access/index.ts';
-import { mustLeaveWhatWaits, proposeCall } from '../resources/approvals/index.ts';
+import { admissionOf, type Actor, type Ctx } from '../resources/access/index.ts';
+import { isOwnWork, mustLeaveWhatWaits, proposeCall } from '../resources/approvals/index.ts';
 import type { CheckedRequest } from './checked-request.ts';
 import { pages } from './pages.ts';
 
@@ -19,12 +19,13 @@ export async function heldBack(
 ): Promise<{ answered: unknown } | undefined> {
   if (caller?.actor.kind !== 'oauth_grant') return undefined;
   const { actor } = caller;
-  const admission = admissionOf(actor.limits, effectOf(operation, body.value));
-  if (admission instanceof Refusal) throw admission;
   const { operationId, method } = operation;
+  const call = { operationId, path, query, header, body: body.value };
+  const isOwn = asksForWriter(operation) && (await isOwnWork({ ...(ctxOf() as Ctx), actor }, call));
+  const admission = admissionOf(actor.limits, effectOf(operation, body.value, { isOwn }));
+  if (admission instanceof Refusal) throw admission;
   // Nothing of such an app waits, or it changes nothing.
   if (admission === 'may' && (actor.limits.approval === 'none' || method === 'get')) return undefined;
-  const call = { operationId, path, query, header, body: body.value };
   const ctx = { ...(ctxOf() as Ctx), actor: actor satisfies Actor };
   if (admission === 'may') {
     await mustLeaveWhatWaits(ctx, call);
@@ -35,6 +36,7 @@ export async function heldBack(
       say: 'This needs the approval of a person (approval of its grant), and a call with a file cannot wait for one.',
     });
   }
-  const { files } = await fetchFilesOf(ctx as Ctx<World>, call);
-  return proposeCall(ctx, call, files);
+  const inWorld = ctx as typeof ctx & Ctx<World>;
+  const { files } = await fetchFilesOf(inWorld, call);
+  return proposeCall(inWorld, call, { files, look: (one, held) => lookAt(inWorld, one, held) });
 }

@@ -15,15 +15,15 @@ import { getSharePage } from './share-page/index.ts';
 
 export const pages: { [Id in PageId]: Page<Id> } = {
   getOpenapiJson(_ctx, _call, { services, reply }) {
-    reply.type('application/json; charset=utf-8');
+    reply.type('application/json; charset=utf-8').header('cache-control', ASK_AGAIN);
     return (json ??= Buffer.from(JSON.stringify(services.document)));
   },
   getOpenapiYaml(_ctx, _call, { services, reply }) {
-    reply.type('application/yaml; charset=utf-8');
+    reply.type('application/yaml; charset=utf-8').header('cache-control', ASK_AGAIN);
     return (yaml ??= formatContractYaml(services.document).then((text) => Buffer.from(text)));
   },
   getDocs(_ctx, _call, { services, reply }) {
-    reply.type('text/html; charset=utf-8');
+    reply.type('text/html; charset=utf-8').header('cache-control', ASK_AGAIN);
     reply.header('content-security-policy', docsPolicy);
     return (page ??= renderDocsPage(services.document));
   },
@@ -44,6 +44,9 @@ export const pages: { [Id in PageId]: Page<Id> } = {
   getInvoicePage: sendInvoicePage,
   receivePaymentEvent,
 };
+
+/** The description is public, and may change with an upgrade. */
+const ASK_AGAIN = 'no-cache';
 
 /** Made once: the document does not change while the program runs. */
 let json: Buffer | undefined;

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accessOf, callerKindOf, type OperationValidators } from '../contract/index.ts';
+import { creationTime } from '../platform/ids/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { keyIdOf, type Identity } from '../resources/access/index.ts';
 import { markerText, redactBody, redactPath, redactTokens, type RequestLog } from '../resources/logs/index.ts';
@@ -55,6 +56,7 @@ export function createAnswerNote(
     const isLog = LOG_ROUTES.test(operation.path);
     requestLog.add({
       id: request.id,
+      created_at: creationTime(request.id, world.clock),
       team_id: teamId,
       api_key_id: keyIdOf(caller.actor),
       method: request.method,

@@ -101,6 +101,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   server.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.header('x-content-type-options', 'nosniff');
+    // Responses belong to a team or a person; the few public ones set their own header.
+    reply.header('cache-control', 'no-store');
     if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
     done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply, suggestRoute));
   });

@@ -1,10 +1,16 @@
-import { fetchFilesOf } from '../flow/approvals/index.ts';
-import { approveCall, getApproval, listApprovals, rejectCall } from '../resources/approvals/index.ts';
-import { pageOf, type Operations } from './operation.ts';
+import { fetchFilesOf, lookAt } from '../flow/approvals/index.ts';
+import { approveCall, getApproval, listApprovals, rejectCall, type Look } from '../resources/approvals/index.ts';
+import { pageOf, type OperationCtx, type Operations } from './operation.ts';
+
+const lookFor =
+  (ctx: OperationCtx): Look =>
+  (call, files) =>
+    lookAt(ctx, call, files);
 
 export const approvals = {
   listApprovals: (ctx, { query = {} }) => listApprovals(ctx, query, pageOf(query), ctx.maker),
-  getApproval: (ctx, { path }) => getApproval(ctx, path.approval_id, ctx.maker),
-  approveCall: (ctx, { path }) => approveCall(ctx, path.approval_id, ctx.maker, (call) => fetchFilesOf(ctx, call)),
+  getApproval: (ctx, { path }) => getApproval(ctx, path.approval_id, ctx.maker, lookFor(ctx)),
+  approveCall: (ctx, { path }) =>
+    approveCall(ctx, path.approval_id, ctx.maker, { fill: (call) => fetchFilesOf(ctx, call), look: lookFor(ctx) }),
   rejectCall: (ctx, { path, body }) => rejectCall(ctx, path.approval_id, body?.reason, ctx.maker),
 } satisfies Partial<Operations>;

@@ -1,3 +1,4 @@
+import { listPropertyUsers } from '../resources/broadcasts/index.ts';
 import {
   createContactProperty,
   deleteContactProperty,
@@ -5,6 +6,7 @@ import {
   listContactProperties,
   updateContactProperty,
 } from '../resources/contact-properties/index.ts';
+import { loseProperty } from '../resources/segments/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const contactProperties = {
@@ -12,5 +14,11 @@ export const contactProperties = {
   listContactProperties: (ctx, { query }) => listContactProperties(ctx, pageOf(query)),
   getContactProperty: (ctx, { path }) => getContactProperty(ctx, path.contact_property_id),
   updateContactProperty: (ctx, { path, body }) => updateContactProperty(ctx, path.contact_property_id, body),
-  deleteContactProperty: (ctx, { path }) => deleteContactProperty(ctx, path.contact_property_id),
+  deleteContactProperty: async (ctx, { path }) => {
+    const { key, ...users } = await listPropertyUsers(ctx, path.contact_property_id);
+    const deleted = await deleteContactProperty(ctx, path.contact_property_id, (tx) =>
+      loseProperty(tx, ctx.teamId, key),
+    );
+    return { ...deleted, ...users };
+  },
 } satisfies Partial<Operations>;

@@ -6,6 +6,7 @@ import { createCommandWait, type CommandWait, type CommandWaitOptions } from './
 import { inOurWords, type ReplyRules } from './library-replies.ts';
 import { parameterFault } from './path-parameters.ts';
 import { withoutQuotes } from './quoted-path.ts';
+import { SmtpParser } from './smtp-parser.ts';
 import type { Occupant, Standing } from './connection-limits.ts';
 import type { SmtpReply } from './smtp-reply.ts';
 
@@ -27,8 +28,8 @@ interface Listener extends SMTPServer {
 }
 
 /**
- * One connection. The library runs the dialogue; ours are the greeting without its fixed delay of 100 ms, the list of
- * extensions, the words of replies, and ending a connection when the port closes, the login is not made in time or a
+ * One connection. The library runs the dialogue; ours are the parser of content, the greeting without its fixed delay of
+ * 100 ms, the list of extensions, the words of replies, and ending a connection when the port closes, the login is not made in time or a
  * command does not come.
  */
 export class SmtpConnection extends SMTPConnection implements Occupant {
@@ -48,6 +49,14 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     super(listener, socket, options);
     this.#listener = listener;
     this.#wait = createCommandWait({ ...listener.waits, tooLong: (reply) => this.#endWaiting(reply) });
+  }
+
+  /** The constructor of the library calls this before the fields of this class exist. */
+  override _createParser(): SmtpParser {
+    const parser = new SmtpParser({ maxCommandLength: this._server.options.maxCommandLength });
+    parser.oncommand = (command, callback) => this._onCommand(command, callback);
+    parser.on('error', ({ message }) => this.send(421, `Error: ${message}`));
+    return parser;
   }
 
   override init(): void {

@@ -23,6 +23,7 @@ export async function readContent(
 ): Promise<MessageContent> {
   const lineEnds = createBareLineEnds();
   let size = 0;
+  let hasNul = false;
   let refusal: SmtpReply | undefined;
   const refuse = async (reply: SmtpReply): Promise<void> => {
     refusal ??= reply;
@@ -36,6 +37,7 @@ export async function readContent(
       size += piece.length;
       rate.came(piece.length);
       lineEnds.see(piece);
+      hasNul ||= piece.includes(0);
       if (refusal) continue;
       const to = size > bytesMax ? undefined : space.take(piece.length);
       if (to === undefined) await refuse(size > bytesMax ? tooLarge(bytesMax) : tooMuch());
@@ -61,6 +63,11 @@ export async function readContent(
         `The content has a ${bare} without its ${bare === 'LF' ? 'CR' : 'LF'}; end lines with CRLF`,
       ),
     );
+  if (!refusal && hasNul) {
+    await refuse(
+      new SmtpReply(550, '5.6.0', 'The content has a NUL byte, which mail cannot contain; encode it as base64'),
+    );
+  }
   if (refusal) throw refusal;
   return gathered.finish();
 }

@@ -3,7 +3,7 @@ import type { Login } from './door.ts';
 import { createLoginLimits } from './login-limits.ts';
 import { createMessageRate } from './message-rate.ts';
 
-const clock = { now: () => 0, timer: () => () => undefined };
+const clock = { now: () => 0, steady: () => 0, timer: () => () => undefined };
 
 it('of more holders than are remembered the least recent are forgotten, one by one, and never one that goes on asking', () => {
   const max = { connections: 1, connectionsPerKey: 1, messagesPerMinutePerKey: 2, messagesPerMinutePerTeam: 1e9 };

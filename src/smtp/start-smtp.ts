@@ -15,16 +15,20 @@ export interface SmtpListening {
   doors: readonly DoorName[];
 }
 
-/** A port that could not be opened, and why, in one line that says what to do. */
+/** A port that is not open, and the reason in one line that says what to do. */
 export interface SmtpFault {
   port: number;
   reason: string;
+  /** Whether the process lacks the permission to open the port, so that only a new start helps. */
+  needsStart: boolean;
 }
 
 export interface SmtpPorts {
-  listening: readonly SmtpListening[];
-  faults: readonly SmtpFault[];
-  /** Takes no new connections, and gives what is under way `graceMs` to end. */
+  /** The ports that are open now. */
+  readonly listening: readonly SmtpListening[];
+  /** The ports that are not open now. */
+  readonly faults: readonly SmtpFault[];
+  /** Stops accepting connections, opens no further port, and gives running connections `graceMs` to end. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -38,47 +42,81 @@ export interface SmtpOptions {
   mayMove?: boolean | undefined;
 }
 
+/** Interval at which a port is tried again: often the previous server still has it at the start. */
+const RETRY_MS = 5000;
+
 /**
- * Opens the ports. A port that cannot be opened is logged, and stops neither the others nor HTTP: after an update, mail
- * must not stop because another mail server has port 25.
+ * Opens the ports. A port that cannot be opened is logged and tried again, and stops neither the others nor HTTP: after an update,
+ * mail must not stop because another mail server has port 25.
  */
 export async function startSmtp(options: SmtpOptions): Promise<SmtpPorts> {
-  const { world, doors, tls, mayMove = false } = options;
-  const { config, log } = world;
-  const { host } = config.smtp;
+  const { world, doors, tls } = options;
+  const { clock, config, log } = world;
   const names = (['submission', 'receiving'] as const).filter((name) => doors[name]);
   const shared = sharedOptions(options);
-  const open: { listener: SmtpListener; listening: SmtpListening }[] = [];
-  const faults: SmtpFault[] = [];
-  for (const plan of planPorts(config, names)) {
-    const listener = new SmtpListener(optionsFor(plan, doors, shared));
+  const open = new Map<PortPlan, { listener: SmtpListener; listening: SmtpListening }>();
+  const faults = new Map<PortPlan, SmtpFault>();
+  const plans = planPorts(config, names);
+
+  async function tryToOpen(plan: PortPlan): Promise<void> {
+    const listener = new SmtpListener(optionsFor(plan, doors, { ...shared, keys: tls.current() }));
     try {
-      const { address, port } = await openPort(listener, { host, port: plan.port, mayMove }, log);
-      open.push({
-        listener,
-        listening: { host: address, port, tls: plan.isImplicit ? 'implicit' : 'starttls', doors: plan.doors },
-      });
+      const { address, port } = await openPort(listener, plan, options);
+      const way = plan.isImplicit ? 'implicit' : 'starttls';
+      open.set(plan, { listener, listening: { host: address, port, tls: way, doors: plan.doors } });
+      if (faults.delete(plan)) log.info({ port }, 'an SMTP port that could not be opened before is open');
     } catch (error) {
-      const reason = listenFault(error as NodeJS.ErrnoException, plan, host);
-      faults.push({ port: plan.port, reason });
-      log.error({ port: plan.port, reason }, 'an SMTP port cannot be opened');
+      const fault = error as NodeJS.ErrnoException;
+      const reason = listenFault(fault, plan, config.smtp.host);
+      if (faults.get(plan)?.reason !== reason) {
+        log.error({ port: plan.port, reason }, 'an SMTP port cannot be opened');
+      }
+      faults.set(plan, { port: plan.port, reason, needsStart: fault.code === 'EACCES' || fault.code === 'EPERM' });
     }
   }
+
+  for (const plan of plans) await tryToOpen(plan);
+  let isClosing = false;
+  let retrying = Promise.resolve();
+  let cancelRetry = (): void => undefined;
+  function retryLater(): void {
+    if (isClosing || faults.size === 0) return;
+    cancelRetry = clock.timer(RETRY_MS, () => {
+      retrying = Promise.all([...faults.keys()].map(tryToOpen)).then(retryLater);
+    });
+  }
+  retryLater();
   tls.onChange((keys) => {
-    for (const { listener } of open) listener.updateSecureContext({ ...keys });
+    for (const { listener } of open.values()) listener.updateSecureContext({ ...keys });
   });
+  const inOrder = <T>(found: ReadonlyMap<PortPlan, T>): T[] =>
+    plans.flatMap((plan) => {
+      const one = found.get(plan);
+      return one === undefined ? [] : [one];
+    });
   return {
-    listening: open.map(({ listening }) => listening),
-    faults,
-    close: async (graceMs) => void (await Promise.all(open.map(({ listener }) => listener.end(graceMs)))),
+    get listening() {
+      return inOrder(open).map(({ listening }) => listening);
+    },
+    get faults() {
+      return inOrder(faults);
+    },
+    async close(graceMs) {
+      isClosing = true;
+      cancelRetry();
+      // A port that opens at this moment is closed like the others.
+      await retrying;
+      await Promise.all([...open.values()].map(({ listener }) => listener.end(graceMs)));
+    },
   };
 }
 
 async function openPort(
   listener: SmtpListener,
-  { host, port, mayMove }: { host: string; port: number; mayMove: boolean },
-  log: World['log'],
+  { port }: PortPlan,
+  { world: { config, log }, mayMove = false }: SmtpOptions,
 ): Promise<{ address: string; port: number }> {
+  const { host } = config.smtp;
   try {
     return await listener.open(host, port);
   } catch (error) {
@@ -89,9 +127,9 @@ async function openPort(
   }
 }
 
-type Shared = Omit<ListenerOptions, 'isImplicit' | 'doors'>;
+type Shared = Omit<ListenerOptions, 'isImplicit' | 'doors' | 'keys'>;
 
-function sharedOptions({ world, doors, tls, waitClock = systemClock }: SmtpOptions): Shared {
+function sharedOptions({ world, doors, waitClock = systemClock }: SmtpOptions): Shared {
   const { clock, config, log, meter, ownConnections } = world;
   const { smtp, submission } = config;
   const limits = createConnectionLimits({ total: smtp.max_connections, perAddress: smtp.max_connections_per_address });
@@ -100,7 +138,6 @@ function sharedOptions({ world, doors, tls, waitClock = systemClock }: SmtpOptio
   );
   return {
     name: config.instance.host,
-    keys: tls.current(),
     perAddressMax: smtp.max_connections_per_address,
     limits,
     connectionsMax: smtp.max_connections,
@@ -121,7 +158,11 @@ function sharedOptions({ world, doors, tls, waitClock = systemClock }: SmtpOptio
   };
 }
 
-function optionsFor({ isImplicit, doors: names }: PortPlan, all: Doors, shared: Shared): ListenerOptions {
+function optionsFor(
+  { isImplicit, doors: names }: PortPlan,
+  all: Doors,
+  shared: Omit<ListenerOptions, 'isImplicit' | 'doors'>,
+): ListenerOptions {
   const doors: Doors = {
     submission: names.includes('submission') ? all.submission : undefined,
     receiving: names.includes('receiving') ? all.receiving : undefined,

@@ -11,6 +11,7 @@ function arrival() {
   let due: { at: number; fire: () => void } | undefined;
   const clock = {
     now: () => now,
+    steady: () => now,
     timer(ms: number, fire: () => void) {
       due = { at: now + ms, fire };
       return () => (due = undefined);

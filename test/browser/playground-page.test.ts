@@ -20,7 +20,7 @@ describePeers('the playground in a real browser', ['chromium'], () => {
   let browser: Chromium;
   beforeAll(async () => {
     mkdirSync(PICTURES, { recursive: true });
-    scene = await startScene({ config: { delivery: { capture: true } } });
+    scene = await startScene({ profile: 'development', config: { delivery: { capture: true } } });
     team = await scene.team();
     from = `Ada <ada@${(await team.domain()).name}>`;
     outside = await startOutside();

@@ -50,6 +50,33 @@ const blobsIn = (folder: string): string[] =>
 
 // skipped because a PostgreSQL database is backed up there
 describe.skipIf(driver === 'pg')('rasket backup verify', () => {
+  it('a backup names content that was damaged before, although its copy is exact', async () => {
+    await using scene = await sceneWithMail();
+    const [damaged = ''] = blobsIn(scene.dataDir);
+    flip(path.join(scene.dataDir, damaged));
+    const says = `${damaged} is not the content that was stored: it was damaged before the backup was made`;
+    // The backup is complete for everything else.
+    const made = await desk.rasket(['backup', 'copy', '--data', scene.dataDir]);
+    expect(made).toMatchObject({ code: 0, stderr: `${says}\n` });
+    const seen = await verify('copy');
+    expect(seen.code).not.toBe(0);
+    expect(seen.stdout + seen.stderr).toContain(says);
+  });
+
+  it('damaged content that the scheduled backup meets is a finding', async () => {
+    await using scene = await sceneWithMail();
+    const [damaged = ''] = blobsIn(scene.dataDir);
+    flip(path.join(scene.dataDir, damaged));
+    const { world } = scene.app;
+    expect(await backUpOnSchedule(world, { sealed: SEALED_COLUMNS })).toMatchObject({ removed: 0 });
+    const key = await scene.operator();
+    const damage = async (): Promise<unknown> =>
+      (await scene.api('GET', '/operator/findings', { key })).body.findings.filter(
+        ({ code }: { code: string }) => code === 'content_damaged',
+      );
+    await expect.poll(damage).toMatchObject([{ subjects: [path.join(scene.dataDir, damaged)] }]);
+  });
+
   it('reads all of a backup, and names what was damaged since', async () => {
     await using scene = await sceneWithMail();
     expect(await desk.rasket(['backup', 'copy', '--data', scene.dataDir])).toMatchObject({ code: 0, stderr: '' });

@@ -109,7 +109,8 @@ describe('who is asked for a key', () => {
     let asked = 0;
     bus.on('connection', () => (asked += 1));
     await new Promise<void>((resolve) => bus.listen(desk.at('bus'), resolve));
-    const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${desk.at('bus')}` };
+    // No installation is named for doctor to examine.
+    const env = { DBUS_SESSION_BUS_ADDRESS: `unix:path=${desk.at('bus')}`, RASKET_DATA: '' };
     fs.mkdirSync(desk.at('config/rasket'), { recursive: true, mode: 0o700 });
     fs.writeFileSync(file(), JSON.stringify({ url: server.url, keyring: 'secret-service' }), { mode: 0o600 });
     for (const words of [send, ['doctor'], ['emails', 'list']])

@@ -62,9 +62,12 @@ describe('rasket rekey', () => {
     const [oldKey] = linesOf(scene.dataDir);
     const [oldId] = await keyIds(scene);
     const tracked = { emailId: world.ids.uuid(), domainId: world.ids.uuid() };
-    const html = trackedHtml(world, tracked, '<a href="https://example.com/">x</a>', {
-      ...{ origin: 'https://links.test', opens: false, clicks: true },
-    });
+    const html = await trackedHtml(
+      world,
+      { ...tracked, teamId: world.ids.uuid() },
+      '<a href="https://example.com/">x</a>',
+      { origin: 'https://links.test', opens: false, clicks: true },
+    );
     const token = /\/c\/([^"]+)"/.exec(html)?.[1] ?? '';
 
     expect(await rekeyWholly(scene)).toMatch(/it has sealed \d+ values anew\. Back up/);

@@ -2,6 +2,8 @@
 import fs from 'node:fs';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createLookUps } from '../../bin/setup/this-machine.ts';
+import { reverseName } from '../../src/protocol/dnsbl/index.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { freePort } from '../rig/free-port.ts';
 import { startUpdateServer } from '../rig/update-server.ts';
@@ -119,6 +121,19 @@ describe('rasket setup by flags', () => {
     }
     expect(settings()).toBe(before);
     expect(await desk.rasket(['teams', 'list', '--data', 'data'], { env })).toEqual(domains);
+  });
+
+  it('reverse names come from DNS, whatever /etc/hosts calls the address', async () => {
+    // Every machine has the loopback addresses in its file of hosts.
+    const { namesOf } = createLookUps({ servers: [dns.server] });
+    for (const address of ['127.0.0.1', '::1']) {
+      expect(await namesOf(address)).toEqual([]);
+      dns.set(reverseName(address), 'PTR', ['Mail.example.com']);
+      expect(await namesOf(address)).toEqual(['mail.example.com']);
+    }
+    desk.write(FILE, OPERATORS);
+    dns.set(reverseName('192.0.2.10'), 'PTR', ['mail.example.com']);
+    expect((await setUp()).stdout).not.toContain('Reverse DNS of');
   });
 
   it('shows where each found value comes from, and takes it with --yes alone', async () => {

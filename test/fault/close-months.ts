@@ -9,7 +9,7 @@ const [config, dataDir = '', at, last] = process.argv.slice(2);
 const store = await openStore({
   config: JSON.parse(config ?? '') as Config,
   dataDir,
-  clock: { now: () => Number(at), timer: () => () => undefined },
+  clock: { now: () => Number(at), steady: () => 0, timer: () => () => undefined },
   log: createLog({ level: 'silent', format: 'json' }),
 });
 let left = Number(last);

@@ -59,9 +59,15 @@ export interface Process {
 export async function installProgram(
   sink: Sink,
   onLog: (line: LogLine) => void,
-  options: { env?: Record<string, string>; publish?: (dns: DnsRig) => void; database?: TestDatabase } = {},
+  options: {
+    env?: Record<string, string>;
+    publish?: (dns: DnsRig) => void;
+    database?: TestDatabase;
+    /** An empty folder, to be its data folder. */
+    folder?: string;
+  } = {},
 ): Promise<Program> {
-  const dataDir = path.join(scratchFolder('rasket-fault-'), 'data');
+  const dataDir = path.join(options.folder ?? scratchFolder('rasket-fault-'), 'data');
   mkdirSync(dataDir, { mode: 0o700 });
   createInstanceKey(dataDir);
   const database = options.database ?? (await makeMigratedDatabase(dataDir));
@@ -75,7 +81,7 @@ export async function installProgram(
     for (const one of [own, ...others]) await one.kill();
     await dns.close();
     await database.drop();
-    rmSync(path.dirname(dataDir), { recursive: true, force: true });
+    rmSync(options.folder === undefined ? path.dirname(dataDir) : dataDir, { recursive: true, force: true });
   });
   // As `rasket init` does, without the start of a process and every migration that it would be here.
   const made = await makeTeam(configOf(env), dataDir, {});
@@ -167,6 +173,8 @@ function settingsOf(
   return {
     ...process.env,
     RASKET_DATA: dataDir,
+    // In memory, where scratch folders are, and removed with the data.
+    RUNTIME_DIRECTORY: dataDir,
     RASKET_INSTANCE_HOST: 'rasket.test',
     RASKET_HTTP_PORT: '0',
     ...CLOSED_SMTP_PORTS,

@@ -1,6 +1,6 @@
 // A process that ends between any two steps of a delivery: a queue whose network is a function, and a second life
 // that finds what the first one left.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createComposer } from '../../src/flow/mail/compose/index.ts';
@@ -9,6 +9,7 @@ import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from '../.
 import { createSettle } from '../../src/flow/mail/settle/index.ts';
 import { mailIn, HOUR, MINUTE, type Mail } from '../flow/mail.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
+import { findHandOffFiles } from '../rig/hand-off-files.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 const STEPS = ['claimed', 'composed', 'intent recorded', 'marked', 'dot written', 'reply read', 'settled'] as const;
@@ -244,7 +245,7 @@ const runDir = (scene: Scene): string => path.join(scene.dataDir, 'run');
 
 /** A life that runs until nothing is left to do, beginning with what the one before left. */
 async function live(scene: Scene, wire: string[]): Promise<void> {
-  const recovery = await recoverDeliveries(scene.app.world, runDir(scene));
+  const recovery = await recoverDeliveries(scene.app.world, runDir(scene), { runtimeDir: scene.dataDir });
   const { queue } = openLife(scene, dotThen(wire));
   queue.start();
   await queue.idle();
@@ -327,9 +328,9 @@ function openLife(
     ...scene.app.world,
     db: whileAlive(db, () => isAlive),
     commits: whileAlive(commits, () => isAlive),
-    clock: { now: () => clock.now() + aheadMs, timer },
+    clock: { now: () => clock.now() + aheadMs, steady: () => clock.steady(), timer },
   };
-  const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid());
+  const handOffLog = openHandOffLog(runDir(scene), world.ids.uuid(), { runtimeDir: scene.dataDir });
   const settle = createSettle(world, handOffLog.owner);
   const queue = createQueue({
     isContended: () => false,
@@ -374,8 +375,9 @@ function whileAlive<T extends object>(of: T, isAlive: () => boolean): T {
 const SLOT_BYTES = 37;
 
 function rewriteHeader(scene: Scene, header: { boot?: string; process?: string }): void {
-  for (const name of readdirSync(runDir(scene)).filter((entry) => entry.endsWith('.slots'))) {
-    const file = path.join(runDir(scene), name);
+  for (const file of findHandOffFiles(scene.dataDir).flatMap(({ note, slots }) =>
+    slots === undefined ? [note] : [note, slots],
+  )) {
     const bytes = readFileSync(file);
     if (header.boot) bytes.write(header.boot.padEnd(SLOT_BYTES - 1), 0, 'latin1');
     if (header.process) bytes.write(header.process.padEnd(SLOT_BYTES - 1), SLOT_BYTES, 'latin1');

@@ -60,6 +60,42 @@ describe('a run', () => {
     });
   });
 
+  it('a run fails at a condition on a deleted property, whatever its branches, unless the other rules decide it', async () => {
+    const declare = async (key: string) =>
+      (await at.must('POST', '/contact-properties', { key, type: 'string' })).id as string;
+    const property = await declare('nomail');
+    const wants = { type: 'rule', field: 'properties.nomail', operator: 'neq', value: 'yes' };
+    const known = { type: 'rule', field: 'email', operator: 'eq', value: 'ada@example.org' };
+    const branched = async (config: object): Promise<string> =>
+      (
+        await at.must('POST', '/automations', {
+          name: 'Branched',
+          status: 'enabled',
+          steps: [start, { key: 'if', type: 'condition', config }, mail('yes', has), mail('no', has)],
+          connections: [
+            { from: 'start', to: 'if' },
+            { from: 'if', to: 'yes', type: 'condition_met' },
+            { from: 'if', to: 'no', type: 'condition_not_met' },
+          ],
+        })
+      ).id as string;
+    const undecided = await branched(wants);
+    const decided = await branched({ type: 'or', rules: [wants, known] });
+    await at.must('DELETE', `/contact-properties/${property}`);
+    await at.send({ product: 'Tea' });
+    await scene.settled();
+    expect(await at.run(undecided)).toMatchObject({
+      status: 'failed',
+      by: {
+        if: { status: 'failed', error: { message: 'The property nomail does not exist any more.' } },
+        yes: { status: 'skipped' },
+        no: { status: 'skipped' },
+      },
+    });
+    expect(await at.run(decided)).toMatchObject({ status: 'completed', by: { yes: { status: 'completed' } } });
+    expect(arrived(scene, 'Thanks')).toHaveLength(1);
+  });
+
   it('waits as long as it is told, also over a restart, and not twice', async () => {
     const until = new Date(scene.clock.now() + 5 * DAY).toISOString();
     const id = await at.automate(

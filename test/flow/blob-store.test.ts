@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { blobsIn, startObjectServer, type ObjectServer, type Wrong } from '../rig/object-server.ts';
@@ -77,6 +77,30 @@ it.each<Wrong>(['lose', 'keep less', 'forbid', 'slow down', 'hang up', 'wrong et
     expect(scene.sink.messages.length).toBe(before + 1);
   },
 );
+
+it('a copy of this machine that is damaged is dropped, and the email is sent from the store', async () => {
+  scene.dns.set('later.example', 'MX', 'SERVFAIL');
+  const body = { from: `a@${mail.domain.name}`, to: ['x@later.example'], subject: 'Report', text: 'See the file.' };
+  const attachments = [{ filename: 'report.txt', content: FILE }];
+  const sent = await scene.api('POST', '/emails', { key: mail.team.key, body: { ...body, attachments } });
+  await scene.settled();
+  const cache = path.join(scene.dataDir, 'blob-cache');
+  const copies = readdirSync(cache, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && entry.parentPath.endsWith(sent.body.id),
+  );
+  expect(copies.length).toBeGreaterThan(0);
+  for (const { parentPath, name } of copies) truncateSync(path.join(parentPath, name), 1);
+  scene.dns.set('later.example', 'MX', ['10 mx.sink.test']);
+  const before = scene.sink.messages.length;
+  for (let tries = 0; tries < 6; tries++) {
+    scene.clock.advance(3 * HOUR);
+    await scene.settled();
+  }
+  expect((await scene.account(mail.team, sent.body.id)).state).toBe('delivered');
+  const arrived = scene.sink.messages.slice(before).map(({ data }) => data.toString().replaceAll('\r\n', ''));
+  expect(arrived).toHaveLength(1);
+  expect(arrived[0]).toContain(FILE);
+});
 
 it('a send that is refused for want of the store says so, and when to come again', async () => {
   always('forbid', 'PUT');

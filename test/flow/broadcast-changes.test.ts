@@ -48,7 +48,7 @@ it.each([
   expect(mails[0]?.data).toContain('As it was, reader');
 });
 
-it('a property that is deleted before the time leaves the default in its place', async () => {
+it('a property that is deleted before the time leaves the default, or the fallback that was fixed at scheduling, in its place', async () => {
   const campaign = await campaignIn(scene);
   const property = await campaign.make('/contact-properties', { key: 'city', type: 'string', fallback_value: 'town' });
   await campaign.call('POST', '/contacts', { email: 'p@one.example', properties: { city: 'Rome' } });
@@ -57,7 +57,7 @@ it('a property that is deleted before the time leaves the default in its place',
   expect((await campaign.call('DELETE', `/contact-properties/${property}`)).status).toBe(200);
   await due();
   expect(await campaign.get(id)).toMatchObject({ status: 'sent', recipients: 1 });
-  expect(arrived('Property')[0]?.data).toContain('From nowhere []');
+  expect(arrived('Property')[0]?.data).toContain('From nowhere [town]');
 });
 
 it('a postal address cannot be taken away, so that what is scheduled has one', async () => {

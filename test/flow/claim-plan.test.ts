@@ -24,8 +24,9 @@ async function fill(db: Executor): Promise<void> {
     1,
     n % 2 === 0 ? n : 1_000_000 + n,
     n % 5 === 0 ? 2 : n % 7 === 0 ? 1 : 0,
+    n % 2,
   ]);
-  await db.insertMany('deliveries', [...columns, 'attempt', 'accepted_at', 'due_at', 'lane'], rows);
+  await db.insertMany('deliveries', [...columns, 'attempt', 'accepted_at', 'due_at', 'lane', 'waits'], rows);
 }
 
 /** What the database says about the statements that `work` sends. */
@@ -61,7 +62,7 @@ it('every look at the queue goes by its index and reads the table by key alone',
     first: await plansOf(db, (tx) => claimDue(tx, claim)),
     shared: await plansOf(db, (tx) => claimDue(tx, { ...claim, share })),
     teams: await plansOf(db, (tx) => teamsWithDue(tx, claim)),
-    next: await plansOf(db, (tx) => nextDueAt(tx, 'this process')),
+    next: await plansOf(db, (tx) => nextDueAt(tx, 'this process', ROWS)),
   };
   expect(looks.first).toMatch(/deliveries_due\b/);
   expect(looks.first).toMatch(/deliveries_leased\b/);

@@ -23,7 +23,7 @@ const delivered: Deliver = (job) =>
   );
 
 function openQueue(scene: Scene, world: World, deliver: Deliver, isContended: () => boolean): Queue {
-  const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid());
+  const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid(), { runtimeDir: scene.dataDir });
   const settle = createSettle(world, handOffLog.owner);
   return createQueue({ world, deliver, composer: createComposer(world), settle, handOffLog, isContended });
 }

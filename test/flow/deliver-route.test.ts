@@ -251,19 +251,27 @@ test.each([
   {
     why: 'the MX look-up is refused',
     zones: { 'y.example': { MX: 'REFUSED' } },
+    reason: 'resolver_failure',
     detail: 'MX look-up of y.example: refused',
+  },
+  {
+    why: 'the resolver does not answer the MX look-up',
+    zones: { 'y.example': { MX: 'TIMEOUT' } },
+    reason: 'resolver_failure',
+    detail: 'MX look-up of y.example: timeout',
   },
   {
     why: 'the address look-up fails',
     zones: { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: 'SERVFAIL' } },
     detail: `address look-up of ${MX}: servfail`,
   },
-] as { why: string; zones: Zones; detail: string }[])('$why: the mail is deferred', async ({ zones, detail }) => {
-  await given({ zones });
-  expect(await scene.send('a@y.example')).toEqual([
-    { kind: 'deferred', address: 'a@y.example', reason: 'dns_failure', detail },
-  ]);
-});
+] as { why: string; zones: Zones; reason?: string; detail: string }[])(
+  '$why: the mail is deferred',
+  async ({ zones, reason = 'dns_failure', detail }) => {
+    await given({ zones });
+    expect(await scene.send('a@y.example')).toEqual([{ kind: 'deferred', address: 'a@y.example', reason, detail }]);
+  },
+);
 
 test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '192.168.1.1', '100.64.0.1', '0.0.0.0'])(
   'an MX record that points to %s reaches nobody',

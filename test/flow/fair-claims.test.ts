@@ -49,7 +49,7 @@ function createNetwork(options: { quick?: RegExp; dead?: RegExp }): Network & {
 
 function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>): Queue {
   const { world } = scene.app;
-  const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid());
+  const handOffLog = openHandOffLog(path.join(scene.dataDir, 'run'), world.ids.uuid(), { runtimeDir: scene.dataDir });
   const settle = createSettle(world, handOffLog.owner);
   const { deliver, isDown } = network;
   const queue = createQueue({

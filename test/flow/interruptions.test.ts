@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { startApp, type App, type Role } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { driver } from '../rig/database.ts';
+import { findHandOffFiles } from '../rig/hand-off-files.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, MINUTE, SECOND } from './mail.ts';
 
@@ -50,10 +50,9 @@ describe('a stop', () => {
 
 /** The slot of the hand-off log is written in the very tick of the dot. */
 async function untilDotWritten(scene: Scene, emailId: string): Promise<void> {
-  const runDir = path.join(scene.dataDir, 'run');
   const row = await scene.app.world.db.get<{ id: string }>('select id from deliveries where email_id = ?', [emailId]);
-  const log = readdirSync(runDir).find((name) => name.endsWith('.slots')) ?? '';
-  while (!readFileSync(path.join(runDir, log), 'latin1').includes(String(row?.id))) {
+  const slots = findHandOffFiles(scene.dataDir)[0]?.slots ?? '';
+  while (!readFileSync(slots, 'latin1').includes(String(row?.id))) {
     await new Promise((next) => setImmediate(next));
   }
 }

@@ -6,7 +6,7 @@ let scene: Scene;
 let team: Team;
 let from: string;
 beforeEach(async () => {
-  scene = await startScene({ config: { delivery: { capture: true } } });
+  scene = await startScene({ profile: 'development', config: { delivery: { capture: true } } });
   team = await scene.team();
   from = `Ada <ada@${(await team.domain()).name}>`;
 });
@@ -75,7 +75,7 @@ it('shows a message with its headers, its text and what its signatures are worth
   const { html, headers } = await page(link);
   expect(html).toContain(id);
   expect(html).toContain('X-Mine: 1');
-  expect(html).toContain('<pre dir="auto">Dear you</pre>');
+  expect(html).toContain('<pre dir="auto">Dear you\n</pre>');
   expect(html).toContain('sandbox=""');
   expect(html).not.toContain('<script');
   expect(headers['content-security-policy']).toContain("default-src 'none'");
@@ -87,6 +87,7 @@ it('shows a message with its headers, its text and what its signatures are worth
 
 it('judges mail of the development profile, whose host has no domain, as that of one that has', async () => {
   await using local = await startScene({
+    profile: 'development',
     config: { delivery: { capture: true }, instance: { host: 'localhost', env: 'development' } },
   });
   const own = await local.team();
@@ -97,6 +98,39 @@ it('judges mail of the development profile, whose host has no domain, as that of
   const row = await local.app.world.db.get<{ id: string }>('select id from playground_messages');
   const answer = await fetch(`${local.url}/playground/${row?.id}`, { headers: { 'user-agent': 'a browser' } });
   expect(await answer.text()).toMatch(/<dt>SPF<\/dt><dd>✓ pass/);
+});
+
+it('the playground shows a message once when it is delivered again after a crash', async () => {
+  const { world, queue } = scene.app;
+  const caught = () => world.db.all('select id from playground_messages order by id');
+  const before = await caught();
+  const { id } = (
+    await scene.api('POST', '/emails', {
+      key: team.key,
+      body: {
+        from,
+        to: ['b@one.example', 'c@one.example', 'd@two.example'],
+        subject: 'Once',
+        text: 'x',
+        scheduled_at: new Date(scene.clock.now() + 3_600_000).toISOString(),
+      },
+    })
+  ).body;
+  const rows = await world.db.all<Record<string, string>>('select * from deliveries where email_id = ?', [id]);
+  scene.clock.advance(3_600_000);
+  await scene.settled();
+  const once = await caught();
+  expect(once).toHaveLength(before.length + 2);
+  // This is the state after a kill between the capture and the commit that ends the delivery.
+  await world.db.insertMany(
+    'deliveries',
+    Object.keys(rows[0] ?? {}),
+    rows.map((row) => Object.values(row)),
+  );
+  queue?.wake();
+  await scene.settled();
+  expect(await world.db.all('select id from deliveries where email_id = ?', [id])).toEqual([]);
+  expect(await caught()).toEqual(once);
 });
 
 it('says of a message that was changed that its signature does not hold', async () => {

@@ -114,8 +114,9 @@ describe('the sweep', () => {
 
   it('runs once in a slot, whoever asks and in whatever order', async () => {
     const { db } = scene.app.world;
-    const taken = await Promise.all([takeSlot(db, 'a job', 7), takeSlot(db, 'a job', 7), takeSlot(db, 'another', 7)]);
+    const take = (job: string, slot: number): Promise<boolean> => takeSlot(db, job, { slot, latest: 12 });
+    const taken = await Promise.all([take('a job', 7), take('a job', 7), take('another', 7)]);
     expect(taken.filter(Boolean)).toHaveLength(2);
-    expect([await takeSlot(db, 'a job', 6), await takeSlot(db, 'a job', 8)]).toEqual([false, true]);
+    expect([await take('a job', 6), await take('a job', 8)]).toEqual([false, true]);
   });
 });

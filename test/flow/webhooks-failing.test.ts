@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { createAdminNotices } from '../../src/flow/webhooks/admin-notices.ts';
+import { createDisableFailing } from '../../src/flow/webhooks/disable-failing.ts';
 import type { Db } from '../../src/platform/db/index.ts';
 import { administerTeam } from '../../src/resources/teams/index.ts';
 import { disableWebhook } from '../../src/resources/webhooks/index.ts';
@@ -180,6 +181,57 @@ it('an endpoint that is disabled while the admins of others are being told is to
   await notices.stop(0);
   const sql = 'select admins_told_at from webhooks where id = ?';
   expect(await world.db.get(sql, [hook])).toEqual({ admins_told_at: world.clock.now() });
+});
+
+describe('endpoints to disable while the database is unavailable', () => {
+  /**
+   * Makes this many endpoints that have failed for six days, and a function that disables them on a database that can
+   * be unavailable.
+   */
+  async function plantFailing(scene: Scene, count: number) {
+    const { world } = scene.app;
+    const team = await scene.team();
+    const ids: string[] = [];
+    for (let n = 0; n < count; n++) ids.push(await plantWebhook(scene, team));
+    await world.db.run('update webhooks set failing_since = ?', [scene.clock.now() - 6 * DAY]);
+    const away: { all: boolean; failingRuns: number } = { all: false, failingRuns: 0 };
+    const gone = (): never => {
+      throw Object.assign(new Error('planted fault'), { code: 'ECONNREFUSED' });
+    };
+    const db: Db = {
+      ...world.db,
+      all: async (...statement) => (away.all ? gone() : world.db.all(...statement)),
+      run: async (...statement) => (away.failingRuns-- > 0 ? gone() : world.db.run(...statement)),
+    };
+    const disabled: string[] = [];
+    const disable = createDisableFailing({ ...world, db }, () => void disabled.push('one'));
+    const logged = () => scene.log.filter((line) => line.includes('could not disable a webhook')).length;
+    return { ids, away, disable, disabled, logged };
+  }
+
+  it('webhooks that cannot be disabled are logged once a minute, however many attempts fail', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const { ids, away, disable, disabled, logged } = await plantFailing(scene, 3);
+    away.all = true;
+    for (let second = 0; second < 120; second++) {
+      for (const id of ids) await disable(id);
+      scene.clock.advance(SECOND);
+    }
+    expect(logged()).toBe(2);
+    away.all = false;
+    await disable();
+    expect(disabled).toHaveLength(3);
+  });
+
+  it('a webhook that cannot be disabled does not prevent the others from being disabled', async () => {
+    await using scene = await startScene({ roles: ['http'] });
+    const { away, disable, disabled, logged } = await plantFailing(scene, 3);
+    away.failingRuns = 1;
+    await disable();
+    expect([disabled.length, logged()]).toEqual([2, 1]);
+    await disable();
+    expect(disabled).toHaveLength(3);
+  });
 });
 
 /** So many disabled endpoints of a team whose admins can be told; answers their ids, in the order in which they are read. */

@@ -165,10 +165,58 @@ describe('install.sh --destdir', () => {
     expect(fs.readdirSync(folder)).toEqual([]);
   });
 
+  it('install.sh --dry-run reports everything that the installation would fail at', () => {
+    const alone = path.join(folder, 'alone');
+    fs.mkdirSync(alone);
+    fs.copyFileSync(path.join(root, 'install.sh'), path.join(alone, 'install.sh'));
+    const stage = path.join(folder, 'stage');
+    const from = (script: string, ...args: string[]) =>
+      spawnSync('/bin/sh', [script, '--destdir', stage, ...args], { encoding: 'utf8', cwd: folder });
+    const broken = path.join(folder, 'broken');
+    fs.writeFileSync(broken, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const own = path.join(root, 'install.sh');
+    const faults: [string[], RegExp][] = [
+      [
+        [path.join(alone, 'install.sh'), '--file', oneFile()],
+        /is not a copy of rasket: bin\/rasket is missing\. .*copy the whole checkout/,
+      ],
+      [[path.join(alone, 'install.sh')], /is not a copy of rasket: bin\/rasket is missing/],
+      [[own, '--file', broken], /broken does not start on this machine/],
+    ];
+    for (const [[script = '', ...args], says] of faults)
+      for (const more of [['--dry-run'], []]) {
+        const ended = from(script, ...args, ...more);
+        expect(ended).toMatchObject({ status: 1, stdout: '' });
+        expect(ended.stderr).toMatch(says);
+      }
+    fs.mkdirSync(path.join(stage, 'opt/rasket'), { recursive: true });
+    fs.writeFileSync(path.join(stage, 'opt/rasket/mine'), '');
+    for (const more of [['--dry-run'], []])
+      expect(from(own, '--file', oneFile(), ...more).stderr).toMatch(/has something else in it/);
+  });
+
+  it.each([
+    { how: 'an executable', args: ['--file', '/bin/true'], missing: 'useradd' },
+    { how: 'the checkout', args: [], missing: 'npm' },
+  ])('install.sh --dry-run reports that $missing is missing, which installing $how needs', ({ args, missing }) => {
+    const tools = path.join(folder, 'tools');
+    fs.mkdirSync(tools);
+    for (const tool of ['id', 'ls', 'uname']) fs.symlinkSync(`/bin/${tool}`, path.join(tools, tool));
+    const words = [path.join(root, 'install.sh'), ...args, '--dry-run'];
+    expect(spawnSync('/bin/sh', words, { encoding: 'utf8', env: { PATH: tools } })).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: `install.sh: ${missing} was not found in PATH and is needed to install.\n`,
+    });
+  });
+
   it('puts no single file where the checkout lies that it is called from', () => {
     const checkout = path.join(folder, 'same/opt/rasket');
     fs.mkdirSync(path.join(checkout, 'bin'), { recursive: true });
-    for (const name of ['install.sh', 'bin/rasket', 'package-lock.json'])
+    for (const folderOfIt of ['systemd', 'config']) fs.mkdirSync(path.join(checkout, folderOfIt));
+    for (const name of [
+      ...['install.sh', 'bin/rasket', 'package-lock.json', 'systemd/rasket.service', 'config/default.toml'],
+    ])
       fs.copyFileSync(path.join(root, name), path.join(checkout, name));
     const words = [
       path.join(checkout, 'install.sh'),
@@ -181,7 +229,7 @@ describe('install.sh --destdir', () => {
       status: 1,
       stderr: expect.stringContaining(`this checkout lies in ${checkout}, where the file would go`),
     });
-    expect(fs.readdirSync(checkout).sort()).toEqual(['bin', 'install.sh', 'package-lock.json']);
+    expect(fs.readdirSync(checkout).sort()).toEqual(['bin', 'config', 'install.sh', 'package-lock.json', 'systemd']);
   });
 
   it('puts another prefix into the link, the unit and the settings', () => {

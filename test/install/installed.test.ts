@@ -33,6 +33,23 @@ describe.runIf(isPossible)('before anything is installed', () => {
   });
 });
 
+// runs only as root, because it makes a machine of its own
+describe.runIf(isPossible)('an installed Debian package', () => {
+  it('install.sh --uninstall refuses and removes nothing when the Debian package is installed, also with --dry-run', () => {
+    typed('mkdir -p /usr/lib/systemd/system && mount -t tmpfs tmpfs /usr/lib/systemd/system');
+    typed('touch /usr/lib/systemd/system/rasket.service /usr/local/bin/rasket');
+    for (const more of ['', ' --dry-run']) {
+      const refused = machine.type(`sh /opt/rasket/install.sh --uninstall${more}`);
+      expect(refused).toMatchObject({ status: 1, stdout: '' });
+      expect(refused.stderr).toMatch(
+        /the package rasket is installed, and this script removes nothing of it: apt remove/,
+      );
+    }
+    typed('test -e /usr/local/bin/rasket && test -e /opt/rasket/bin/rasket');
+    typed('rm /usr/local/bin/rasket && umount /usr/lib/systemd/system');
+  });
+});
+
 // runs only as root, because it makes an account
 describe.runIf(isPossible)('what install.sh leaves', () => {
   let said = '';

@@ -63,12 +63,13 @@ describe('bin/rasket', () => {
     expect(seen.env).toMatchObject({
       ...env,
       UV_THREADPOOL_SIZE: '8',
+      MALLOC_ARENA_MAX: '2',
       NODE_COMPILE_CACHE: `${tree.folder}/cache/rasket/compile`,
     });
   });
 
   it('leaves alone what the caller has set, and needs neither a home nor a cache', async () => {
-    const own = { UV_THREADPOOL_SIZE: '3', NODE_COMPILE_CACHE: `${tree.folder}/mine` };
+    const own = { UV_THREADPOOL_SIZE: '3', MALLOC_ARENA_MAX: '4', NODE_COMPILE_CACHE: `${tree.folder}/mine` };
     const run = tree.start('/bin/sh', ['bin/rasket'], { env: own });
     expect(await run.ended).toBe(0);
     expect(JSON.parse(run.stdout)).toMatchObject({ env: own });

@@ -1,3 +1,4 @@
+import type { BlobDigest } from '../../src/platform/blobs/index.ts';
 import type { Db, Executor } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 
@@ -36,13 +37,15 @@ export function breakable(
   const { putAll } = blobs;
   // One at a time, so that a fault finds those before it written and those behind it not.
   blobs.putAll = async (files) => {
+    const digests: BlobDigest[] = [];
     for (const file of files) {
       if (step + 1 === at) brokenBlobs.push(file.key.split('/')[1] ?? '');
       next();
-      await putAll([file]);
+      digests.push(...(await putAll([file])));
     }
+    return digests;
   };
-  blobs.put = (key, content) => blobs.putAll([{ key, content }]);
+  blobs.put = async (key, content) => void (await blobs.putAll([{ key, content }]));
   const breakingTx =
     (transact: Db['tx']): Db['tx'] =>
     async (work) => {

@@ -4,6 +4,8 @@ import type { Clock } from '../../src/platform/clock/index.ts';
 export interface ManualClock extends Clock {
   /** Moves on by `ms`, firing what falls due on the way in its order. */
   advance(ms: number): void;
+  /** Changes the time by `ms`, forward or back, as a person who corrects a clock does: timers keep their delay. */
+  step(ms: number): void;
 }
 
 interface Timer {
@@ -23,14 +25,18 @@ if (given !== undefined && Number.isNaN(Date.parse(given))) {
 export const testNow = (): number => (given === undefined ? Date.now() : Date.parse(given));
 
 export function createManualClock(startAt = testNow()): ManualClock {
-  let now = startAt;
+  /** Time since the start, which timers use. */
+  let passed = 0;
+  /** The time of the start, by the clock as it is set now. */
+  let origin = startAt;
   let order = 0;
   /** In the order in which they fall due, the next one last. */
   const timers: Timer[] = [];
   return {
-    now: () => now,
+    now: () => origin + passed,
+    steady: () => passed,
     timer(delayMs, fire) {
-      const timer = { at: now + Math.max(0, delayMs), order: order++, fire };
+      const timer = { at: passed + Math.max(0, delayMs), order: order++, fire };
       timers.splice(placeOf(timers, timer), 0, timer);
       return () => {
         const place = placeOf(timers, timer);
@@ -38,13 +44,16 @@ export function createManualClock(startAt = testNow()): ManualClock {
       };
     },
     advance(ms) {
-      const until = now + ms;
+      const until = passed + ms;
       for (let next = timers.at(-1); next && next.at <= until; next = timers.at(-1)) {
         timers.pop();
-        now = Math.max(now, next.at);
+        passed = Math.max(passed, next.at);
         next.fire();
       }
-      now = until;
+      passed = until;
+    },
+    step(ms) {
+      origin += ms;
     },
   };
 }

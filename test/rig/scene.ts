@@ -20,6 +20,8 @@ import { seenEvents, type SeenEvent } from './events.ts';
 
 export interface SceneOptions {
   config?: DeepPartial<Config>;
+  /** The profile; production by default. */
+  profile?: Config['profile'];
   sink?: SinkOptions;
   roles?: readonly Role[];
   /** When the scene begins, as an ISO 8601 instant; without it, now. */
@@ -95,12 +97,15 @@ export async function startScene(options: SceneOptions = {}): Promise<Scene> {
   const url = await (options.through?.(database.settings.url) ?? database.settings.url);
   const { config } = loadConfig({
     env: {},
+    profile: options.profile,
     overrides: merge(settingsOf(options, { database: { ...database.settings, url }, dns, sink }), options.config ?? {}),
   });
   const start = (): Promise<App> =>
     startApp({
       config,
       dataDir,
+      // In memory as well, and removed with it.
+      runtimeDir: dataDir,
       clock,
       ...{ makeRsaKey, passwordCost: PASSWORD_COST, version: '0.0.0-test', mayFound: true },
       log: createLog({ level: 'debug', format: 'json', write: (line) => void log.push(line) }),

@@ -1,2 +1,7 @@
-/** What a call of an app names by a URL is fetched when the call is held, and again when it is approved. */
+/**
+ * Collects what a person sees of a call that waits for approval. Files that the call names by a URL are fetched when it
+ * is held, and again when it is approved. Objects that it names by id are read when it is held, on each view, and again
+ * when it is approved.
+ */
 export { fetchFilesOf } from './fetch-files.ts';
+export { lookAt } from './look-at.ts';

@@ -10,6 +10,7 @@ import {
   type Progress,
 } from '../../resources/contact-imports/index.ts';
 import { declaredProperties } from '../../resources/contact-properties/index.ts';
+import { openContent } from '../../resources/contents/index.ts';
 import { importRows, ImportRaced, type ImportedRows } from '../../resources/contacts/index.ts';
 import { liveSegments } from '../../resources/segments/index.ts';
 import { liveTopics } from '../../resources/topics/index.ts';
@@ -42,7 +43,7 @@ export async function carryImport(world: World, { item, owner, signal, mustYield
       await end({ row: item.rows_read + 1, reason: `the file could not be read in ${TRIES_MAX} tries`, value: null });
       return;
     }
-    const file = await world.blobs.open(importBlob(item.id));
+    const file = await openContent(world, importBlob(item.id));
     if (!file) {
       await end({ row: item.rows_read + 1, reason: 'the file is gone', value: null });
       return;

@@ -2,6 +2,7 @@ import Papa from 'papaparse';
 import { refuse } from '../../platform/refusal/index.ts';
 import { createSniffer, type Encoding } from '../../protocol/csv/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
+import { fileRow, type FileRow } from '../../resources/contents/index.ts';
 import { importBlob } from './import-blob.ts';
 import { isEmpty } from './read-rows.ts';
 
@@ -11,6 +12,7 @@ export interface ReceivedFile {
   delimiter: string;
   quote: string;
   header: string[];
+  content: FileRow;
 }
 
 const BYTES_MAX = 50 * 1024 * 1024;
@@ -34,11 +36,11 @@ export async function receiveFile(
       yield chunk;
     }
   }
-  await store.blobs.putStream(importBlob(id), watched());
+  const digest = await store.blobs.putStream(importBlob(id), watched());
   const sniffed = sniffer.end();
   if (!sniffed.ok) throw unfit(sniffed.fault);
   const { encoding, isDamaged, sample, isCut } = sniffed;
-  return { encoding, isDamaged, ...readHeader(sample, isCut) };
+  return { encoding, isDamaged, ...readHeader(sample, isCut), content: fileRow(importBlob(id), digest) };
 }
 
 /** Reads the first row in the sample. One that does not end within it is refused: its last columns would be missing. */

@@ -1,5 +1,6 @@
 import type { World } from '../../platform/world/index.ts';
 import { isUnconfirmedCopy } from '../../resources/instance/index.ts';
+import { removeFileRows } from '../../resources/contents/index.ts';
 import { importsWithOldFile, noteFileRemoved } from '../../resources/contact-imports/index.ts';
 
 const KEPT_MS = 7 * 24 * 3_600_000;
@@ -13,7 +14,10 @@ export async function removeImportFiles(world: World): Promise<void> {
     const ids = await importsWithOldFile(world.db, world.clock.now() - KEPT_MS, BATCH);
     for (const id of ids) {
       await world.blobs.remove(id);
-      await world.db.tx((tx) => noteFileRemoved(tx, id, world.clock.now()));
+      await world.db.tx(async (tx) => {
+        await removeFileRows(tx, [id]);
+        await noteFileRemoved(tx, id, world.clock.now());
+      });
     }
     if (ids.length < BATCH) return;
   }

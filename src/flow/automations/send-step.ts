@@ -1,19 +1,27 @@
-import { Refusal } from '../../platform/refusal/index.ts';
+import { invalidField, Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
 import type { Ctx } from '../../resources/access/index.ts';
 import type { RunRow } from '../../resources/automation-runs/index.ts';
 import { isVariable } from '../../resources/automations/index.ts';
-import { declaredProperties } from '../../resources/contact-properties/index.ts';
+import { declaredProperties, type PropertyRow } from '../../resources/contact-properties/index.ts';
 import { contactNamed, mayMail, preferenceOrigin, wayOutOf, type ContactRow } from '../../resources/contacts/index.ts';
 import { findDomainByName, maySend, type DomainRow } from '../../resources/domains/index.ts';
 import { readEmail } from '../../resources/emails/index.ts';
-import { findPublishedVersion, resolveTemplate } from '../../resources/templates/index.ts';
+import { createSendSwitch } from '../../resources/instance/index.ts';
+import { findPublishedTemplate, type PublishedVersion } from '../../resources/templates/index.ts';
 import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../mail/accept/index.ts';
+import { composeStep, readStepValues, renderStep } from './compose-step.ts';
 import { fieldsOf, gone, Postponed, type Taken } from './taken.ts';
 
 const MINUTE_MS = 60_000;
 /** How long it is put back when something keeps mail from being accepted that passes by itself. */
-const PUT_BACK_MS = { quota: 15 * MINUTE_MS, domain: 5 * MINUTE_MS, service: MINUTE_MS };
+const PUT_BACK_MS = {
+  quota: 15 * MINUTE_MS,
+  domain: 5 * MINUTE_MS,
+  marketing: 5 * MINUTE_MS,
+  service: MINUTE_MS,
+};
 
 interface Config {
   template: { id: string; variables?: Readonly<Record<string, unknown>> };
@@ -35,7 +43,8 @@ export async function sendStep(world: World, run: RunRow, config: object): Promi
   const contact = await contactNamed(db, teamId, contactId);
   const requestId = world.ids.prefixed('req_');
   const ctx: Ctx = { store: world, teamId, actor: { kind: 'job', name: 'automations' }, requestId };
-  const send = await prepare(ctx, world, { run, use, contact, topicId });
+  const { send, isMarketing } = await prepare(ctx, world, { run, use, contact, topicId });
+  const kind = isMarketing ? 'marketing' : 'transactional';
   let accepted: Awaited<ReturnType<typeof acceptWithin>> = [];
   return {
     hasMail: true,
@@ -43,7 +52,7 @@ export async function sendStep(world: World, run: RunRow, config: object): Promi
       const excluded = (await mayMail(tx, teamId, { contactIds: [contactId], topicId })).get(contactId);
       if (excluded !== undefined) return { skipped: excluded };
       try {
-        accepted = await acceptWithin(world, tx, ctx, [send], { kind: 'transactional', run });
+        accepted = await acceptWithin(world, tx, ctx, [send], { kind, run });
       } catch (error) {
         throw laterOr(error, world.clock.now());
       }
@@ -67,45 +76,69 @@ interface Mail {
   topicId: string | null;
 }
 
-async function prepare(
-  ctx: Ctx,
-  world: World,
-  { run, use, contact, topicId }: Mail,
-): Promise<Prepared & { id: string }> {
+interface PreparedStep {
+  send: Prepared & { id: string };
+  isMarketing: boolean;
+}
+
+async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: Mail): Promise<PreparedStep> {
   const { db, clock, ids } = world;
   const { teamId } = ctx;
-  const variables = await valuesFor(world, { run, use, contact });
-  const { templateId, ...found } = await resolveTemplate(world, teamId, {
-    ...{ id: use.template.id, variables, subject: use.subject, areForeign: true },
-  });
-  const draft = readEmail(
-    {
-      ...{ from: use.from ?? found.from ?? '', to: contact.email, subject: found.subject ?? '' },
-      ...{ html: found.html, text: found.text, reply_to: use.reply_to ?? found.replyTo ?? null, topic_id: topicId },
-    },
-    clock.now(),
-  );
+  const template = await findPublishedTemplate(db, teamId, use.template.id);
+  if (!template) throw gone(`template ${use.template.id}`);
+  const { version } = template;
+  const properties = await declaredProperties(db, teamId);
+  const step = { teamId, template, subject: use.subject, topicId, properties };
+  const given = readStepValues(step, valuesFor(version, properties, { run, use, contact }));
+  const from = use.from ?? version.from ?? '';
+  const sender = parseMailbox(from);
+  if (!sender.ok) throw invalidField('from', `from: ${sender.fault}`);
   const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(db, teamId, name);
-  const domain = await find(draft.from.domain);
-  if (!domain) throw gone(`domain ${draft.from.domain}`);
+  const domain = await find(sender.mailbox.domain);
+  if (!domain) throw gone(`domain ${sender.mailbox.domain}`);
   if (!maySend(domain)) {
     throw new Postponed(clock.now() + PUT_BACK_MS.domain, `The domain ${domain.name} is not verified for sending.`);
   }
-  await mustBeAllowedBySandbox(ctx, { draft, domain, find });
+  const composed = await composeStep(world, step);
+  if (composed.isMarketing) await mustBeSwitchedOn(world);
   const id = ids.uuid();
-  const { headers } = wayOutOf(world, await preferenceOrigin(world, domain.id), { contact, topicId, emailId: id });
-  return { id, domain, templateId, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  const origin = await preferenceOrigin(world, domain.id);
+  const { headers, variables: links } = wayOutOf(world, origin, { contact, topicId, emailId: id });
+  const { subject, html, text } = renderStep(composed, contact, { given, links });
+  const draft = readEmail(
+    {
+      from,
+      to: contact.email,
+      subject,
+      html: html === null && text === null ? '' : html,
+      text,
+      reply_to: use.reply_to ?? (version.replyTo.length === 0 ? null : version.replyTo),
+      topic_id: topicId,
+    },
+    clock.now(),
+  );
+  await mustBeAllowedBySandbox(ctx, { draft, domain, find });
+  const send = { id, domain, templateId: template.id, draft: { ...draft, headers: [...draft.headers, ...headers] } };
+  return { send, isMarketing: composed.isMarketing };
+}
+
+/** Postpones marketing mail of automations while it is switched off, as broadcasts are. */
+async function mustBeSwitchedOn(world: World): Promise<void> {
+  const { isOn, reason } = await createSendSwitch(world, 'sending.marketing')();
+  if (isOn) return;
+  const because = reason === null ? '' : ` (${reason})`;
+  const until = world.clock.now() + PUT_BACK_MS.marketing;
+  throw new Postponed(until, `Marketing mail is switched off on this installation${because}.`);
 }
 
 /** What the event or the contact does not have is left out, so that the template's fallback stands. */
-async function valuesFor(
-  { db }: World,
+function valuesFor(
+  version: PublishedVersion,
+  properties: readonly PropertyRow[],
   { run, use, contact }: Omit<Mail, 'topicId'>,
-): Promise<Record<string, string | number>> {
-  const version = await findPublishedVersion(db, run.team_id, use.template.id);
-  if (!version) throw gone(`template ${use.template.id}`);
+): Record<string, string | number> {
   const payload = JSON.parse(run.payload ?? '{}') as Record<string, unknown>;
-  const fieldOf = fieldsOf(contact, await declaredProperties(db, run.team_id));
+  const fieldOf = fieldsOf(contact, properties);
   const read = (value: unknown): unknown => {
     if (!isVariable(value)) return value;
     const [, root, field = ''] = /^(event|contact)\.(.+)$/s.exec(value.var) ?? [];

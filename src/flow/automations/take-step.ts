@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseIsoTime } from '../../protocol/iso-time/index.ts';
 import { stepsOfRun, type RunRow } from '../../resources/automation-runs/index.ts';
-import { durationMs, meetsRule, type Step } from '../../resources/automations/index.ts';
+import { durationMs, listRuleFields, meetsRule, type Step } from '../../resources/automations/index.ts';
 import { declaredProperties } from '../../resources/contact-properties/index.ts';
 import {
   chooseByApi,
@@ -47,7 +47,12 @@ export function createTakeStep(world: World): (run: RunRow, step: Step) => Promi
 
   async function condition({ team_id: teamId, contact_id: contactId }: RunRow, config: Config): Promise<Taken> {
     const contact = await contactNamed(db, teamId, contactId);
-    const isMet = meetsRule(config, fieldsOf(contact, await declaredProperties(db, teamId)));
+    const valueOf = fieldsOf(contact, await declaredProperties(db, teamId));
+    const isMet = meetsRule(config, valueOf);
+    if (isMet === undefined) {
+      const field = listRuleFields(config).find((one) => valueOf(one) === undefined) ?? '';
+      throw gone(`property ${field.replace(/^properties\./, '')}`);
+    }
     return { way: isMet ? 'condition_met' : 'condition_not_met', output: { met: isMet } };
   }
 

@@ -39,7 +39,7 @@ export function fieldsOf(contact: ContactRow, declared: readonly PropertyRow[]):
   return (field) => {
     if (Object.hasOwn(own, field)) return own[field] ?? null;
     const property = declared.find(({ key }) => `properties.${key}` === field || key === field);
-    return (property && values[property.slot]) ?? null;
+    return property && (values[property.slot] ?? null);
   };
 }
 

@@ -2,12 +2,19 @@ import type { Executor } from '../../platform/db/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
-import { mergedMail, subjectsOf, type BroadcastRow, type MergedMail } from '../../resources/broadcasts/index.ts';
+import {
+  fallbacksOf,
+  mergedMail,
+  subjectsOf,
+  type BroadcastRow,
+  type MergedMail,
+} from '../../resources/broadcasts/index.ts';
 import { declaredProperties } from '../../resources/contact-properties/index.ts';
 import { preferenceOrigin } from '../../resources/contacts/index.ts';
 import { findDomain, type DomainRow } from '../../resources/domains/index.ts';
 import { declaredFor, filterOf, findSegment } from '../../resources/segments/index.ts';
-import { findSharedBody, parseBody } from '../../resources/shared-bodies/index.ts';
+import { findSharedBody, readBody } from '../../resources/shared-bodies/index.ts';
+import { findTeam } from '../../resources/teams/index.ts';
 import { findTopic } from '../../resources/topics/index.ts';
 
 /** What all emails of a broadcast have in common, read anew for each turn. */
@@ -33,13 +40,17 @@ export async function readRoute(world: World, broadcast: BroadcastRow): Promise<
   if (!domain) return { failed: 'domain_deleted' };
   const body = bodyId === null ? undefined : await findSharedBody(db, bodyId);
   if (!body) throw new Error(`the body of the broadcast ${broadcast.id} is missing`);
-  const [parsed, properties] = [parseBody(body), await declaredProperties(db, teamId)];
+  const parsed = await readBody(world, body);
+  const properties = await declaredProperties(db, teamId);
+  const team = await findTeam(db, teamId);
+  if (!team) throw new Error(`team row of the broadcast ${broadcast.id} missing`);
+  const fallbacks = fallbacksOf(broadcast, { properties, team });
   return {
     filter: await filterOf(db, segment, await declaredFor(db, teamId)),
     domain,
     from: mailboxOf(broadcast.sender),
     replyTo: (JSON.parse(broadcast.reply_to_list) as string[]).map(mailboxOf),
-    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, properties)),
+    mails: subjectsOf(broadcast).map((subject) => mergedMail(subject, parsed, { properties, fallbacks })),
     origin: await preferenceOrigin(world, domain.id),
   };
 }

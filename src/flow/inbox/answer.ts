@@ -6,7 +6,7 @@ import { readAttachments } from '../../resources/emails/index.ts';
 import { inboxNamed } from '../../resources/inboxes/index.ts';
 import type { Accept, Idempotency } from '../mail/accept/index.ts';
 import { composeAnswer, composeForward } from './compose.ts';
-import type { WrittenMail } from './composed-mail.ts';
+import type { ComposedMail, WrittenMail } from './composed-mail.ts';
 import { mustFindOriginal, writtenFiles } from './original.ts';
 
 type Reply = BodyOf<'replyToInboxEmail'>;
@@ -56,6 +56,20 @@ export const forwardEmail = (
     ),
   );
 
+/** Composes a reply as it would be sent now, without its attachments. */
+export async function previewReply(ctx: Ctx<World>, call: Call<Reply>): Promise<ComposedMail> {
+  const { inbox, ...found } = await find(ctx, call);
+  const written = { ...wordsIn(call.body, undefined), files: [] };
+  return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
+}
+
+/** Composes a forward as it would be sent now, only with the files of the forwarded email. */
+export async function previewForward(ctx: Ctx<World>, call: Call<Forward>): Promise<ComposedMail> {
+  const { inbox, ...found } = await find(ctx, call);
+  const written = { ...wordsIn(call.body, listOf(call.body.to)), files: [] };
+  return composeForward(ctx, inbox, { ...found, written });
+}
+
 /** An email that was deleted while it was read is not found, as where it was deleted before. */
 async function unlessGone(ctx: Ctx<World>, call: Call<unknown>, work: () => Promise<SentEmail>): Promise<SentEmail> {
   try {
@@ -76,9 +90,18 @@ const writtenIn = async (
   body: Reply | Forward,
   { to, before }: { to: string[] | undefined; before: readonly { size: number }[] },
 ): Promise<WrittenMail> => ({
-  ...{ to, cc: listOf(body.cc), bcc: listOf(body.bcc) },
-  ...{ html: body.html ?? null, text: body.text ?? null, subject: body.subject ?? null, headers: body.headers ?? null },
+  ...wordsIn(body, to),
   files: await writtenFiles(ctx, readAttachments(body.attachments ?? []), before),
+});
+
+const wordsIn = (body: Reply | Forward, to: string[] | undefined): Omit<WrittenMail, 'files'> => ({
+  to,
+  cc: listOf(body.cc),
+  bcc: listOf(body.bcc),
+  html: body.html ?? null,
+  text: body.text ?? null,
+  subject: body.subject ?? null,
+  headers: body.headers ?? null,
 });
 
 const listOf = (value: string | string[] | undefined): string[] =>

@@ -17,7 +17,7 @@ import {
 } from '../../resources/inbox-rows/index.ts';
 import { Superseded, type Accept, type Composing, type Idempotency } from '../mail/accept/index.ts';
 import { composeAnswer, composeNew } from './compose.ts';
-import type { WrittenMail } from './composed-mail.ts';
+import type { ComposedMail, WrittenMail } from './composed-mail.ts';
 import { filesOf, mustFindOriginal } from './original.ts';
 
 /** Sends a draft once: a second request, or one at the same time, is answered the id of the one email. */
@@ -44,6 +44,15 @@ export async function sendDraft(
     if (error instanceof NoSuchBlob && read && isSame(read, now)) throw error;
     throw changedMeanwhile();
   }
+}
+
+/** Composes the mail that a draft would be sent as now, with its files. */
+export async function previewDraft(
+  ctx: Ctx<World>,
+  { named, id }: { named: string; id: string },
+): Promise<{ mail: ComposedMail; files: readonly DraftFileRow[] }> {
+  const { inbox, row, files } = await mustFindDraft(ctx, named, id);
+  return { mail: await composed(ctx, inbox, { row, files, headers: null }), files };
 }
 
 type FoundDraft = Awaited<ReturnType<typeof mustFindDraft>>;

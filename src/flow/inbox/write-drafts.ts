@@ -2,8 +2,8 @@ import type { BodyOf } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { invalidField, notFound, refuse } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import type { Ctx } from '../../resources/access/index.ts';
-import { contentsPlacer } from '../../resources/contents/index.ts';
+import { grantIdOf, type Ctx } from '../../resources/access/index.ts';
+import { contentsPlacer, putFiles } from '../../resources/contents/index.ts';
 import type { DraftAttachment } from '../../resources/emails/index.ts';
 import {
   EMPTY_DRAFT,
@@ -56,7 +56,7 @@ export async function createDraft(
     const [id, at] = [store.ids.uuid(), store.clock.now()];
     const times = { created_at: at, updated_at: at };
     const of = { team_id: ctx.teamId, inbox_id: inbox.id, ...(target ?? { thread_id: null, reply_to_email_id: null }) };
-    const row = { id, ...of, ...content, ...times, email_id: null };
+    const row = { id, ...of, ...content, ...times, author_grant_id: grantIdOf(ctx.actor), email_id: null };
     const answer = { object: 'inbox_draft' as const, id };
     const placed = await placeFiles(ctx.store, id, files);
     await store.db.tx(async (tx) => {
@@ -90,8 +90,10 @@ export async function updateDraft(
       const before = await filesOfDrafts(tx, [row.id]);
       // Another change may have come in between: what this one does not name stays as that left it.
       const now = { ...row, ...readDraftContent(row, written), updated_at: store.clock.now() };
-      const { to_list, cc_list, bcc_list, subject, html, text, updated_at } = now;
-      await updateDraftRow(tx, row.id, { to_list, cc_list, bcc_list, subject, html, text, updated_at });
+      if (row.author_grant_id !== grantIdOf(ctx.actor)) now.author_grant_id = null;
+      const { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at } = now;
+      const change = { to_list, cc_list, bcc_list, subject, html, text, author_grant_id, updated_at };
+      await updateDraftRow(tx, row.id, change);
       if (placed) await removeDraftFiles(tx, [row.id]);
       await placed?.insert(tx);
       const event = { row: now, files: placed?.rows ?? before, at: updated_at };
@@ -161,6 +163,6 @@ async function placeFiles(world: World, draftId: string, files: readonly DraftAt
   const placed = contentsPlacer(world)(
     files.map(({ content }, i) => ({ key: `${draftId}/${rows[i]?.id ?? ''}`, content })),
   );
-  if (placed.files.length > 0) await world.blobs.putAll(placed.files);
-  return { rows, insert: (tx: Executor) => insertDraftFiles(tx, rows, placed.rows) };
+  const contents = [...placed.rows, ...(await putFiles(world, placed.files))];
+  return { rows, insert: (tx: Executor) => insertDraftFiles(tx, rows, contents) };
 }

@@ -1,12 +1,16 @@
+import { nextTurn } from '../../platform/clock/index.ts';
+import { findLinkTargets } from '../../platform/text-thread/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import {
   clickToken,
+  HTML_CHARS_MAX,
+  LINKS_MAX,
   openToken,
   readClickToken,
   readOlderClickToken,
   readOlderOpenToken,
   readOpenToken,
-  trackHtml,
+  writeTargets,
   type Click,
   type Mac,
   type MailOfDomain,
@@ -21,18 +25,34 @@ export interface TrackingLinks {
   clicks: boolean;
 }
 
+/** Number of links that are signed in one turn of the event loop; each costs a MAC. */
+const LINKS_A_TURN = 500;
+
 /**
  * The same mail gives the same bytes each time. Links to leave by stay as they are: they work on when the domain is gone
  * or the team suspended, as counted ones do not, and what opens somebody's choices stands in no event.
  */
-export function trackedHtml(world: World, mail: MailOfDomain, html: string, links: TrackingLinks): string {
+export async function trackedHtml(
+  world: World,
+  { teamId, ...mail }: MailOfDomain & { teamId: string },
+  html: string,
+  links: TrackingLinks,
+): Promise<string> {
+  if (html.length > HTML_CHARS_MAX) return html;
   const { origin, opens, clicks } = links;
-  const link = (target: string): string | undefined =>
-    isPreferenceLink(world, target) ? undefined : `${origin}/c/${clickToken({ ...mail, target }, macOf(world, CLICK))}`;
-  return trackHtml(html, {
-    ...(clicks ? { link } : {}),
-    ...(opens ? { pixel: `${origin}/o/${openToken(mail, macOf(world, OPENING))}.gif` } : {}),
-  });
+  const found = await world.texts.run({ teamId, chars: html.length, task: findLinkTargets, isPatient: true }, html);
+  const mac = macOf(world, CLICK);
+  const addresses: (string | undefined)[] = [];
+  let written = 0;
+  for (const { target } of clicks ? found.links : []) {
+    if (written >= LINKS_MAX) break;
+    if (addresses.length > 0 && addresses.length % LINKS_A_TURN === 0) await nextTurn();
+    const address = isPreferenceLink(world, target) ? undefined : `${origin}/c/${clickToken({ ...mail, target }, mac)}`;
+    addresses.push(address);
+    if (address !== undefined) written++;
+  }
+  const pixel = `${origin}/o/${openToken(mail, macOf(world, OPENING))}.gif`;
+  return writeTargets(html, found, { addresses, ...(opens && { pixel }) });
 }
 
 export const clickOf = (world: World, token: string): Click | undefined =>

@@ -7,6 +7,7 @@ import { recordAttempts, recordHealth, type Attempt } from '../../resources/webh
 export type WriteAttempt = (attempt: Attempt, signal: AbortSignal) => Promise<boolean>;
 
 const TRY_AGAIN_MS = 1000;
+const LOG_MS = 60_000;
 
 /**
  * Records the attempts of all endpoints together. An attempt is not repeated because the database is away for a while:
@@ -20,9 +21,9 @@ export function createAttemptWriter({ clock, log, meter, tracer }: World, commit
   });
   let saidAt = -Infinity;
 
-  /** Logs at most once a second: a full disk fails hundreds of writes. */
+  /** Logs at most once a minute, because a full disk fails hundreds of writes. */
   function say(error: unknown, { webhookId, eventId }: Attempt): void {
-    if (clock.now() - saidAt < TRY_AGAIN_MS) return;
+    if (Math.abs(clock.now() - saidAt) < LOG_MS) return;
     saidAt = clock.now();
     log.error({ err: error, webhookId, eventId }, 'could not write down attempts to send webhooks');
   }

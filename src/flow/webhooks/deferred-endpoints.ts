@@ -13,7 +13,7 @@ export class DeferredEndpoints {
   }
 
   add(id: string, error: Error): void {
-    const now = this.#world.clock.now();
+    const now = this.#world.clock.steady();
     for (const [known, { until }] of this.#deferred) if (until + FORGET_MS < now) this.#deferred.delete(known);
     const isKnown = this.#deferred.get(id)?.reason === error.message;
     this.#deferred.set(id, { until: now + DEFER_MS, reason: error.message });
@@ -21,7 +21,7 @@ export class DeferredEndpoints {
   }
 
   has(id: string): boolean {
-    return (this.#deferred.get(id)?.until ?? 0) > this.#world.clock.now();
+    return (this.#deferred.get(id)?.until ?? 0) > this.#world.clock.steady();
   }
 
   /** Has them all tried again, as a change may have fixed them. */

@@ -8,6 +8,7 @@ export { createWebhook } from './create-webhook.ts';
 export { createListeners, type Listeners } from './listeners.ts';
 export { createWebhookSender, type WebhookSender } from './webhook-sender.ts';
 export { readPosition, type StreamPosition } from './listener-frames.ts';
+export { WAITS_MS } from './retry-schedule.ts';
 export { forgetListeners } from './forget-listeners.ts';
 export { SEALED_LISTENER_SECRETS } from './open-listener.ts';
 export { updateWebhook } from './update-webhook.ts';

@@ -1,5 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/server';
 import {
+  leastEffectOf,
   resolveRef,
   type OpenApiDocument,
   type OperationValidators,
@@ -8,7 +9,6 @@ import {
   type Schema,
 } from '../../contract/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import { effectOf } from '../../resources/access/index.ts';
 import { IRREVOCABLE, REACHES_PEOPLE } from './curated.ts';
 
 /** The header Idempotency-Key, as an argument. */
@@ -28,9 +28,10 @@ export function toolOf(document: OpenApiDocument, operation: OperationValidators
   };
 }
 
-export function annotationsOf({ method, operationId }: Pick<OperationValidators, 'method' | 'operationId'>) {
+export function annotationsOf(entry: Pick<OperationValidators, 'method' | 'operationId' | 'operation'>) {
+  const { method, operationId } = entry;
   return {
-    readOnlyHint: effectOf({ operationId, method }, {}) === 'reads',
+    readOnlyHint: leastEffectOf(entry) === 'reads',
     destructiveHint: method === 'delete' || method === 'put' || method === 'patch' || IRREVOCABLE.has(operationId),
     idempotentHint: method !== 'post',
     openWorldHint: REACHES_PEOPLE.has(operationId),

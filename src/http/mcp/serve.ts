@@ -75,7 +75,7 @@ export function serveMcp(server: FastifyInstance, operation: OperationValidators
         const message = readMessage(request);
         assistant.caller.body = message;
         const call = toolCallIn(message);
-        mustHaveScope(assistant, call && tools.lackingScope(assistant, call), world.origin());
+        mustHaveScopes(assistant, call ? tools.lackingScopes(assistant, call) : [], world.origin());
         return answer(assistant, message);
       });
     },
@@ -100,10 +100,10 @@ function createDoor(world: World): Admit {
 }
 
 /** Names what the grant has and what it lacks: earlier clients ask the person for exactly what is named. */
-function mustHaveScope(assistant: Assistant, lacking: string | null | undefined, origin: string): void {
-  if (typeof lacking !== 'string') return;
-  challengeForScopes(assistant.reply, [...assistant.actor.scopes, lacking], origin, '/mcp');
-  throw refuse('invalid_permission', { say: `This access token lacks the scope ${lacking}.` });
+function mustHaveScopes(assistant: Assistant, lacking: readonly string[], origin: string): void {
+  if (lacking.length === 0) return;
+  challengeForScopes(assistant.reply, [...assistant.actor.scopes, ...lacking], origin, '/mcp');
+  throw refuse('invalid_permission', { say: `This access token lacks the scope ${lacking.join(' and ')}.` });
 }
 
 function readMessage(request: FastifyRequest): { id?: unknown; method?: unknown } {

@@ -1,14 +1,17 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server';
 import {
   accessOf,
+  leastEffectOf,
   reachOf,
+  scopeOfFields,
+  scopesLacking,
   type OpenApiDocument,
   type OperationValidators,
   type Validators,
 } from '../../contract/index.ts';
 import { operations as verbs } from '../../operations/index.ts';
 import { notFound, refuse, Refusal } from '../../platform/refusal/index.ts';
-import { admissionOf, effectOf, mustReach } from '../../resources/access/index.ts';
+import { admissionOf, mustReach } from '../../resources/access/index.ts';
 import { answerText, isOfOthers, partsOf, partText, type Showing } from './answer-text.ts';
 import { CURATED } from './curated.ts';
 import type { Assistant, CallOperation } from './call-operation.ts';
@@ -132,11 +135,17 @@ export function createTools({ document, validators, callOperation, newMark, refu
   return {
     list,
     ...{ describe, reached },
-    /** The scope of an operation that the grant lacks: its person may be asked for it. */
-    lackingScope(assistant: Assistant, call: ToolCall): string | null | undefined {
+    /** Returns the scopes that the grant lacks for a call, so that its person can be asked for them. */
+    lackingScopes({ actor }: Assistant, call: ToolCall): string[] {
       const operation = operationIn(call)?.operation;
-      const lacks = operation && reachOf(assistant.actor, accessOf(operation)) === 'lacks_scope';
-      return lacks ? operation['x-service-scope'] : undefined;
+      if (!operation) return [];
+      const access = accessOf(operation);
+      const reach = reachOf(actor, access);
+      if (reach === 'lacks_scope') return scopesLacking(access, actor.scopes);
+      if (reach !== 'reached') return [];
+      const given = call.name === CALL ? call.arguments['arguments'] : call.arguments;
+      const lacking = scopeOfFields(operation, given, actor.scopes);
+      return lacking ? [lacking.scope] : [];
     },
     async call(assistant: Assistant, call: ToolCall): Promise<CallToolResult> {
       try {
@@ -161,7 +170,7 @@ function resultOf(answer: unknown, { part, ...showing }: Showing & { part: numbe
 /** What a limit refuses whatever it is called with is not offered; what may be approved is. */
 const reaches = ({ actor }: Assistant, operation: OperationValidators): boolean =>
   reachOf(actor, accessOf(operation.operation)) === 'reached' &&
-  !(admissionOf(actor.limits, effectOf(operation, {})) instanceof Refusal);
+  !(admissionOf(actor.limits, leastEffectOf(operation)) instanceof Refusal);
 
 /** Makes each tool once. */
 function describer(document: OpenApiDocument): (operation: OperationValidators) => Tool {

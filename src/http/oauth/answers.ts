@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { reachOf, type Requirement } from '../../contract/index.ts';
+import { reachOf, scopesLacking, type Requirement } from '../../contract/index.ts';
 import type { Refusal } from '../../platform/refusal/index.ts';
 import type { Actor } from '../../resources/access/index.ts';
 import { describable, OauthRefusal } from '../../resources/oauth/index.ts';
@@ -35,7 +35,7 @@ export function challengeForScope(
   { access, origin }: { access: Requirement; origin: string },
 ): void {
   if (actor.kind !== 'oauth_grant' || reachOf(actor, access) !== 'lacks_scope') return;
-  challengeForScopes(reply, [String(access.scope)], origin);
+  challengeForScopes(reply, scopesLacking(access, actor.scopes), origin);
 }
 
 export function challengeForScopes(

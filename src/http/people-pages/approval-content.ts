@@ -1,90 +1,97 @@
-import type { AnswerOf } from '../../contract/index.ts';
-import { Refusal } from '../../platform/refusal/index.ts';
+import type { AnswerOf, ApprovalContent, ApprovalMessage } from '../../contract/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { bdi } from '../layout/index.ts';
-import { attempt } from './elements.ts';
-import type { PageCtx } from './page.ts';
+import { renderAlert } from './elements.ts';
 
-type One = AnswerOf<'getApproval'>;
-
-export const CALL_CHARS_MAX = 20_000;
-/** A batch may name one for each of its emails. */
-const TEMPLATES_MAX = 5;
-
-/** What a call names and does not hold itself: a person decides on what it says, and to whom, not on ids. */
-export const contentIn = async (ctx: PageCtx, one: One): Promise<string> =>
-  [
-    ...(await broadcastIn(ctx, one)),
-    await draftIn(ctx, one),
-    ...(await Promise.all(templatesOf(one).map((named) => templateIn(ctx, named)))),
-  ].join('\n');
-
-async function broadcastIn(ctx: PageCtx, { operation_id: operation, call }: One): Promise<string[]> {
-  if (operation === 'createBroadcast') return [await segmentIn(ctx, segmentOf(call.body))];
-  const id = call.path['broadcast_id'];
-  if (!operation.endsWith('Broadcast') || typeof id !== 'string') return [];
-  const seen = await attempt(ctx.call('getBroadcast', { path: { broadcast_id: id } }));
-  if (seen instanceof Refusal) return ['<p>The broadcast is not there any more.</p>'];
-  const rows = rowsOf({ Name: seen.name ?? '', From: seen.from ?? '', Subject: seen.subject ?? '' });
-  return [`<h2>The broadcast</h2>${rows}${bodiesOf(seen)}`, await segmentIn(ctx, segmentOf(seen))];
-}
-
-const segmentOf = (value: unknown): string | undefined => {
-  const { segment_id: id, audience_id: former } = (value ?? {}) as { segment_id?: unknown; audience_id?: unknown };
-  return [id, former].find((one): one is string => typeof one === 'string');
+const TITLES: Record<ApprovalMessage['kind'], string> = {
+  email: 'The email',
+  broadcast: 'The broadcast',
+  draft: 'The draft',
+  reply: 'The answer',
+  forward: 'The forward',
+  template: 'The template',
+  automation_step: 'The email of a step',
 };
 
-/** Whom it reaches at this moment; what an app may not do meanwhile is put more people in. */
-async function segmentIn({ call }: PageCtx, id: string | undefined): Promise<string> {
-  if (id === undefined) return '';
-  const path = { segment: id };
-  const seen = await attempt(Promise.all([call('getSegment', { path }), call('getSegmentMetrics', { path })]));
-  if (seen instanceof Refusal) return '<p>The segment is not there any more.</p>';
-  const [{ name }, { contacts, subscribed }] = seen;
-  return `<h2>To whom</h2>${rowsOf({ Segment: name, Contacts: `${contacts}, of whom ${subscribed} want mail` })}`;
+/** Renders in full what a call names and does not contain: a person decides on texts and recipients, not on ids. */
+export function renderContent({ content }: AnswerOf<'getApproval'>): string {
+  if (content === null) return '';
+  return [
+    content.is_changed ? renderAlert(CHANGED) : '',
+    renderAudience(content),
+    renderSender(content),
+    ...content.messages.map(renderMessage),
+    renderChanges(content),
+  ].join('\n');
 }
 
-async function draftIn(ctx: PageCtx, { operation_id: operation, call }: One): Promise<string> {
-  if (operation !== 'sendInboxDraft') return '';
-  const path = { inbox: String(call.path['inbox']), draft_id: String(call.path['draft_id']) };
-  const seen = await attempt(ctx.call('getInboxDraft', { path }));
-  if (seen instanceof Refusal) return '<p>The draft is not there any more.</p>';
-  const rows = rowsOf({
-    ...{ To: (seen.to ?? []).join(', '), Cc: seen.cc.join(', '), Bcc: seen.bcc.join(', ') },
-    Subject: seen.subject ?? '',
-    Files: seen.attachments.map(({ filename }) => filename).join(', '),
+const CHANGED =
+  'Content that this call names has changed since the app asked, or it would go to more contacts. It cannot be approved: reject it, and let the app ask again.';
+
+function renderMessage(message: ApprovalMessage): string {
+  const { kind, name, template, fallbacks, attachments } = message;
+  const files = attachments.map(
+    ({ filename, size }) => `${filename ?? 'a file'}${size === null ? '' : ` (${size} bytes)`}`,
+  );
+  const rows = renderRows({
+    Name: name ?? '',
+    From: message.from ?? '',
+    To: message.to.join(', '),
+    Cc: message.cc.join(', '),
+    Bcc: message.bcc.join(', '),
+    'Reply to': message.reply_to.join(', '),
+    Recipients: message.recipients > 1 ? `${message.recipients}` : '',
+    Subject: message.subjects.join(' / '),
+    'Shown after the subject': message.preview_text ?? '',
+    Template: kind === 'template' ? '' : (template ?? ''),
+    'Without a value': Object.entries(fallbacks)
+      .map(([key, value]) => `${key}: ${value}`)
+      .join(', '),
+    Files: files.join(', '),
   });
-  return `<h2>The draft</h2>${rows}${bodiesOf(seen)}`;
+  return `<h2>${TITLES[kind]}</h2>${rows}${renderBodies(message)}`;
 }
 
-/** Those of `publishTemplate`, and of emails that are made of one. */
-function templatesOf({ operation_id: operation, call }: One): string[] {
-  if (operation === 'publishTemplate') return [String(call.path['template'])];
-  const emails: readonly unknown[] = Array.isArray(call.body) ? call.body : [call.body];
-  const named = emails.flatMap((email) => {
-    const id = ((email ?? {}) as { template?: { id?: unknown } | null }).template?.id;
-    return typeof id === 'string' ? [id] : [];
-  });
-  return [...new Set(named)].slice(0, TEMPLATES_MAX);
+/** Renders the recipients of a broadcast as of now. Until the decision the app may not add contacts. */
+function renderAudience({ audience }: ApprovalContent): string {
+  if (audience === null) return '';
+  const { contacts, subscribed, subscribed_before: before, segment_name: segment, topic_name: topic } = audience;
+  const earlier = before === null || before === subscribed ? '' : `; ${before} when the app asked`;
+  const rows = {
+    Segment: segment,
+    Topic: topic ?? '',
+    Contacts: `${contacts}, of whom ${subscribed} want mail${earlier}`,
+  };
+  return `<h2>Recipients</h2>${renderRows(rows)}`;
 }
 
-async function templateIn({ call }: PageCtx, template: string): Promise<string> {
-  const seen = await attempt(call('getTemplate', { path: { template } }));
-  if (seen instanceof Refusal) return '<p>The template is not there any more.</p>';
-  const rows = rowsOf({ Name: seen.name, From: seen.from ?? '', Subject: seen.subject ?? '' });
-  return `<h2>The template</h2>${rows}${bodiesOf(seen)}`;
+function renderSender({ sender }: ApprovalContent): string {
+  if (sender === null) return '';
+  const lines = Object.values(sender.postal_address ?? {}).filter((line) => typeof line === 'string');
+  return `<h2>Sender named below it</h2>${renderRows({ Name: sender.name, Address: lines.join(', ') })}`;
 }
 
-const rowsOf = (values: Readonly<Record<string, string>>): string => {
+function renderChanges({ changes }: ApprovalContent): string {
+  if (changes.length === 0) return '';
+  const inWords = (value: unknown): string =>
+    typeof value === 'string' ? value : JSON.stringify(value ?? null, null, 2);
+  const rows = changes.map(
+    ({ field, before, after }) =>
+      `<h3>${bdi(field)}</h3><p>Now:</p><pre>${escapeHtml(visible(inWords(before)))}</pre><p>After it:</p><pre>${escapeHtml(visible(inWords(after)))}</pre>`,
+  );
+  return `<h2>What changes</h2>${rows.join('')}`;
+}
+
+const renderRows = (values: Readonly<Record<string, string>>): string => {
   const rows = Object.entries(values).filter(([, value]) => value !== '');
   return `<dl>${rows.map(([label, value]) => `<div><dt>${label}</dt><dd>${bdi(value)}</dd></div>`).join('')}</dl>`;
 };
 
-/** Both are shown: a mail program shows one of them, and which one is not ours to say. */
-const bodiesOf = ({ text, html }: { text: string | null; html: string | null }): string =>
+/** Renders HTML and text, because a mail program shows one of them, and we cannot know which. */
+const renderBodies = ({ text, html }: Pick<ApprovalMessage, 'text' | 'html'>): string =>
   [text, html]
     .filter((body) => body !== null && body !== '')
-    .map((body) => `<pre>${escapeHtml(visible((body ?? '').slice(0, CALL_CHARS_MAX)))}</pre>`)
+    .map((body) => `<pre>${escapeHtml(visible(body ?? ''))}</pre>`)
     .join('');
 
 /** Marks that turn the direction of a text around would show another text than the one that is sent. */

@@ -3,7 +3,7 @@ import { Refusal } from '../../platform/refusal/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { bdi } from '../layout/index.ts';
 import { timeInWords } from '../share-page/index.ts';
-import { CALL_CHARS_MAX, contentIn, visible } from './approval-content.ts';
+import { renderContent, visible } from './approval-content.ts';
 import {
   afterFault,
   attempt,
@@ -78,7 +78,7 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
       fault ? renderAlert(fault.message) : '',
       saidOf(one),
       `<p>An app that calls itself <strong>${bdi(one.grant.client_name)}</strong> asked for this ${timeInWords(Date.parse(one.created_at))}. It is done as the app has asked, or not at all.</p>`,
-      await contentIn(ctx, one),
+      renderContent(one),
       filesIn(one),
       `<h2>The call</h2><pre>${escapeHtml(visible(inWords(one)))}</pre>`,
       one.status === 'pending' ? decisionsOf(ctx, one, form) : '',
@@ -91,10 +91,10 @@ async function showOne(ctx: PersonCtx, id: string, fault?: Refusal): Promise<Sho
 type ShowForm = (submit: string, decision: string, isSecond: boolean) => string;
 
 /** What this person may decide; where they may not, why. */
-function decisionsOf({ whyNot }: PersonCtx, { operation_id: operation }: One, form: ShowForm): string {
+function decisionsOf({ whyNot }: PersonCtx, { operation_id: operation, content }: One, form: ShowForm): string {
   const not = whyNot('approveCall') ?? whyNot(operation);
-  const approve =
-    not === undefined ? form('Approve', 'approve', false) : `<p>You cannot approve this: ${bdi(not.message)}</p>`;
+  const refused = not && `<p>You cannot approve this: ${bdi(not.message)}</p>`;
+  const approve = refused ?? (content?.is_changed ? '' : form('Approve', 'approve', false));
   return approve + (whyNot('rejectCall') === undefined ? form('Reject', 'reject', true) : '');
 }
 
@@ -126,14 +126,12 @@ function filesIn({ files }: One): string {
 }
 
 function inWords({ operation_id: operation, call }: One): string {
-  const text = `${operation} ${JSON.stringify({ ...call, body: headFirst(call.body) }, null, 2)}`;
-  if (text.length <= CALL_CHARS_MAX) return text;
-  return `${text.slice(0, CALL_CHARS_MAX)}… ${text.length - CALL_CHARS_MAX} more characters; rasket approvals get shows all of it.`;
+  return `${operation} ${JSON.stringify({ ...call, body: headFirst(call.body) }, null, 2)}`;
 }
 
 const HEAD = ['from', 'to', 'cc', 'bcc', 'reply_to', 'subject'];
 
-/** To whom it goes is never what is cut off. */
+/** Puts the recipients first. */
 function headFirst(body: unknown): unknown {
   if (Array.isArray(body)) return body.map(headFirst);
   if (typeof body !== 'object' || body === null) return body;

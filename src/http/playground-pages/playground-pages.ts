@@ -18,12 +18,12 @@ interface Answer {
 }
 
 /**
- * Answers the pages; returns false to leave a request to the API, as always where the installation sends mail. The
- * pages need no key, so only names of this machine are answered: any website open in its browser may send requests
- * under another name.
+ * Answers the pages; returns false to leave a request to the API, as always outside the development profile, where mail that
+ * is captured is that of many people. The pages need no key, so only names of this machine are answered: any website open in
+ * its browser may send requests under another name.
  */
 export function createPlaygroundPages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
-  if (!world.config.delivery.capture) return () => false;
+  if (world.config.profile !== 'development') return () => false;
   return (request, response) => {
     const [whole, id, query = ''] = FORM.exec(request.url ?? '') ?? [];
     if (whole === undefined || !['GET', 'HEAD'].includes(request.method ?? '')) return false;

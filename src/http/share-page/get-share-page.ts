@@ -30,7 +30,7 @@ export const getSharePage: Page<'getSharePage'> = async (
   }
   if (email.isLarge && arePagesOverloaded(executor)) return answerBusy();
   const rendering = renderedOnce(store, email, async () =>
-    renderEmail(await readSharedContent(store, email), email.isLarge ? executor : undefined),
+    renderEmail(await readSharedContent(store, email), email.isLarge ? store.texts : undefined),
   );
   if (!rendering) return answerBusy();
   const content = await rendering;

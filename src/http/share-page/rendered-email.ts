@@ -1,5 +1,4 @@
-import type { FairExecutor } from '../../platform/fair-share/index.ts';
-import { disarmHtml, embedImages, escapeHtml, linksIn, mayLoadImages } from '../../protocol/safe-html/index.ts';
+import { showEmail, type TextThread } from '../../platform/text-thread/index.ts';
 import type { SharedContent } from '../../resources/shares/index.ts';
 import { ANYBODY } from '../costly-work.ts';
 
@@ -17,21 +16,17 @@ export interface RenderedEmail {
   bytes: number;
 }
 
-/** Each step of a body of 2 MB takes some ten milliseconds: with an executor, each is a task of its own. */
-export async function renderEmail(
-  { html, text, images }: SharedContent,
-  executor?: FairExecutor,
-): Promise<RenderedEmail> {
-  const step = async <T>(work: () => T): Promise<T> => (executor ? executor.run<T>(ANYBODY, work) : work());
-  const escapedText = text === null ? undefined : await step(() => Buffer.from(escapeHtml(text)));
-  if (html === null) return sized({ frame: undefined, mayLoadImages: false, links: [], text: escapedText });
-  const disarmed = await step(() => disarmHtml(html));
-  const escaped = await step(() => escapeHtml(disarmed));
-  // Images come last: base64 needs no escaping, and there may be megabytes of it.
-  const frame = await step(() => Buffer.from(embedImages(escaped, images, INLINE_IMAGE_CHARS_MAX)));
-  const read = await step(() => ({ mayLoadImages: mayLoadImages(html), links: linksIn(html, LINKS_MAX) }));
-  return sized({ frame, ...read, text: escapedText });
+/** Renders the parts of a page; with `texts`, those of a large email in the text thread. */
+export async function renderEmail({ html, text, images }: SharedContent, texts?: TextThread): Promise<RenderedEmail> {
+  const shown = { html, text, images, imageCharsMax: INLINE_IMAGE_CHARS_MAX, linksMax: LINKS_MAX };
+  const chars = (html?.length ?? 0) + (text?.length ?? 0);
+  const order = { teamId: ANYBODY, chars, task: showEmail, isPatient: true };
+  const { frame, text: escaped, ...read } = await (texts ? texts.run(order, shown) : showEmail.work(shown));
+  return sized({ ...read, frame: bufferOver(frame), text: bufferOver(escaped) });
 }
+
+const bufferOver = (bytes: Uint8Array | undefined): Buffer | undefined =>
+  bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 const sized = (email: Omit<RenderedEmail, 'bytes'>): RenderedEmail => ({
   ...email,

@@ -16,7 +16,7 @@ export interface BlobSpool {
   write(piece: Uint8Array): Promise<void>;
   read(range: ByteRange): Promise<Buffer>;
   /** Stands under the key, whole and durable, when it resolves; nothing more is written. It can still be read here. */
-  keep(key: string): Promise<void>;
+  keep(key: string): Promise<BlobDigest>;
   /** Lets go of it; what was kept stays. */
   close(): Promise<void>;
 }
@@ -38,12 +38,19 @@ export interface Blobs {
   readonly place: string;
   /** Keys are `<owner id>/<name>`; writing the same key again replaces it. */
   put(key: string, content: Uint8Array): Promise<void>;
-  /** The same as it comes; nothing stands under the key when `content` fails. */
-  putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void>;
-  /** Many of them, each whole and durable when it resolves; a failure leaves any of them or none. */
-  putAll(blobs: readonly NewBlob[]): Promise<void>;
+  /** Stores a stream; if `content` fails, nothing is stored under the key. Returns the digest of what was written. */
+  putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<BlobDigest>;
+  /**
+   * Stores several contents, each complete and durable when the promise resolves; after a failure any of them may be
+   * stored. Returns their digests in order.
+   */
+  putAll(blobs: readonly NewBlob[]): Promise<BlobDigest[]>;
   get(key: string): Promise<Buffer>;
   size(key: string): Promise<number>;
+  /** Returns the name of the file or object under a key, as an operator finds it. */
+  locate(key: string): string;
+  /** Drops this machine's copy of a content, so that the next read asks the store; does nothing where there are no copies. */
+  dropCopy(key: string): Promise<void>;
   /** What stands under a key, by reading all of it or by what the store knows; undefined where nothing does. */
   digest(key: string): Promise<BlobDigest | undefined>;
   /** `owner` is an id that no row has: what a crash leaves is found under it by the sweep. */

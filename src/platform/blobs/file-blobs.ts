@@ -1,9 +1,17 @@
-import { createHash } from 'node:crypto';
-import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { MARK_FILE, readMark, writeMark } from '../installation-mark/index.ts';
-import { NoSuchBlob, type BlobLink, type Blobs, type BlobSpool, type ByteRange, type NewBlob } from './blobs.ts';
+import {
+  NoSuchBlob,
+  type BlobDigest,
+  type BlobLink,
+  type Blobs,
+  type BlobSpool,
+  type ByteRange,
+  type NewBlob,
+} from './blobs.ts';
 import { PART } from './copy-blobs.ts';
+import { createDigester, digestOfBytes } from './digest.ts';
 import { eachAtOnce as eachOf } from './each-at-once.ts';
 import { isOwner, partsOfKey, shardOf } from './keys.ts';
 import { openScratchFile, readRange } from './scratch-file.ts';
@@ -21,20 +29,29 @@ export function openFileBlobs(root: string): Blobs {
     return { folder, file: path.join(folder, name) };
   }
   let puts = 0;
+  /** Callers that arrive together share one check, because each costs a sync. */
+  let probing: Promise<void> | undefined;
 
-  async function putAll(blobs: readonly NewBlob[]): Promise<void> {
-    const files = blobs.map(({ key, content }) => ({ ...fileOf(key), content }));
+  async function putAll(blobs: readonly NewBlob[]): Promise<BlobDigest[]> {
+    const files = blobs.map(({ key, content }, at) => ({ ...fileOf(key), content, at }));
     const folders = new Set(files.map(({ folder }) => folder));
+    const digests: BlobDigest[] = [];
     await eachAtOnce(folders, (folder) => makeFolder(root, folder));
-    await eachAtOnce(files, ({ file, content }) => write(file, content));
+    await eachAtOnce(files, async ({ file, content, at }) => {
+      await write(file, content);
+      digests[at] = await digestOfBytes(content);
+    });
     await eachAtOnce(folders, syncFolder);
+    return digests;
   }
 
-  async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<void> {
+  async function putStream(key: string, content: AsyncIterable<Uint8Array>): Promise<BlobDigest> {
     const { folder, file } = fileOf(key);
+    const digester = createDigester();
     await makeFolder(root, folder);
-    await write(file, content);
+    await write(file, digester.watch(content));
     await syncFolder(folder);
+    return digester.end();
   }
 
   async function write(file: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
@@ -51,14 +68,16 @@ export function openFileBlobs(root: string): Blobs {
 
   return {
     place: root,
-    put: (key, content) => putAll([{ key, content }]),
+    put: async (key, content) => void (await putAll([{ key, content }])),
     putStream,
     putAll,
     linkAll: (links) => linkFiles(root, links, { fileOf, nextNumber: () => ++puts }),
-    check: () => probe(root),
+    check: () => (probing ??= probe(root).finally(() => (probing = undefined))),
     get: async (key) => readFile(fileOf(key).file).catch(namingBlob(key)),
     size: async (key) => (await stat(fileOf(key).file)).size,
     digest: async (key) => digestOf(fileOf(key).file),
+    locate: (key) => fileOf(key).file,
+    dropCopy: async () => undefined,
     async spool(owner) {
       const folder = folderOf(owner);
       await makeFolder(root, folder);
@@ -132,13 +151,13 @@ async function copySynced(from: string, to: string): Promise<void> {
 /** A page of most file systems. */
 const PROBE_BYTES = 4096;
 
-/** Throws where nothing can be written. */
+/** Throws if nothing can be written, or if what was written cannot be synced. */
 async function probe(root: string): Promise<void> {
   await mkdir(root, { recursive: true, mode: 0o700 });
   const file = path.join(root, `.check-${process.pid}`);
   try {
-    // An empty file finds room on a full disk.
-    await writeFile(file, Buffer.alloc(PROBE_BYTES), { mode: 0o600 });
+    // An empty file fits on a full disk, and a disk that is gone accepts writes that are never synced.
+    await writeSynced(file, Buffer.alloc(PROBE_BYTES));
   } finally {
     await rm(file, { force: true });
   }
@@ -181,13 +200,9 @@ async function* keysIn(root: string): AsyncIterable<string> {
 async function digestOf(file: string): ReturnType<Blobs['digest']> {
   const opened = await openFile(file);
   if (!opened) return undefined;
-  const hash = createHash('sha256');
-  let size = 0;
-  for await (const piece of opened.content as AsyncIterable<Buffer>) {
-    hash.update(piece);
-    size += piece.length;
-  }
-  return { size, sha256: hash.digest('hex') };
+  const digester = createDigester();
+  for await (const piece of opened.content as AsyncIterable<Buffer>) digester.update(piece);
+  return digester.end();
 }
 
 const eachAtOnce = <T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> =>
@@ -203,8 +218,12 @@ async function openSpool(at: {
 }): Promise<BlobSpool> {
   const { root, folder, temporary } = at;
   const handle = await open(temporary, 'wx+', 0o600);
+  const digester = createDigester();
   return {
-    write: async (piece) => void (await handle.writeFile(piece)),
+    async write(piece) {
+      digester.update(piece);
+      await handle.writeFile(piece);
+    },
     read: ({ start, end }) => readRange(handle, start, end),
     async keep(key) {
       const to = at.fileOf(key);
@@ -212,6 +231,7 @@ async function openSpool(at: {
       await makeFolder(root, to.folder);
       await rename(temporary, to.file);
       await syncFolder(to.folder);
+      return digester.end();
     },
     async close() {
       await handle.close();

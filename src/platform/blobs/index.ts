@@ -14,7 +14,9 @@ export type { BlobDigest, BlobLink, Blobs, BlobSpool, ByteRange, NewBlob } from 
 export { NoSuchBlob } from './blobs.ts';
 export { copyAllBlobs, type CopiedAll } from './copy-all.ts';
 export { copyBlobs } from './copy-blobs.ts';
+export { createDigester, digestOfBytes } from './digest.ts';
 export { openFileBlobs } from './file-blobs.ts';
+export { shardOf } from './keys.ts';
 export type { ScratchFile } from './scratch-file.ts';
 
 export interface BlobsOptions {

@@ -5,7 +5,7 @@ import { stopwatch, systemClock } from '../clock/index.ts';
 import { MARK_FILE } from '../installation-mark/index.ts';
 import { openObjectStore, type ObjectBody, type ObjectStore, type ObjectStoreOptions } from '../object-store/index.ts';
 import { openBlobCache, type BlobCache } from './blob-cache.ts';
-import { NoSuchBlob, type Blobs, type BlobSpool, type NewBlob } from './blobs.ts';
+import { NoSuchBlob, type BlobDigest, type Blobs, type BlobSpool, type NewBlob } from './blobs.ts';
 import { eachAtOnce } from './each-at-once.ts';
 import { isOwner, partsOfKey, shardOf } from './keys.ts';
 import { openScratchFile, readRange } from './scratch-file.ts';
@@ -38,6 +38,8 @@ export function openObjectBlobs(options: ObjectBlobsOptions): Blobs {
     ...createReader(store, cache, names),
     ...createRemover(parts),
     scratch: () => openScratchFile(cache.folder),
+    locate: (key) => `${store.name}/${names.object(key)}`,
+    dropCopy: (key) => cache.removeKey(key),
     owners: (beforeMs) => ownersIn(store, names, beforeMs),
     async *keys() {
       for await (const { key } of store.list(names.all)) {
@@ -73,29 +75,35 @@ function createWriter(parts: Parts): Pick<Blobs, 'put' | 'putAll' | 'putStream' 
     sinceStored.now();
   }
 
-  async function put({ key, content }: NewBlob): Promise<void> {
+  async function put({ key, content }: NewBlob): Promise<BlobDigest> {
     const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
-    await upload(key, bodyOf(bytes));
+    const body = bodyOf(bytes);
+    await upload(key, body);
     const temporary = await cache.temporary();
     // Without it the content is read from the store.
     await writeFile(temporary, bytes, { mode: 0o600 }).then(
       () => cache.adopt(temporary, key),
       () => rm(temporary, { force: true }),
     );
+    return { size: body.size, sha256: body.sha256 };
   }
 
   return {
-    put: (key, content) => put({ key, content }),
-    putAll(blobs) {
+    put: async (key, content) => void (await put({ key, content })),
+    async putAll(blobs) {
       for (const { key } of blobs) partsOfKey(key);
-      return eachAtOnce(blobs, AT_ONCE_MAX, put);
+      const digests: BlobDigest[] = [];
+      await eachAtOnce([...blobs.entries()], AT_ONCE_MAX, async ([at, blob]) => {
+        digests[at] = await put(blob);
+      });
+      return digests;
     },
     async putStream(key, content) {
       partsOfKey(key);
       const spool = await openSpool(cache, upload);
       try {
         for await (const piece of content) await spool.write(piece);
-        await spool.keep(key);
+        return await spool.keep(key);
       } finally {
         await spool.close();
       }
@@ -258,8 +266,10 @@ async function openSpool(
     },
     read: ({ start, end }) => readRange(handle, start, end),
     async keep(key) {
-      await upload(key, { ...hashes.end(), open: () => createReadStream(temporary) });
+      const { size, sha256, md5 } = hashes.end();
+      await upload(key, { size, sha256, md5, open: () => createReadStream(temporary) });
       await cache.adopt(temporary, key);
+      return { size, sha256 };
     },
     async close() {
       await handle.close();

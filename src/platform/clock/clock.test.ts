@@ -30,7 +30,11 @@ it('a time is written in UTC with milliseconds', () => {
 
 it('repeated work is never done twice at a time, and missed ticks are made up for once', async () => {
   const fires: (() => void)[] = [];
-  const clock = { now: () => 0, timer: (_ms: number, fire: () => void) => (fires.push(fire), () => undefined) };
+  const clock = {
+    now: () => 0,
+    steady: () => 0,
+    timer: (_ms: number, fire: () => void) => (fires.push(fire), () => undefined),
+  };
   const ends: (() => void)[] = [];
   let [begun, ended] = [0, 0];
   const stop = repeat(clock, 10, async () => {

@@ -4,6 +4,11 @@
  */
 export interface Clock {
   now(): number;
+  /**
+   * Monotonic milliseconds since an arbitrary moment. Setting the clock does not change it, so `now` can be compared
+   * with it; it may stop while the machine is suspended.
+   */
+  steady(): number;
   /** Calls `fire` once after `delayMs`; the returned function cancels it. A pending timer never keeps the process up. */
   timer(delayMs: number, fire: () => void): () => void;
 }
@@ -12,6 +17,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  steady: () => performance.now(),
   timer(delayMs, fire) {
     const handle = setTimeout(fire, Math.min(Math.max(0, delayMs), TIMER_MS_MAX));
     handle.unref();

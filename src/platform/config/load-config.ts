@@ -34,7 +34,7 @@ export function loadConfig(input: ConfigInput): { config: Config; sources: Sourc
   fillEntries(draft, defaults);
   addMissing(draft);
   if (draft.faults.size > 0 && isIncomplete(draft)) throw new ConfigFault([...draft.faults]);
-  const config = assemble(draft.values);
+  const config = assemble(draft.values, input.profile ?? 'production');
   addConflicts(draft, config);
   // What a file that cannot be read says of the name, nobody knows.
   if (input.isServing && isRead) addNameFault(draft, config, input.file);
@@ -93,8 +93,8 @@ function addNameFault(draft: Draft, config: Config, file: string | undefined): v
   if (fault !== undefined) draft.faults.add(fault);
 }
 
-function assemble(values: ReadonlyMap<string, unknown>): Config {
-  const root: Record<string, unknown> = {};
+function assemble(values: ReadonlyMap<string, unknown>, profile: Config['profile']): Config {
+  const root: Record<string, unknown> = { profile };
   for (const [key, value] of values) {
     const path = key.split('.');
     const last = path.pop() ?? '';

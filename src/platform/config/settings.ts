@@ -288,6 +288,10 @@ export type DnsProviderSettings = Values<(typeof entrySections)['dns_providers']
 
 /** Keys are spelled as in the file, so that one search finds a setting and every reader of it. Deeply frozen. */
 export interface Config extends Fixed {
+  /**
+   * Set by the command that runs, never by a setting. In development all mail belongs to the one person who runs it.
+   */
+  readonly profile: 'production' | 'development';
   readonly plans: Readonly<Record<string, Plan>>;
   /** Plans that are in no file any more and that teams still have, as they were; the start of the program adds them. */
   readonly retired_plans?: Readonly<Record<string, Plan>>;

@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import type { Knex } from 'knex';
-import type { Db, Executor, Row, Value } from './types.ts';
+import type { DriverDb } from './fault-notices.ts';
+import type { Executor, Row, Value } from './types.ts';
 import { createCommitListeners, WITHOUT_OTHERS } from './commit-listeners.ts';
 import { holdFiles } from './held-files.ts';
 import { createLockWait } from './lock-wait.ts';
@@ -12,8 +13,9 @@ import { cutUnusedPages, firstNumber } from './unused-pages.ts';
  * The embedded default. Statements run in this thread on prepared, cached statements: a knex round trip costs more
  * than the statement itself. Reads use the connection that writes, because another one forgets all the pages it has
  * cached whenever this one commits; only while a transaction is open are they done aside, on what is committed.
+ * `onFault` gets what fails after its callers were answered.
  */
-export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
+export function openBetterSqlite(file: string, onFault: (error: unknown) => void): DriverDb {
   const [writer, reader] = [connect(file), connect(file)];
   // A wait inside SQLite blocks the whole process: `untilUnlocked` waits for the rest without blocking it.
   for (const connection of [writer, reader]) connection.pragma(`busy_timeout = ${BUSY_MS_MAX}`);
@@ -23,7 +25,7 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
   const listeners = createCommitListeners();
   const touched = new Set<string>();
   const writing = executorOn(writer, ignore, (table) => void touched.add(table));
-  const reads = createReadSpan(writer, versions.changedOutside);
+  const reads = createReadSpan(writer, { onOutsideChange: versions.changedOutside, onFault });
   const readingHere = executorOn(writer, reads.extend);
   const readingAside = executorOn(reader);
   const reading = (): Executor => (writer.inTransaction && !reads.isOpen() ? readingAside : readingHere);
@@ -79,8 +81,13 @@ export function openBetterSqlite(file: string): Omit<Db, 'onFenced'> {
       listeners.tell(touched);
       return value;
     } catch (error) {
-      // A full disk rolls back by itself; a second rollback would hide the first error.
-      if (writer.inTransaction) rollback.run();
+      // A full disk rolls back by itself. A second rollback would hide the first error, and so would a rollback that
+      // fails.
+      try {
+        if (writer.inTransaction) rollback.run();
+      } catch (second) {
+        onFault(second);
+      }
       throw error;
     }
   }
@@ -130,6 +137,9 @@ async function withKnexOn<T>(file: string, work: (knex: Knex) => Promise<T>): Pr
     client: 'better-sqlite3',
     connection: { filename: file },
     useNullAsDefault: true,
+    compileSqlOnError: false,
+    // knex writes to standard output, which contains the results of commands; it also throws every error that it logs.
+    log: { warn: ignore, error: ignore, deprecate: ignore, debug: ignore },
     pool: { min: 0, max: 1, afterCreate: setPragmas },
   });
   try {
@@ -170,17 +180,30 @@ interface ReadSpan {
  * One read transaction for everything that is read in one turn of the event loop: taking and releasing SQLite's locks
  * costs more than a look-up. It ends with the turn, and before anything is written.
  */
-function createReadSpan(connection: Sqlite.Database, onOutsideChange: () => void): ReadSpan {
+function createReadSpan(
+  connection: Sqlite.Database,
+  { onOutsideChange, onFault }: { onOutsideChange: () => void; onFault: (error: unknown) => void },
+): ReadSpan {
   const begin = connection.prepare('begin');
   const commit = connection.prepare('commit');
+  const rollback = connection.prepare('rollback');
   // Changes when another connection has committed, such as a command of the operator.
   const dataVersion = connection.prepare('pragma data_version').pluck();
   let seenVersion = dataVersion.get();
   let isOpen = false;
   const end = (): void => {
     if (!isOpen) return;
-    isOpen = false;
-    if (connection.inTransaction) commit.run();
+    // An unreadable disk or a damaged page fails this as it failed a read of the span, whose caller has the error
+    // already.
+    for (const last of [commit, rollback]) {
+      try {
+        if (connection.inTransaction) last.run();
+      } catch (error) {
+        onFault(error);
+      }
+    }
+    // A rollback that failed is tried again before the next write.
+    isOpen = connection.inTransaction;
   };
   const look = (): void => {
     const version = dataVersion.get();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isDatabaseGone, isDatabaseSetback, isUniqueViolation } from './faults.ts';
+import { isCommitFault, isDatabaseDamage, isDatabaseGone, isDatabaseSetback, isUniqueViolation } from './faults.ts';
 
 const fault = (code: string, message = '') => Object.assign(new Error(message), { code });
 
@@ -10,6 +10,24 @@ describe('a setback is no fault of ours', () => {
     ...['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'ENOTFOUND'],
     ...['08006', '25P03', '53100', '53300', '57P01', '40001', '40P01', '25006'],
   ])('%s', (code) => expect(isDatabaseSetback(fault(code))).toBe(true));
+
+  it.each(['SQLITE_CORRUPT', 'SQLITE_CORRUPT_INDEX', 'SQLITE_NOTADB', 'SQLITE_IOERR_READ', 'XX001', 'XX002', '58030'])(
+    'the code %s is damage, and says nothing about other commits',
+    (code) => {
+      const error = fault(code);
+      expect([isDatabaseDamage(error), isDatabaseSetback(error), isCommitFault(error)]).toEqual([true, true, false]);
+    },
+  );
+
+  it.each(['SQLITE_FULL', 'SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_WRITE', 'ENOSPC', '53100', '57P01', 'ECONNREFUSED'])(
+    'the code %s fails every commit, and is not damage',
+    (code) => expect([isDatabaseDamage(fault(code)), isCommitFault(fault(code))]).toEqual([false, true]),
+  );
+
+  it.each(['40001', '40P01', '25P03', 'MOVED', '23505', 'SQLITE_CONSTRAINT_UNIQUE'])(
+    'the code %s concerns only one transaction',
+    (code) => expect([isDatabaseDamage(fault(code)), isCommitFault(fault(code))]).toEqual([false, false]),
+  );
 
   it.each([
     fault('', 'Connection terminated unexpectedly'),

@@ -9,8 +9,22 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** A full disk, a lost connection, a blob store that refuses, a lock held too long: the world's fault, worth another try later. */
 export function isDatabaseSetback(error: unknown): boolean {
-  return isDatabaseGone(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
+  return isDatabaseGone(error) || isDatabaseDamage(error) || hasCode(error, SETBACK_CODES) || isPlanOfOldSchema(error);
 }
+
+/**
+ * Returns whether stored data cannot be read: a page or an index differs from what was written, or the disk does not
+ * return it.
+ */
+export const isDatabaseDamage = (error: unknown): boolean =>
+  hasCode(error, DAMAGE_CODES) || BARE_DAMAGE_CODES.includes(codeOf(error));
+
+/**
+ * Returns whether no commit can succeed now, whoever calls. Conflicts and damaged pages concern single transactions; a
+ * fence and a lost file have watches of their own.
+ */
+export const isCommitFault = (error: unknown): boolean =>
+  isDatabaseSetback(error) && !isFenced(error) && !isPlanOfOldSchema(error) && !hasCode(error, NO_COMMIT_FAULT_CODES);
 
 /** PostgreSQL's answer to a prepared `select *` whose columns a migration has changed since: the next try prepares it anew. */
 export const isPlanOfOldSchema = (error: unknown): boolean =>
@@ -42,6 +56,29 @@ const GONE_MESSAGES = [
   'Client has encountered a connection error',
   'Client was closed',
 ];
+
+const DAMAGE_CODES = [
+  'SQLITE_CORRUPT',
+  'SQLITE_NOTADB',
+  'SQLITE_IOERR_READ',
+  'SQLITE_IOERR_SHORT_READ',
+  'SQLITE_IOERR_CORRUPTFS',
+  'SQLITE_IOERR_DATA',
+  // PostgreSQL: data_corrupted, index_corrupted, io_error, and a file of a table that is missing.
+  'XX001',
+  'XX002',
+  '58030',
+  '58P01',
+];
+
+/** The `sqlite3` driver does not say which operation failed. */
+const BARE_DAMAGE_CODES = ['SQLITE_IOERR'];
+
+/**
+ * The first two are codes of PostgreSQL: serialization failure and deadlock, and a transaction that was idle for too
+ * long.
+ */
+const NO_COMMIT_FAULT_CODES = ['40', '25P03', 'DATABASE_FILE_LOST', ...DAMAGE_CODES];
 
 const SETBACK_CODES = [
   'SQLITE_FULL',

@@ -33,7 +33,7 @@ interface Waiting<Item, Result> {
 /** A group that is still growing is held back this long: less than a synced commit costs on most disks. */
 const GATHER_MS_MAX = 3;
 /** Keeps one commit short enough that reads and the next group do not notice it. */
-const WEIGHT_PER_LANE_MAX = 256;
+const WEIGHT_PER_LANE_MAX = 128;
 
 interface OpenLane {
   waiting: FairBacklog<Waiting<never, never>>;

@@ -3,7 +3,7 @@
  * It promises that a transaction is durable when its promise resolves. It knows no table.
  */
 export { openDb } from './open-db.ts';
-export { hasTable, migrate, schemaState, SchemaTooNew } from './migrate.ts';
+export { hasTable, migrate, mustNotBeApplied, schemaState, SchemaTooNew } from './migrate.ts';
 export { createGroupCommit, type GroupCommit, type Lane } from './group-commit.ts';
 export { eachAlone } from './each-alone.ts';
 export { inCompany } from './in-company.ts';
@@ -16,7 +16,8 @@ export { openPgPresence } from './pg-presence.ts';
 export { openPgSnapshot, partsOfPgUrl, SnapshotInUse, type PgSnapshot } from './pg-snapshot.ts';
 export { rewriteFile } from './unused-pages.ts';
 export { withoutCommitNotice } from './memo.ts';
-export { isDatabaseGone, isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
+export { isDatabaseDamage, isDatabaseGone, isDatabaseSetback, isLockTimeout, isUniqueViolation } from './faults.ts';
+export { checkDatabase, type DatabaseCheck } from './check-database.ts';
 export { DatabaseFileLost, putBack, rescuedCopy, rescueName } from './held-files.ts';
 export { isFenced, lowerFence, raiseFence } from './write-fence.ts';
 export { beginsWith, findsFew, pageOf, pageSql, pageValues, textsIn, uuidsIn, type Page } from './lists.ts';
@@ -45,4 +46,5 @@ export {
   type DatabaseSession,
   type ServerFacts,
 } from './database-facts.ts';
-export type { Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';
+export { databaseBehind, noteWrapper } from './database-behind.ts';
+export type { DatabaseFault, Db, Executor, Hearing, OpenDbOptions, Row, Dialect, Value } from './types.ts';

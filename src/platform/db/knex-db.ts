@@ -4,10 +4,11 @@ import { holdFiles } from './held-files.ts';
 import { tableWrittenBy, writesRows } from './memo.ts';
 import { NEW_FILE_PRAGMA, SQLITE_PRAGMAS } from './pragmas.ts';
 import { cutUnusedPages, firstNumber } from './unused-pages.ts';
-import type { Db, Executor, Row, Value } from './types.ts';
+import type { DriverDb } from './fault-notices.ts';
+import type { Executor, Row, Value } from './types.ts';
 
 /** SQLite through the asynchronous `sqlite3` driver. */
-export function openKnexDb(file: string): Omit<Db, 'onFenced'> {
+export function openKnexDb(file: string): DriverDb {
   const writer = openSqlite3(file);
   // SQLite has one writer; reads on a connection of their own never wait for it.
   const reader = openSqlite3(file);

@@ -8,6 +8,11 @@ export class SchemaTooNew extends Error {
   override readonly name = 'SchemaTooNew';
 }
 
+/** Thrown if migrations were applied and are not recorded. */
+export class SchemaIncomplete extends Error {
+  override readonly name = 'SchemaIncomplete';
+}
+
 export interface SchemaState {
   done: string[];
   pending: string[];
@@ -80,11 +85,61 @@ export async function migrate(db: Db): Promise<string[]> {
   return db.withKnex((knex) =>
     knex.transaction(async (trx) => {
       if (db.dialect === 'pg') await trx.raw('select pg_advisory_xact_lock(?)', [LOCK]);
-      const { pending } = await stateWithin(trx);
-      if (pending.length > 0) {
-        await trx.migrate.latest({ migrationSource: new MigrationFolder(), tableName: TABLE });
-      }
-      return pending;
+      return apply(trx);
     }),
   );
+}
+
+/**
+ * Throws a SchemaIncomplete if a migration was applied and its record is missing. It tries only a migration that is
+ * missing while later ones are recorded, because such a migration may also have been merged late; the try is rolled
+ * back.
+ */
+export async function mustNotBeApplied(db: Db): Promise<void> {
+  if (lostNotes(await schemaState(db)).length === 0) return;
+  const ending = new Error('tried alone');
+  await db
+    .withKnex((knex) =>
+      knex.transaction(async (trx) => {
+        await apply(trx);
+        throw ending;
+      }),
+    )
+    .catch((error: unknown) => {
+      if (error !== ending) throw error;
+    });
+}
+
+async function apply(trx: Knex.Transaction): Promise<string[]> {
+  const state = await stateWithin(trx);
+  if (state.pending.length > 0) {
+    await trx.migrate
+      .latest({ migrationSource: new MigrationFolder(), tableName: TABLE })
+      .catch((error: unknown) => refuseSecondTime(error, state));
+  }
+  return state.pending;
+}
+
+const lostNotes = ({ pending, done }: SchemaState): string[] => {
+  const last = done.toSorted().at(-1) ?? '';
+  return pending.filter((name) => name < last);
+};
+
+/**
+ * Throws a SchemaIncomplete if a migration creates something that exists: its record is missing, or the tables differ
+ * from the records.
+ */
+function refuseSecondTime(error: unknown, state: SchemaState): never {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!/already exists|duplicate column/.test(message)) throw error;
+  const lost = lostNotes(state);
+  const what =
+    lost.length > 0
+      ? `the table ${TABLE} of the database lacks ${lost.join(', ')}, and has later ones`
+      : `the database has parts of ${state.pending[0]} already, which is not noted in the table ${TABLE}`;
+  // knex puts the statement before the message.
+  const reason = message.split(' - ').at(-1);
+  throw new SchemaIncomplete(`${what} (${reason}); restore the database from a backup. Nothing was changed`, {
+    cause: error,
+  });
 }

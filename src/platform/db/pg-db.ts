@@ -8,7 +8,8 @@ import { createPgHearing } from './pg-hearing.ts';
 import { createPgInsert, type PgInsert } from './pg-insert.ts';
 import { prepareMigration, prepareSession } from './pg-session.ts';
 import { createPgStatements, type PgStatements } from './pg-statements.ts';
-import type { Db, Executor, OpenDbOptions, Value } from './types.ts';
+import type { DriverDb } from './fault-notices.ts';
+import type { Executor, OpenDbOptions, Value } from './types.ts';
 
 /** PostgreSQL sends bigint as text; every bigint of ours is a millisecond or a count, which a number holds exactly. */
 const INT8 = 20;
@@ -34,7 +35,7 @@ interface Shared {
  * PostgreSQL over `pg`. Statements that come again are prepared, rows are inserted as one parameter, and what a transaction
  * asks at once is written at once: a connection answers in order, and nothing waits for a round trip that it need not.
  */
-export function openPgDb(options: OpenDbOptions): Omit<Db, 'onFenced'> {
+export function openPgDb(options: OpenDbOptions): DriverDb {
   const pool = openPool(options);
   const shared: Shared = { statements: createPgStatements(), insert: createPgInsert() };
   const { committed, close: stopHearing, ...hearing } = createPgHearing(options.url);

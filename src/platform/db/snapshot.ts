@@ -22,6 +22,8 @@ export interface Snapshot {
   /** Nothing where its schema has no such column yet. */
   sealedTexts(place: { table: string; column: string }): Iterable<SealedText>;
   setting(name: string): string | undefined;
+  /** Returns the rows of a table with these columns; nothing if its schema does not have all of them yet. */
+  rowsOf(table: string, columns: readonly string[]): Iterable<Record<string, string | null>>;
   close(): void;
 }
 
@@ -61,6 +63,14 @@ export function openSnapshot(file: string): Snapshot {
       hasColumn('instance_settings', 'value')
         ? db.prepare<[string], string>('select value from instance_settings where name = ?').pluck().get(name)
         : undefined,
+    rowsOf: (table, columns) =>
+      columns.every((column) => hasColumn(table, column))
+        ? db
+            .prepare<[], Record<string, string | null>>(
+              `select ${columns.map((column) => `"${column}"`).join(', ')} from "${table}"`,
+            )
+            .iterate()
+        : [],
     close: () => void db.close(),
   };
 }

@@ -40,6 +40,14 @@ export interface HearingOptions {
   random(): number;
 }
 
+export interface DatabaseFault {
+  /**
+   * `damage`: stored data cannot be read. `commit`: nothing of a write was stored, and other writes would fail as well.
+   */
+  kind: 'damage' | 'commit';
+  error: unknown;
+}
+
 export interface Hearing {
   /** Since when nothing of other processes is heard, in time of the system; undefined while it is. */
   deafSince(): number | undefined;
@@ -70,6 +78,11 @@ export interface Db extends Executor {
   onAnnounced(name: string, fire: () => void): () => void;
   /** Calls `fire` whenever a write is refused because the database is being moved or was moved away (write-fence.ts); the returned function ends that. */
   onFenced(fire: () => void): () => void;
+  /**
+   * Calls `fire` with each fault of the database that a statement or a commit of this process meets. The returned
+   * function ends that.
+   */
+  onFault(fire: (fault: DatabaseFault) => void): () => void;
   /** Begins to hear what other processes commit and announce, and to tell them. On SQLite there are none. */
   hear(options: HearingOptions): Hearing;
   /**

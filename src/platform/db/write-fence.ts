@@ -1,4 +1,4 @@
-import type { Db, Executor } from './types.ts';
+import type { Executor } from './types.ts';
 
 /**
  * A fence has every table refuse what would be written to it, by every client: a process with open connections, one that starts, another
@@ -68,32 +68,4 @@ export function isFenced(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === PG_CODE) return true;
   return String(code).startsWith('SQLITE_CONSTRAINT') && String(message).includes(SAYS);
-}
-
-/** Tells those who gave `fire` to `onFenced` of each write that a fence refuses. */
-export function noticingFence(db: Omit<Db, 'onFenced'>): Db {
-  const listeners = new Set<() => void>();
-  async function noticing<T>(writing: Promise<T>): Promise<T> {
-    try {
-      return await writing;
-    } catch (error) {
-      if (isFenced(error)) for (const fire of listeners) fire();
-      throw error;
-    }
-  }
-  return {
-    ...db,
-    // These may write too, and answer what they have written.
-    all: <T>(...statement: Parameters<Db['all']>) => noticing(db.all<T>(...statement)),
-    get: <T>(...statement: Parameters<Db['get']>) => noticing(db.get<T>(...statement)),
-    run: (...statement) => noticing(db.run(...statement)),
-    runEach: (...statement) => noticing(db.runEach(...statement)),
-    insertMany: (...insert) => noticing(db.insertMany(...insert)),
-    tx: (work) => noticing(db.tx(work)),
-    txUnsynced: (work) => noticing(db.txUnsynced(work)),
-    onFenced(fire) {
-      listeners.add(fire);
-      return () => void listeners.delete(fire);
-    },
-  };
 }

@@ -4,7 +4,7 @@ import { createIds, firstIdAt, isUuid, timeOfId } from './index.ts';
 
 const clockOf = (times: number[]) => {
   let at = 0;
-  return { now: () => times[Math.min(at++, times.length - 1)] ?? 0, timer: () => () => undefined };
+  return { now: () => times[Math.min(at++, times.length - 1)] ?? 0, steady: () => 0, timer: () => () => undefined };
 };
 const someTime = fc.integer({ min: 0, max: 2 ** 48 - 5000 });
 

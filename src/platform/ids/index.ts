@@ -67,7 +67,17 @@ export function firstIdAt(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
 
-/** The millisecond an id was made in. */
+/**
+ * Returns when the object with this new id was created. Date ranges are id ranges, so it is the time of the id, unless
+ * the clock was set back since the process started: ids then run ahead of the clock, and a time that people or the
+ * queue see must not.
+ */
+export const creationTime = (id: string, clock: Clock): number => Math.min(timeOfId(id), clock.now());
+
+/**
+ * Returns the millisecond in an id; after the clock was set back it may be in the future. For new objects, see
+ * `creationTime`.
+ */
 export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

@@ -3,7 +3,9 @@
  * (API keys) is kept as a hash. Nothing here is ever logged.
  */
 export {
+  closeInstanceKey,
   createInstanceKey,
+  InstanceKeyFault,
   instanceKeyPath,
   keyIdOf,
   newInstanceKey,

@@ -1,5 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 
 /**
@@ -12,7 +24,14 @@ export interface InstanceKeys {
   former: readonly Buffer[];
 }
 
+/** Thrown if the file of the key cannot be used as it is; the message says what to do. */
+export class InstanceKeyFault extends Error {
+  override readonly name = 'InstanceKeyFault';
+}
+
 const KEY_BYTES = 32;
+/** Permissions that must not be set: any for others, and write for the group. A group may read the file. */
+const TOO_OPEN = 0o037;
 
 export const instanceKeyPath = (dataDir: string): string => path.join(dataDir, 'instance.key');
 
@@ -42,7 +61,9 @@ export function writeInstanceKeys(dataDir: string, keys: InstanceKeys): void {
 
 export function readInstanceKeys(dataDir: string): InstanceKeys {
   const file = instanceKeyPath(dataDir);
-  const [first = '', ...rest] = readFileSync(file, 'utf8').trim().split('\n');
+  const [first = '', ...rest] = withKeyFile(file, (handle) => readFileSync(handle, 'utf8'))
+    .trim()
+    .split('\n');
   const keyIn = (text: string): Buffer => {
     const key = Buffer.from(text.trim(), 'base64');
     if (key.length !== KEY_BYTES) throw new Error(`${file} does not hold a ${KEY_BYTES}-byte key in base64`);
@@ -56,6 +77,56 @@ export function readInstanceKeys(dataDir: string): InstanceKeys {
     else throw new Error(`${file} has a line that is neither a next nor a former key`);
   }
   return keys;
+}
+
+/**
+ * Protects the key from other accounts: removes their permissions if the file is ours, and refuses the file otherwise.
+ * Returns the previous mode if it was changed.
+ */
+export function closeInstanceKey(dataDir: string): string | undefined {
+  const file = instanceKeyPath(dataDir);
+  return withKeyFile(file, (handle) => {
+    const { mode, uid } = fstatSync(handle);
+    if ((mode & TOO_OPEN) === 0) return undefined;
+    const was = `0${(mode & 0o777).toString(8)}`;
+    const refuse = (why: string): never => {
+      throw new InstanceKeyFault(
+        `${file} can be used by other accounts (mode ${was}) and ${why}; as root: chown ${ownName()} ${file} && chmod 600 ${file}`,
+      );
+    };
+    if (uid !== process.geteuid?.()) return refuse(`belongs to another one (${uid})`);
+    try {
+      fchmodSync(handle, 0o600);
+    } catch (error) {
+      return refuse(`its mode cannot be changed here (${(error as NodeJS.ErrnoException).code})`);
+    }
+    // Some file systems report success and change nothing.
+    if ((fstatSync(handle).mode & TOO_OPEN) !== 0) return refuse('its file system keeps no modes');
+    return was;
+  });
+}
+
+function ownName(): string {
+  try {
+    return os.userInfo().username;
+  } catch {
+    return String(process.geteuid?.());
+  }
+}
+
+/** Opens the file without waiting: a FIFO would block the process until another one writes into it. */
+function withKeyFile<T>(file: string, work: (handle: number) => T): T {
+  const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(handle).isFile()) {
+      throw new InstanceKeyFault(
+        `${file} is no file but a folder, a FIFO or a device; put the key in its place, from a backup or another node`,
+      );
+    }
+    return work(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 function writeKeyFile(file: string, flags: 'w' | 'wx', { current, next, former }: InstanceKeys): void {

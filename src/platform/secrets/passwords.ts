@@ -1,5 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { nextTurn, rest } from '../clock/index.ts';
+import { createFairExecutor } from '../fair-share/index.ts';
 import { refuse } from '../refusal/index.ts';
 
 const derive = promisify(argon2);
@@ -15,29 +17,33 @@ const COST: PasswordCost = { memory: 19_456, passes: 2 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** Each takes the memory of COST and a thread of the pool, which mail is signed in too. */
-const AT_ONCE = 2;
-/** About two seconds of work; each may hold a password of 4096 characters. */
-const WAITING_MAX = 200;
+/**
+ * Each hash takes the memory of COST and a thread of the pool, which also signs mail. One at a time leaves a core free
+ * on a machine that has two.
+ */
+const AT_ONCE = 1;
+/** About two seconds of work; each waiting call may hold a password of 4096 characters. */
+const WAITING_MAX = 40;
+const RETRY_AFTER_SECONDS = 5;
 
-let running = 0;
-const waiting: (() => void)[] = [];
+/** The reason for a hash. A flood of new passwords, as in sign-ups, must not keep people from signing in. */
+type Purpose = 'to keep' | 'to compare';
 
-/** However many sign in at the same time, the memory for it has a limit: when too many wait, the next one is refused. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= AT_ONCE) {
-    if (waiting.length >= WAITING_MAX) {
-      throw refuse('service_unavailable', { say: 'Too many people are signing in at this moment; try again shortly.' });
-    }
-    await new Promise<void>((begin) => waiting.push(begin));
-  } else running += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running -= 1;
+/** Rests as long as it worked while others wait, so that half of the time remains for other work. */
+const executor = createFairExecutor(AT_ONCE, ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
+
+/**
+ * Bounds memory and processor time, however many people sign in. When too many calls wait for the same purpose, the
+ * next one is refused, before anything is read about the account.
+ */
+async function inTurn<T>(purpose: Purpose, work: () => Promise<T>): Promise<T> {
+  if (executor.waitingOf(purpose) >= WAITING_MAX) {
+    throw refuse('service_unavailable', {
+      say: `Too many passwords are being checked at this moment; try again in ${RETRY_AFTER_SECONDS} seconds.`,
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+    });
   }
+  return executor.run(purpose, work);
 }
 
 interface Parameters extends PasswordCost {
@@ -46,8 +52,8 @@ interface Parameters extends PasswordCost {
 }
 
 /** RFC 8265 §4: two keyboards may write one password in different forms of Unicode. */
-const tagOf = (password: string, parameters: Parameters): Promise<Buffer> =>
-  inTurn(() => derive('argon2id', { message: password.normalize('NFC'), parallelism: 1, ...parameters }));
+const tagOf = (purpose: Purpose, password: string, parameters: Parameters): Promise<Buffer> =>
+  inTurn(purpose, () => derive('argon2id', { message: password.normalize('NFC'), parallelism: 1, ...parameters }));
 
 export interface Passwords {
   /** argon2id in the usual text form, with its parameters. */
@@ -58,16 +64,16 @@ export interface Passwords {
 
 /** What a new hash costs; no setting leads here. Those that are stored are checked at the cost that they name. */
 export function createPasswords({ memory, passes }: PasswordCost = COST): Passwords {
-  const hash = async (password: string): Promise<string> => {
+  const makeHash = async (purpose: Purpose, password: string): Promise<string> => {
     const nonce = randomBytes(SALT_BYTES);
-    const tag = await tagOf(password, { memory, passes, nonce, tagLength: TAG_BYTES });
+    const tag = await tagOf(purpose, password, { memory, passes, nonce, tagLength: TAG_BYTES });
     return `$argon2id$v=19$m=${memory},t=${passes},p=1$${plainBase64(nonce)}$${plainBase64(tag)}`;
   };
   return {
-    hash,
+    hash: (password) => makeHash('to keep', password),
     async matches(password, stored) {
       if (stored !== null) return isPassword(password, stored);
-      await hash(password);
+      await makeHash('to compare', password);
       return false;
     },
   };
@@ -81,7 +87,7 @@ async function isPassword(password: string, hash: string): Promise<boolean> {
   if (expected.length === 0) throw new Error('a stored password has an unknown format');
   const nonce = Buffer.from(salt, 'base64');
   const parameters = { memory: Number(memory), passes: Number(passes), nonce, tagLength: expected.length };
-  return timingSafeEqual(await tagOf(password, parameters), expected);
+  return timingSafeEqual(await tagOf('to compare', password, parameters), expected);
 }
 
 const plainBase64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');

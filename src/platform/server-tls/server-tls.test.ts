@@ -22,6 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const clock: Clock = {
+  steady: () => 0,
   now: () => now,
   timer: (_delayMs, fire) => {
     ticks.push(fire);

@@ -12,6 +12,7 @@ import type { Ids } from '../ids/index.ts';
 import type { Log, MailLog } from '../log/index.ts';
 import type { Meter } from '../meter/index.ts';
 import type { Passwords, Secrets } from '../secrets/index.ts';
+import type { TextThread } from '../text-thread/index.ts';
 import type { Tracer } from '../trace/index.ts';
 
 export interface Store {
@@ -27,6 +28,8 @@ export interface Store {
   passwords: Passwords;
   secrets: Secrets;
   blobs: Blobs;
+  /** Reads and renders large texts in a thread of their own. */
+  texts: TextThread;
   log: Log;
   mailLog: MailLog;
   /** Counts what happens in this process, for a Prometheus. */

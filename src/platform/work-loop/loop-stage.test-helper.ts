@@ -10,6 +10,7 @@ export function handClock() {
   let timers: { at: number; fire: () => void }[] = [];
   return {
     now: () => now,
+    steady: () => now,
     set: (to: number) => void (now = to),
     timer(delayMs: number, fire: () => void) {
       const timer = { at: now + Math.max(0, delayMs), fire };

@@ -10,11 +10,10 @@ export type Place =
   | { of: 'property'; propertyId: string; slot: number };
 
 /**
- * A filter that was checked. Every condition is true or false of every contact, never unknown: without a value nothing but
- * `exists: false` is met, not even `neq`, and `not` turns each answer around.
+ * One condition that was checked. It is true or false of every contact: without a value nothing but `exists: false` is met,
+ * not even `neq`, and `not` turns each answer around.
  */
-export type Filter =
-  | { kind: 'all' | 'any' | 'none'; of: readonly Filter[] }
+export type Condition =
   | { kind: 'text'; place: Place; op: 'eq' | 'neq' | 'contains' | 'in'; values: readonly string[] }
   | { kind: 'number'; place: Place; op: Comparison; values: readonly number[] }
   | { kind: 'boolean'; place: Place | { of: 'unsubscribed' }; op: 'eq' | 'neq'; value: boolean }
@@ -22,8 +21,13 @@ export type Filter =
   | { kind: 'created'; op: 'gt' | 'gte' | 'lt' | 'lte'; ms: number }
   | { kind: 'topic'; topicId: string; isDefault: boolean; subscription: Subscription }
   /** Was added to the segment, whatever its filter says. */
-  | { kind: 'member'; segmentId: string }
-  /** Names something that is gone, or that has another type by now. */
+  | { kind: 'member'; segmentId: string };
+
+/** A checked filter, over conditions that exist. */
+export type Filter =
+  | Condition
+  | { kind: 'all' | 'any' | 'none'; of: readonly Filter[] }
+  /** Matches no contact, because what it depends on was deleted or has another type now. */
   | { kind: 'never' };
 
 export interface DeclaredProperty {

@@ -6,6 +6,6 @@
 export { chooseIndex, type IndexUse } from './choose-index.ts';
 export { meetsFilter } from './evaluate-filter.ts';
 export type { Declared, DeclaredProperty, DeclaredTopic, Filter, FilteredContact, Subscription } from './filter.ts';
-export { parseFilter, type FilterFault, type ParsedFilter } from './parse-filter.ts';
+export { listPropertyKeys, parseFilter, type FilterFault, type ParsedFilter } from './parse-filter.ts';
 export { renderFilter, type FilterDialect, type Rendered } from './render-filter.ts';
 export { foldText, readValue, type PropertyType, type PropertyValue, type ValueResult } from './values.ts';

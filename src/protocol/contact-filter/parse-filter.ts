@@ -1,7 +1,8 @@
 import { parseIsoTime } from '../iso-time/index.ts';
 import { parseMailbox, normalizeAddress } from '../address/index.ts';
-import type { Comparison, Declared, Filter, Place } from './filter.ts';
+import type { Comparison, Condition, Declared, Filter, Place } from './filter.ts';
 import { foldText, readNumber, type PropertyType } from './values.ts';
+import { whereTrue, type ReadFilter } from './where-true.ts';
 
 export interface FilterFault {
   path: string;
@@ -9,7 +10,9 @@ export interface FilterFault {
 }
 
 export interface ParsedFilter {
-  /** A faulty condition matches no contact. */
+  /**
+   * An invalid condition is unknown, and so is its negation: a contact matches if the whole filter is true without it.
+   */
   filter: Filter;
   /** One for each condition or group at fault. */
   faults: FilterFault[];
@@ -29,7 +32,7 @@ const DATE_OPS = ['gt', 'gte', 'lt', 'lte'];
 const BOOLEAN_OPS = ['eq', 'neq', 'exists'];
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const NEVER: Filter = { kind: 'never' };
+const UNKNOWN: ReadFilter = { kind: 'unknown' };
 
 /**
  * Reads a filter as a caller wrote it and checks each of its conditions: `{all|any|not: […]}` over `{field, op, value}` and
@@ -45,10 +48,20 @@ export function parseFilter(input: unknown, declared: Declared, root = 'filter')
       message: `${root} has ${reader.conditions} conditions; at most ${CONDITIONS_MAX} are possible.`,
     });
   }
-  return { filter, faults };
+  return { filter: whereTrue(filter), faults };
+}
+
+/** Lists the keys of the properties that a filter names, whether they are declared or not. */
+export function listPropertyKeys(input: unknown): Set<string> {
+  if (Array.isArray(input)) return new Set(input.flatMap((part) => [...listPropertyKeys(part)]));
+  if (typeof input !== 'object' || input === null) return new Set();
+  const { field, ...rest } = input as Fields;
+  if (typeof field === 'string') return new Set(field.startsWith(PROPERTIES) ? [field.slice(PROPERTIES.length)] : []);
+  return listPropertyKeys(Object.values(rest));
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+const PROPERTIES = 'properties.';
 
 class Reader {
   conditions = 0;
@@ -60,7 +73,7 @@ class Reader {
     this.#faults = faults;
   }
 
-  read(input: unknown, path: string, depth: number): Filter {
+  read(input: unknown, path: string, depth: number): ReadFilter {
     if (typeof input !== 'object' || input === null || Array.isArray(input)) {
       return this.#fault(path, 'must be a group {all, any or not: [...]} or a condition {field, op, value}');
     }
@@ -76,7 +89,7 @@ class Reader {
     return read.length === 1 && read[0] ? read[0] : { kind: 'all', of: read };
   }
 
-  #group(name: keyof typeof GROUPS, input: unknown, path: string, depth: number): Filter {
+  #group(name: keyof typeof GROUPS, input: unknown, path: string, depth: number): ReadFilter {
     if (!Array.isArray(input) || input.length === 0)
       return this.#fault(path, 'must be a list of at least one condition');
     if (input.length > CONDITIONS_MAX) {
@@ -85,7 +98,7 @@ class Reader {
     return { kind: GROUPS[name], of: input.map((part, i) => this.read(part, `${path}.${i}`, depth + 1)) };
   }
 
-  #condition(fields: Fields, path: string): Filter {
+  #condition(fields: Fields, path: string): ReadFilter {
     this.conditions++;
     if ('topic' in fields) return this.#topic(fields, path);
     const stray = Object.keys(fields).find((name) => !['field', 'op', 'value'].includes(name));
@@ -105,7 +118,7 @@ class Reader {
       : this.#fault(path, `has a value that does not suit: ${field} with ${op} ${made.fault}`);
   }
 
-  #topic(fields: Fields, path: string): Filter {
+  #topic(fields: Fields, path: string): ReadFilter {
     const { topic, subscription } = fields;
     const stray = Object.keys(fields).find((name) => !['topic', 'subscription'].includes(name));
     if (stray !== undefined)
@@ -122,17 +135,17 @@ class Reader {
   #fieldOf(field: string): Field | undefined {
     const own = OWN_FIELDS[field];
     if (Object.hasOwn(OWN_FIELDS, field) && own) return own;
-    if (!field.startsWith('properties.')) return undefined;
-    const key = field.slice('properties.'.length);
+    if (!field.startsWith(PROPERTIES)) return undefined;
+    const key = field.slice(PROPERTIES.length);
     const property = this.#declared.properties.find((one) => one.key === key);
     if (!property) return undefined;
     const place: Place = { of: 'property', propertyId: property.id, slot: property.slot };
     return { type: property.type, place, ops: OPS_OF_TYPE[property.type] };
   }
 
-  #fault(path: string, message: string): Filter {
+  #fault(path: string, message: string): ReadFilter {
     this.#faults.push({ path, message: `${path} ${message}.` });
-    return NEVER;
+    return UNKNOWN;
   }
 }
 
@@ -158,7 +171,7 @@ const OWN_FIELDS: Readonly<Record<string, Field>> = {
   created_at: { type: 'date', ops: DATE_OPS },
 };
 
-type Made = Filter | { fault: string };
+type Made = Condition | { fault: string };
 
 function conditionOf(field: Field, op: string, value: unknown): Made {
   if (field.type === 'date') return createdOf(op as 'gt', value);
@@ -218,7 +231,7 @@ function addressKey(text: string): string {
 }
 
 function unknownField(field: string, { properties }: Declared): string {
-  const key = field.startsWith('properties.') ? field.slice('properties.'.length) : undefined;
+  const key = field.startsWith(PROPERTIES) ? field.slice(PROPERTIES.length) : undefined;
   if (key === undefined) {
     return `names the field ${quote(field)}; there are ${Object.keys(OWN_FIELDS).join(', ')} and properties.<key>`;
   }

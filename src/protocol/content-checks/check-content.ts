@@ -11,6 +11,10 @@ export interface CheckedContent {
   previewText: string | null;
   html: string | null;
   text: string | null;
+  /** The postal address of the sender, which marketing mail has to show; null if it has none yet. */
+  address?: PostalLines | null;
+  /** Merge variables that print the postal address. */
+  addressKeys?: readonly string[];
   /** Whether a merge variable without a default prints something: a field or property of a contact, or a link of ours. */
   isKnown(key: string): boolean;
   /** What a picture weighs that is served by us; 0 for others, which are never fetched. */
@@ -19,6 +23,12 @@ export interface CheckedContent {
   isGone?(source: string): boolean;
   /** Addresses of such pictures that stand elsewhere in the body: in a style, in a list of sources. */
   gone?: readonly string[];
+}
+
+export interface PostalLines {
+  line1: string;
+  postal_code?: string | null;
+  city: string;
 }
 
 /** Each check once, in the order of the contract. */
@@ -137,7 +147,8 @@ const LETTERS_A_PICTURE = 100;
 const PICTURES_COUNTED = 5;
 
 function checkTextAndImages({ html, text }: CheckedContent, images: number): ContentCheck {
-  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html);
+  // The alt text of a linked image belongs to a text part, and is not text next to the image.
+  const shown = html === null || html === '' ? (text ?? '') : textOfHtml(html.replaceAll(/<img\b[^<>]*>/gi, ''));
   const letters = shown.replaceAll(/[^\p{L}\p{N}]+/gu, '').length;
   if (letters >= LETTERS_A_PICTURE * Math.min(images, PICTURES_COUNTED)) {
     return passed('text_and_images', 'There is enough text beside the pictures.');
@@ -148,17 +159,44 @@ function checkTextAndImages({ html, text }: CheckedContent, images: number): Con
 
 const WAYS_OUT = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
 
-function checkUnsubscribe({ html, text }: CheckedContent): ContentCheck {
+function checkUnsubscribe(content: CheckedContent): ContentCheck {
+  const { html, text, address = null } = content;
   const isIn = {
     html: showsAny(parseMerge(html ?? ''), WAYS_OUT),
     text: [...keysOf(parseMerge(text ?? ''))].some((key) => WAYS_OUT.includes(key.toUpperCase())),
   };
-  if ([!html || isIn.html, !text || isIn.text].every(Boolean))
-    return passed('unsubscribe', 'The body says how to unsubscribe.');
+  if ([!html || isIn.html, !text || isIn.text].some((isDone) => !isDone)) {
+    const message =
+      'The body shows no {{{UNSUBSCRIBE_URL}}}; a footer with an unsubscribe link and the postal address is added.';
+    return { name: 'unsubscribe', status: 'warn', message, details: [] };
+  }
+  if (!address || showsAddress(content, address)) return passed('unsubscribe', 'The body says how to unsubscribe.');
   const message =
-    'The body shows no {{{UNSUBSCRIBE_URL}}}; a footer with an unsubscribe link and the postal address is added.';
+    'The body has an unsubscribe link of its own, so that no footer is added, and does not show the postal address; write {{{POSTAL_ADDRESS}}}.';
   return { name: 'unsubscribe', status: 'warn', message, details: [] };
 }
+
+/** Returns whether a body prints the postal address, by its variable or literally. */
+export function showsAddress(
+  { html, text, addressKeys = [] }: Pick<CheckedContent, 'html' | 'text' | 'addressKeys'>,
+  { line1, postal_code: code, city }: PostalLines,
+): boolean {
+  const body = html ? html : (text ?? '');
+  const merged = parseMerge(body);
+  const isMerged = html
+    ? showsAny(merged, addressKeys)
+    : [...keysOf(merged)].some((key) => addressKeys.includes(key.toUpperCase()));
+  if (isMerged) return true;
+  const shown = foldLetters(html ? textOfHtml(html) : body);
+  return [line1, code ? code : city].every((part) => shown.includes(foldLetters(part)));
+}
+
+/** Compares addresses by their letters and digits, because commas and line breaks vary. */
+const foldLetters = (text: string): string =>
+  text
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '');
 
 const passed = (name: CheckName, message: string): ContentCheck => ({ name, status: 'pass', message, details: [] });
 

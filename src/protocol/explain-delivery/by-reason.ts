@@ -5,8 +5,12 @@ const RETRIED = 'Nothing to do: it is tried again by itself.';
 /** What we found ourselves. */
 const REASONS: Readonly<Record<string, Explanation>> = {
   dns_failure: {
-    sentence: 'No name server could say where mail for this domain goes.',
+    sentence: 'The domain’s name servers could not say where its mail goes.',
     advice: `${RETRIED} If it lasts, the domain’s owner has to mend its name servers.`,
+  },
+  resolver_failure: {
+    sentence: 'Our resolver did not answer where mail for this domain goes.',
+    advice: `${RETRIED} If mail to every domain waits like this, the operator of this server has to mend its resolver, which rasket doctor examines. If only mail to this domain waits, its name servers are too slow.`,
   },
   unreachable: {
     sentence: 'None of the domain’s mail servers could be connected to.',
@@ -30,6 +34,11 @@ const REASONS: Readonly<Record<string, Explanation>> = {
   local_trouble: {
     sentence: 'A problem of this server kept the message from being sent.',
     advice: 'The server’s log says which; it is tried again by itself.',
+  },
+  content_damaged: {
+    sentence: 'The stored content of the message differs from what was accepted, so it was not sent.',
+    advice:
+      'The operator finds the damaged file in `rasket findings all` and puts it back from a backup; then it is sent by itself.',
   },
   domain_unverified: {
     sentence: 'The sending domain is not verified any more, so the mail would be refused.',

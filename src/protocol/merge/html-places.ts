@@ -15,6 +15,11 @@ export interface Place {
   isFirst: boolean;
   /** It is where an `<a>` leads to. */
   isAnchor: boolean;
+  /**
+   * The part of a URL, in `href` and similar attributes, that contains the value; undefined if the value begins the
+   * URL, names its host, or is not in a URL.
+   */
+  urlPart: 'path' | 'query' | undefined;
 }
 
 const places = new WeakMap<object, readonly Place[]>();
@@ -29,6 +34,9 @@ export function placesOf(text: MergeText): readonly Place[] {
   }
   return found;
 }
+
+/** Stores places that were found elsewhere, for this very text. */
+export const notePlaces = (text: MergeText, found: readonly Place[]): void => void places.set(text, found);
 
 /**
  * Whether one of these variables stands in an HTML text where its value is read or followed, in whatever letter case. A link
@@ -90,6 +98,14 @@ const RAW = new Set(['script', 'style', 'title', 'textarea', 'xmp', 'iframe', 'n
 /** What is read, and leads nowhere. */
 const PLAIN = /^(?:title|alt|value|placeholder|label|summary|aria-.*|data-.*)$/;
 const CODE = /^(?:on.*|srcdoc)$/;
+/** Attributes whose value is one address. */
+const ADDRESS = /^(?:href|src|action|formaction|background|poster|cite|xlink:href)$/;
+/** Placeholder for the value of a variable, which may be a whole URL. */
+const VALUE = '\uFFFC';
+/**
+ * Matches beginnings that a path cannot follow directly: empty, only variables, or a scheme with an unfinished host.
+ */
+const BEFORE_PATH = /^\s*(?:\uFFFC*|(?:[a-z][a-z0-9+.-]*:|\uFFFC)?\/\/[^/]*)$/i;
 /** Long enough for any scheme with what browsers pass over in it. */
 export const BEGINNING_CHARS = 200;
 
@@ -100,6 +116,9 @@ class PlaceReader {
   #attribute = '';
   #quote = '';
   #value = '';
+  /** The beginning of the whole attribute, with `VALUE` for each variable. */
+  #address = '';
+  #hasQuery = false;
   #isFirst = true;
   /** The end of what was read last, by which comments and elements end. */
   #tail = '';
@@ -111,11 +130,13 @@ class PlaceReader {
       // A value that begins without quotes has none.
       this.#begin('');
       this.#isFirst = false;
-      return { is, isBare: true, before: '', isFirst: true, isAnchor: this.#isAnchor() };
+      this.#address = VALUE;
+      return { is, isBare: true, before: '', isFirst: true, isAnchor: this.#isAnchor(), urlPart: undefined };
     }
     const own = { isFirst: this.#isFirst, isAnchor: this.#isAnchor() };
-    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, ...own };
+    const place: Place = { is: this.#kind(), isBare: false, before: this.#value, ...own, urlPart: this.#urlPart() };
     if (this.#state === 'value') {
+      if (this.#address.length < BEGINNING_CHARS) this.#address += VALUE;
       place.isBare = this.#quote === '';
       this.#value = '';
       this.#isFirst = false;
@@ -123,6 +144,12 @@ class PlaceReader {
     // What is put in here ends nothing; nothing is put in nowhere.
     if (place.is !== 'nowhere') this.#tail = 'x';
     return place;
+  }
+
+  #urlPart(): Place['urlPart'] {
+    if (this.#state !== 'value' || !ADDRESS.test(this.#attribute)) return undefined;
+    if (this.#hasQuery) return 'query';
+    return BEFORE_PATH.test(this.#address) ? undefined : 'path';
   }
 
   #isAnchor(): boolean {
@@ -212,7 +239,7 @@ class PlaceReader {
       if (SPACE.test(char)) return;
       const isQuote = char === '"' || char === "'";
       this.#begin(isQuote ? char : '');
-      if (!isQuote) this.#value = char;
+      if (!isQuote) this.#keepValue(char);
       return;
     }
     if (char === '=' && this.#state !== 'before name') this.#state = 'before value';
@@ -228,13 +255,22 @@ class PlaceReader {
   #inValue(char: string): void {
     if (this.#quote === '' ? SPACE.test(char) : char === this.#quote) this.#state = 'before name';
     else if (this.#quote === '' && char === '>') this.#endTag();
-    else if (this.#value.length < BEGINNING_CHARS) this.#value += char;
+    else this.#keepValue(char);
+  }
+
+  #keepValue(char: string): void {
+    if (this.#value.length < BEGINNING_CHARS) this.#value += char;
+    if (this.#address.length < BEGINNING_CHARS) this.#address += char;
+    // The `#` of a character reference, such as `&#38;`, starts no fragment.
+    if (char === '?' || (char === '#' && !this.#address.endsWith('&#'))) this.#hasQuery = true;
   }
 
   #begin(quote: string): void {
     this.#state = 'value';
     this.#quote = quote;
     this.#value = '';
+    this.#address = '';
+    this.#hasQuery = false;
     this.#isFirst = true;
   }
 

@@ -4,5 +4,5 @@
  * not have the form of a variable stays as it stands.
  */
 export { keysOf, parseMerge, type MergeText } from './parse-merge.ts';
-export { showsAny } from './html-places.ts';
+export { notePlaces, placesOf, showsAny, type Place } from './html-places.ts';
 export { mergedChars, renderMerge } from './render-merge.ts';

@@ -192,13 +192,48 @@ describe('values that strangers have written', () => {
 
   it.each([
     ['<a href="{{{A}}}">x</a>', 'https://example.com/javascript:'],
-    ['<a href="https://example.com/?q={{{A}}}">x</a>', 'javascript:alert(1)'],
+    ['<a href="https://{{{A}}}/">x</a>', 'javascript:8443'],
     ['<p>{{{A}}}</p>', 'javascript: the good parts'],
     ['<p title="About {{{A}}}">x</p>', 'javascript: the good parts'],
     ['<img src="{{{A}}}">', 'data:image/png;base64,AAAA'],
     ['<a title="x" href="/">{{{A}}}</a>', 'javascript:alert(1)'],
   ])('stand as they are elsewhere: %j', (text, value) => {
     expect(render(text, { A: value })).toBe(text.replace('{{{A}}}', value));
+  });
+
+  it.each<[place: string, text: string, value: string, expected: string]>([
+    ['a query', '<a href="https://a.example/?e={{{A}}}&x=1">', 'a+b&c@x.org', '?e=a%2Bb%26c%40x.org&x=1">'],
+    ['a query after a long path', `<a href="/${'p'.repeat(500)}?e={{{A}}}">`, 'a&b', '?e=a%26b">'],
+    ['a fragment', "<a href='https://a.example#{{{A}}}'>", 'a b"', "#a%20b%22'>"],
+    ['a path', '<img src="https://a.example/{{{A}}}.png">', 'a/50% off?&x=1#y', '/a/50%25%20off%3F&amp;x=1%23y.png">'],
+    ['a path after a reference', '<a href="/a&#38;b/{{{A}}}">', 'x/y', '/a&#38;b/x/y">'],
+    [
+      'a query after a whole address',
+      '<a href="{{{A}}}?e={{{A}}}">',
+      'https://a.example/?x',
+      'https://a.example/?x?e=https%3A%2F%2Fa.example%2F%3Fx">',
+    ],
+    ['a path after a whole address', '<a href="{{{A}}}/{{{A}}}">', 'a?b', '"a?b/a%3Fb">'],
+    ['a query of another scheme', '<a href="mailto:x@a.example?subject={{{A}}}">', 'a&b', 'subject=a%26b">'],
+    ['an address without quotes', '<a href=https://a.example/?e={{{A}}}>', 'a b', '?e=a%20b>'],
+    ['half of a surrogate pair', '<a href="/?e={{{A}}}">', '\uD800', '?e=%EF%BF%BD">'],
+  ])('a merge value in %s of a URL is percent-encoded: %j', (_, text, value, expected) => {
+    const merged = render(text, { A: value });
+    expect(merged.endsWith(expected), merged).toBe(true);
+    expect(
+      mergedChars(parseMerge(text), values({ A: value }), { escape: 'html', areForeign: true }),
+    ).toBeGreaterThanOrEqual(merged.length);
+  });
+
+  it.each([
+    ['<a href="{{{A}}}">x</a>', 'https://a.example/?x=1'],
+    ['<a href=" {{{A}}}">x</a>', 'https://a.example/?x=1'],
+    ['<a href="{{{B}}}{{{A}}}">x</a>', 'https://a.example/?x=1'],
+    ['<a href="https://{{{A}}}.example/">x</a>', 'a.b:8443'],
+    ['<p class="a/{{{A}}}">x</p>', 'a b?c'],
+    ['<p>https://a.example/?e={{{A}}}</p>', 'a+b@x.org'],
+  ])('a merge value that is a whole URL, a host or not in a URL is not encoded: %j', (text, value) => {
+    expect(render(text, { A: value })).toBe(text.replace('{{{B}}}', '').replace('{{{A}}}', value));
   });
 
   it.each<[place: string, text: string, value: string, expected: string]>([

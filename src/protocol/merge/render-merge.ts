@@ -14,7 +14,10 @@ type Escaping = 'html' | 'none';
 
 interface RenderOptions {
   escape: Escaping;
-  /** In HTML, values that strangers may have written: what would be code or a name where it stands is left out. */
+  /**
+   * For HTML with values that untrusted senders may have written: omits a value where it would be code or a name, and
+   * percent-encodes it in the path and query of a URL.
+   */
   areForeign?: boolean;
 }
 
@@ -50,10 +53,18 @@ function renderForeign(parts: MergeText, values: MergeValues): string {
       begun = place.isFirst ? place.before : begun + place.before;
       if (runsCode(begun + value)) value = '';
       begun = (begun + value).slice(0, BEGINNING_CHARS);
+      if (place.urlPart) value = percentEncode(value, place.urlPart);
     }
     out += writtenAt(place, value, parts[n + 1]);
   }
   return out;
+}
+
+/** Encodes a value as one part of a URL: a path keeps its slashes, and a query is a single value (RFC 3986 §2.1). */
+function percentEncode(value: string, part: 'path' | 'query'): string {
+  const text = value.toWellFormed();
+  if (part === 'query') return encodeURIComponent(text);
+  return encodeURI(text).replaceAll(/[?#]/g, encodeURIComponent);
 }
 
 function writtenAt(place: Place, value: string, next: string | MergeVariable | undefined): string {
@@ -78,13 +89,72 @@ function runsCode(value: string): boolean {
   return /^(?:javascript|vbscript|data(?!:image\/(?:png|gif|jpe?g|webp)\b)):/.test(compact);
 }
 
-/** How long `renderMerge` would be, found without making it: a short text can ask for gigabytes. */
-export function mergedChars(text: string | MergeText, values: MergeValues, { escape }: RenderOptions): number {
+/** Describes the parts of a text, so that the length of its values can be computed without parsing it again. */
+interface Lengths {
+  /** Number of characters outside of variables. */
+  plain: number;
+  /** Number of uses with and without a default, by key; a percent-encoded use counts several times. */
+  keys: Map<string, { bare: number; withDefault: number; defaultChars: number }>;
+}
+
+/** The options of rendering that affect the length. */
+type Kind = Escaping | 'foreign html';
+
+const lengths: Record<Kind, WeakMap<object, Lengths>> = {
+  html: new WeakMap(),
+  none: new WeakMap(),
+  'foreign html': new WeakMap(),
+};
+
+/** Measures a text once, however often it is rendered. */
+function measure(text: MergeText, kind: Kind): Lengths {
+  let found = lengths[kind].get(text);
+  if (found) return found;
+  found = { plain: 0, keys: new Map() };
+  const places = kind === 'foreign html' ? placesOf(text) : [];
+  let variables = 0;
+  for (const part of text) {
+    if (typeof part === 'string') {
+      found.plain += part.length;
+      continue;
+    }
+    const { key, inlineDefault } = part;
+    const own = found.keys.get(key) ?? { bare: 0, withDefault: 0, defaultChars: 0 };
+    found.keys.set(key, own);
+    const weight = places[variables++]?.urlPart === undefined ? 1 : ENCODED_CHARS;
+    if (inlineDefault === undefined) own.bare += weight;
+    else {
+      own.withDefault += weight;
+      own.defaultChars += weight * (kind === 'none' ? inlineDefault : escapeHtml(inlineDefault)).length;
+    }
+  }
+  lengths[kind].set(text, found);
+  return found;
+}
+
+/**
+ * Returns an upper bound for the length of `renderMerge`, without rendering: a short text can ask for gigabytes.
+ * Untrusted values are never longer than counted here.
+ */
+export function mergedChars(
+  text: string | MergeText,
+  values: MergeValues,
+  { escape, areForeign = false }: RenderOptions,
+): number {
   const valueOf = reader(values, escape);
-  let chars = 0;
-  for (const part of parsed(text)) chars += (typeof part === 'string' ? part : valueOf(part)).length;
+  const { plain, keys } = measure(parsed(text), areForeign && escape === 'html' ? 'foreign html' : escape);
+  let chars = plain;
+  for (const [key, { bare, withDefault, defaultChars }] of keys) {
+    const isGiven = values.given.has(key);
+    const filled = isGiven ? bare + withDefault : bare;
+    if (filled > 0) chars += filled * valueOf({ key, inlineDefault: undefined }).length;
+    if (!isGiven) chars += defaultChars;
+  }
   return chars;
 }
+
+/** A character beyond ASCII is up to three bytes, each of which becomes three characters. */
+const ENCODED_CHARS = 9;
 
 const parsed = (text: string | MergeText): MergeText => (typeof text === 'string' ? parseMerge(text) : text);
 

@@ -82,6 +82,8 @@ export class MimeScanner {
   update(piece: Buffer): void {
     let at = 0;
     while (at < piece.length) {
+      at = this.#skipBody(piece, at);
+      if (at === piece.length) return;
       const lf = piece.indexOf(LF, at);
       const end = lf < 0 ? piece.length : lf + 1;
       this.#keep(piece.subarray(at, end));
@@ -89,6 +91,21 @@ export class MimeScanner {
       at = end;
       if (lf >= 0) this.#endLine();
     }
+  }
+
+  /**
+   * Returns the start of the next line that may be a boundary, or of the line that the end of the piece cuts. Examining
+   * every line would make a message of empty lines cost a hundred times as much as others of its size.
+   */
+  #skipBody(piece: Buffer, at: number): number {
+    if (this.#isInHead || this.#lineBytes > 0) return at;
+    if (piece[at] === DASH && (at + 1 === piece.length || piece[at + 1] === DASH)) return at;
+    const boundary = this.#stack.length > 0 ? piece.indexOf('\n--', at) : -1;
+    const lf = boundary >= 0 ? boundary : piece.lastIndexOf(LF);
+    if (lf < at) return at;
+    this.#offset += lf + 1 - at;
+    this.#lineStart = this.#offset;
+    return lf + 1;
   }
 
   end(): void {

@@ -1,4 +1,5 @@
 const BOUNDARY = /boundary\s*=\s*(?:"((?:[^"\\]|\\.){1,256})"|([^\s;"]{1,256}))/gi;
+const LF = 10;
 const LINE_CHARS_MAX = 300;
 /** As a text the whole of a large message would take as much memory again. */
 const WINDOW_BYTES = 1024 * 1024;
@@ -15,7 +16,9 @@ export function countParts(raw: Uint8Array, max: number): number {
   if (boundaries.size === 0) return 0;
   let count = 0;
   for (let at = all.indexOf('\n--'); at >= 0 && count <= max; at = all.indexOf('\n--', at + 3)) {
-    const line = all.toString('latin1', at + 3, at + 3 + LINE_CHARS_MAX).split('\n', 1)[0] ?? '';
+    const lf = all.indexOf(LF, at + 3);
+    const end = Math.min(lf < 0 ? all.length : lf, at + 3 + LINE_CHARS_MAX);
+    const line = all.toString('latin1', at + 3, end);
     if (boundaries.has(line.trimEnd())) count++;
   }
   return count;

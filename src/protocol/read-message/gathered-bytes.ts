@@ -1,57 +1,57 @@
-/** Most parts are smaller, and are joined from the pieces in which they came. */
 const BLOCK_BYTES = 1024 * 1024;
+/** Most parts are small; their only buffer starts with this size and doubles. */
+const FIRST_BYTES = 4096;
 
 export interface GatheredBytes {
-  /** Keeps the piece as long as there is little. */
+  /** Copies the piece, so that millions of small ones cost no more than their bytes. */
   add(piece: Uint8Array): void;
   /** Returns everything in memory of its own; may be called once. */
   join(): ArrayBuffer;
 }
 
-/** Gathers the bytes of a part into one buffer, while at most one block of them is held twice. */
+/** Collects the bytes of a part in blocks, so that at most one block exists twice. */
 export function gatherBytes(): GatheredBytes {
-  let pieces: Uint8Array[] = [];
-  const blocks: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
+  const full: Uint8Array<ArrayBuffer>[] = [];
+  let block = new Uint8Array(0);
+  let filled = 0;
 
-  function put(piece: Uint8Array): void {
-    for (let at = 0; at < piece.length;) {
-      const filled = size % BLOCK_BYTES;
-      if (filled === 0) blocks.push(new Uint8Array(BLOCK_BYTES));
-      const taken = piece.subarray(at, at + BLOCK_BYTES - filled);
-      blocks.at(-1)?.set(taken, filled);
-      at += taken.length;
-      size += taken.length;
+  /** Makes room for at least one byte, and for `bytes` if a block has as much. */
+  function makeRoom(bytes: number): void {
+    if (block.length === BLOCK_BYTES) {
+      full.push(block);
+      block = new Uint8Array(BLOCK_BYTES);
+      filled = 0;
+      return;
     }
+    const size = Math.min(BLOCK_BYTES, Math.max(FIRST_BYTES, block.length * 2, filled + bytes));
+    const larger = new Uint8Array(size);
+    larger.set(block.subarray(0, filled));
+    release(block);
+    block = larger;
   }
 
   return {
     add(piece) {
-      if (blocks.length === 0 && size + piece.length <= BLOCK_BYTES) {
-        pieces.push(piece);
-        size += piece.length;
-        return;
+      for (let at = 0; at < piece.length;) {
+        if (filled === block.length) makeRoom(piece.length - at);
+        const taken = piece.subarray(at, at + block.length - filled);
+        block.set(taken, filled);
+        at += taken.length;
+        filled += taken.length;
       }
-      const held = pieces;
-      if (held.length > 0) [pieces, size] = [[], 0];
-      for (const each of [...held, piece]) put(each);
     },
     join() {
-      const whole = new Uint8Array(size);
-      let at = 0;
-      for (const piece of pieces) {
-        whole.set(piece, at);
-        at += piece.length;
+      const whole = new Uint8Array(full.length * BLOCK_BYTES + filled);
+      for (const [i, each] of full.entries()) {
+        whole.set(each, i * BLOCK_BYTES);
+        release(each);
       }
-      for (const block of blocks) {
-        whole.set(block.subarray(0, size - at), at);
-        at += Math.min(BLOCK_BYTES, size - at);
-        letGo(block);
-      }
+      whole.set(block.subarray(0, filled), full.length * BLOCK_BYTES);
+      release(block);
       return whole.buffer;
     },
   };
 }
 
 /** Frees the block's memory at once, instead of when garbage is next collected. */
-const letGo = ({ buffer }: Uint8Array<ArrayBuffer>): void => void buffer.transfer(0);
+const release = ({ buffer }: Uint8Array<ArrayBuffer>): void => void buffer.transfer(0);

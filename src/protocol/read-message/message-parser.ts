@@ -1,6 +1,7 @@
 import PostalMime from 'postal-mime';
 import { endOfLine, endOfLines, plainLines } from './body-lines.ts';
-import { gatherBytes } from './gathered-bytes.ts';
+import { createBodyDecoder, type BodyDecoder } from './body-decoder.ts';
+import { decodeFlowedText } from './flowed-text.ts';
 
 /** What postal-mime has of a part, and is not in its types. */
 interface Part {
@@ -10,16 +11,10 @@ interface Part {
   contentType: { multipart: string | false; parsed: Structured };
   contentDisposition: { parsed: Structured };
   contentTransferEncoding: { encoding: string };
-  contentDecoder: Decoder | null;
+  contentDecoder: BodyDecoder | null;
   content: ArrayBuffer | null;
+  decodeFlowedText(text: string, isDelSp: boolean): string;
   finalize(): Promise<void>;
-}
-
-interface Decoder {
-  chunks: { push(piece: string | ArrayBuffer | Uint8Array): unknown };
-  flushRemainder?(): void;
-  flushBuffer?(): void;
-  finalize(): Promise<ArrayBuffer>;
 }
 
 interface Structured {
@@ -28,8 +23,9 @@ interface Structured {
 }
 
 /**
- * postal-mime, but a part with a file name is a file, and a body is read in runs of lines: each costs it some 15 µs. Its
- * version is pinned: what is changed here is not what it promises to keep.
+ * Changes postal-mime in three ways: a part with a file name is a file, a body is read in runs of lines (each call costs it some
+ * 15 µs) by decoders of ours, and format=flowed is decoded by RFC 3676. Its version is pinned: what is changed here is not what it
+ * promises to keep.
  */
 export class MessageParser extends PostalMime {
   declare root: Part;
@@ -37,6 +33,7 @@ export class MessageParser extends PostalMime {
   declare boundaries: { value: Uint8Array }[];
   declare av: Uint8Array;
   declare readPos: number;
+  readonly #ourDecoders = new WeakSet<BodyDecoder>();
 
   /** Called when the last line was read, before the parts are sorted into texts and files. */
   async finalize(): Promise<void> {
@@ -46,18 +43,20 @@ export class MessageParser extends PostalMime {
 
   readLine(): { bytes: Uint8Array; done: boolean } {
     const { av, readPos: from, currentNode: part } = this;
-    if (part.state === 'body' && part.contentDecoder) gatherOnce(part.contentDecoder);
+    if (part.state === 'body' && part.contentDecoder && !this.#ourDecoders.has(part.contentDecoder)) {
+      part.contentDecoder = createBodyDecoder(part.contentTransferEncoding.encoding);
+      this.#ourDecoders.add(part.contentDecoder);
+    }
     const raw = Buffer.from(av.buffer, av.byteOffset, av.byteLength);
-    // Soft line breaks are for the parser to see.
-    const isByLine = part.state === 'header' || part.contentTransferEncoding.encoding.includes('quoted-printable');
     const boundaries = this.boundaries.map(({ value }) => value);
-    this.readPos = isByLine ? endOfLine(raw, from) : endOfLines(raw, from, boundaries);
+    this.readPos = part.state === 'header' ? endOfLine(raw, from) : endOfLines(raw, from, boundaries);
     return { bytes: plainLines(raw, from, this.readPos), done: this.readPos >= raw.length };
   }
 
   async collectNode(part: Part, alternative: Part | false, related: boolean): Promise<void> {
-    // Its lines are not joined then: to take a large text apart takes ten times its memory.
+    // The lines of a large text are not joined, because parsing it would take ten times its memory.
     if ((part.content?.byteLength ?? 0) > FLOWED_BYTES_MAX) part.contentType.parsed.params['format'] = '';
+    part.decodeFlowedText = decodeFlowedText;
     await COLLECT.call(this, part, alternative, related);
     // A text is a string by now.
     if (part.contentType.multipart === false && this.isInlineTextNode(part)) part.content?.transfer(0);
@@ -72,25 +71,6 @@ export class MessageParser extends PostalMime {
 
 const FLOWED_BYTES_MAX = 4 * 1024 * 1024;
 const COLLECT = (PostalMime.prototype as unknown as Pick<MessageParser, 'collectNode'>).collectNode;
-
-const gathering = new WeakSet<Decoder>();
-const LF = Buffer.from('\n');
-
-/** postal-mime holds what it decodes three times: in pieces, as a blob of them, and as the memory that it answers. */
-function gatherOnce(decoder: Decoder): void {
-  if (gathering.has(decoder)) return;
-  gathering.add(decoder);
-  const gathered = gatherBytes();
-  decoder.chunks = {
-    push: (piece) =>
-      gathered.add(typeof piece === 'string' ? LF : piece instanceof ArrayBuffer ? new Uint8Array(piece) : piece),
-  };
-  decoder.finalize = async () => {
-    decoder.flushRemainder?.();
-    decoder.flushBuffer?.();
-    return gathered.join();
-  };
-}
 
 /** A multipart in which no part was found has a body all the same. */
 function asLeaf(part: Part): void {

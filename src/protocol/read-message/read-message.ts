@@ -1,4 +1,5 @@
 import PostalMime, { decodeWords, type Attachment, type Email } from 'postal-mime';
+import { plainLines } from './body-lines.ts';
 import { countParts } from './count-parts.ts';
 import { fileNameLine, oneLine } from '../mime-read/index.ts';
 import { headOf } from './head-of.ts';
@@ -89,7 +90,9 @@ function bodyOf(raw: Uint8Array): string | null {
   const starts = ['\r\n\r\n', '\n\n'].map((blank) => ({ blank, at: all.indexOf(blank) })).filter(({ at }) => at >= 0);
   const first = starts.sort((a, b) => a.at - b.at)[0];
   if (!first) return null;
-  const body = all.toString('utf8', first.at + first.blank.length).replaceAll('\r\n', '\n');
+  // Line ends are changed in bytes: in a string, each of millions would be an object.
+  const lines = plainLines(all, first.at + first.blank.length, all.length);
+  const body = Buffer.from(lines.buffer, lines.byteOffset, lines.length).toString('utf8');
   return body.trim() === '' ? null : body;
 }
 

@@ -17,4 +17,13 @@ export {
 export { endOfBody, startTagsOf } from './elements.ts';
 export { decodeKnownReferences } from './references.ts';
 export type { StartTag } from './scan-html.ts';
-export { isWebAddress, trackHtml, type TrackOptions } from './track-html.ts';
+export {
+  findTargets,
+  HTML_CHARS_MAX,
+  isWebAddress,
+  LINKS_MAX,
+  trackHtml,
+  writeTargets,
+  type Targets,
+  type TrackOptions,
+} from './track-html.ts';

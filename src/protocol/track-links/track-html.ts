@@ -11,20 +11,57 @@ export interface TrackOptions {
 /** A request line of more than 8 KB is refused by many servers on the way, and base64 adds a third. */
 const TARGET_BYTES_MAX = 4096;
 /** Each costs a MAC and some hundred bytes; the links of a longer page stay as they are. */
-const LINKS_MAX = 5000;
+export const LINKS_MAX = 5000;
 
 /** A page is looked at in one go; one that no reader shows whole is not worth that, and goes out as it is. */
-const HTML_CHARS_MAX = 2 * 1024 * 1024;
+export const HTML_CHARS_MAX = 2 * 1024 * 1024;
+
+/** The positions of the web addresses that a page links to, and of its pixel; plain data. */
+export interface Targets {
+  links: { start: number; end: number; target: string }[];
+  pixelAt: number;
+}
+
+/**
+ * Finds the targets of links; other schemes are omitted. There may be more than are rewritten, because some stay as
+ * they are.
+ */
+export function findTargets(html: string): Targets {
+  const { links, pixelAt } = scanHtml(html);
+  const found: Targets = { links: [], pixelAt };
+  for (const { start, end } of links) {
+    if (found.links.length >= 2 * LINKS_MAX) break;
+    const target = readTarget(html.slice(start, end));
+    if (target !== undefined) found.links.push({ start, end, target });
+  }
+  return found;
+}
 
 /** Only targets of links and the place of the pixel change; every other byte stays. */
 export function trackHtml(html: string, { link, pixel }: TrackOptions): string {
   if (html.length > HTML_CHARS_MAX) return html;
-  const { links, pixelAt } = scanHtml(html);
+  const { links, pixelAt } = findTargets(html);
+  const addresses: (string | undefined)[] = [];
+  let written = 0;
+  for (const { target } of link ? links : []) {
+    if (written >= LINKS_MAX) break;
+    const address = link?.(target);
+    addresses.push(address);
+    if (address !== undefined) written++;
+  }
+  return writeTargets(html, { links, pixelAt }, { addresses, ...(pixel !== undefined && { pixel }) });
+}
+
+/** Returns the text with these addresses as the targets of its links, up to the limit, and with its pixel. */
+export function writeTargets(
+  html: string,
+  { links, pixelAt }: Targets,
+  { addresses, pixel }: { addresses: readonly (string | undefined)[]; pixel?: string },
+): string {
   const edits: { start: number; end: number; text: string }[] = [];
-  for (const { start, end } of link ? links : []) {
+  for (const [at, { start, end }] of links.entries()) {
     if (edits.length >= LINKS_MAX) break;
-    const target = readTarget(html.slice(start, end));
-    const address = target === undefined ? undefined : link?.(target);
+    const address = addresses[at];
     if (address !== undefined) edits.push({ start, end, text: encodeReferences(address) });
   }
   if (pixel !== undefined) edits.push({ start: pixelAt, end: pixelAt, text: pixelTag(pixel) });

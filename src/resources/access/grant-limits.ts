@@ -1,4 +1,4 @@
-import type { Effect } from './effects.ts';
+import type { Effect } from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 
 /** What an app is kept to beside its scopes. */
@@ -20,11 +20,21 @@ export function admissionOf(limits: GrantLimits, effect: Effect): Admission {
   if (effect === 'reads') return 'may';
   if (limits.readOnly) return beyond('read_only', 'it may only read');
   if (needsApproval(limits, effect)) return 'waits';
-  if (effect !== 'starts_mail' && effect !== 'sends_broadcast') return 'may';
-  const why = 'this may send mail to others than it names';
+  const why = UNFORESEEN[effect];
+  if (why === undefined) return 'may';
   if (limits.recipients === 'own_domains') return beyond('recipients', why);
   return limits.emailsPerDay === null ? 'may' : beyond('emails_per_day', why);
 }
+
+/**
+ * Reasons why the recipient and email limits cannot be checked for a call, which names neither recipients nor their
+ * number; an effect without a reason can be checked.
+ */
+const UNFORESEEN: Readonly<Partial<Record<Effect, string>>> = {
+  alters_mail: 'this changes text that other mail contains',
+  starts_mail: 'this may send mail to recipients that it does not name',
+  sends_broadcast: 'this may send mail to recipients that it does not name',
+};
 
 function needsApproval({ approval }: GrantLimits, effect: Effect): boolean {
   switch (approval) {

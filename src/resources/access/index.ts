@@ -2,12 +2,19 @@
  * Who is calling, as data, and what that allows: one permission path for every port. It never asks how the caller
  * came in. `lockTeam` is the one lock under which a team's limits are kept.
  */
-import { reachOf, type CallerKind, type Requirement, type Role } from '../../contract/index.ts';
+import {
+  reachOf,
+  scopeOfFields,
+  scopesLacking,
+  type CallerKind,
+  type Operation,
+  type Requirement,
+  type Role,
+} from '../../contract/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { GrantLimits } from './grant-limits.ts';
 
-export { effectOf, EFFECTS } from './effects.ts';
 export { admissionOf, beyond, NO_LIMITS, type GrantLimits } from './grant-limits.ts';
 export { lockTeam } from './team-lock.store.ts';
 
@@ -31,7 +38,16 @@ export type Actor =
       limits: GrantLimits;
     }
   /** An operator of the installation, with a token that the machine gave out. It belongs to no team and reaches none. */
-  | { kind: 'operator'; operatorId: string; name: string }
+  | {
+      kind: 'operator';
+      operatorId: string;
+      name: string;
+      /**
+       * Set for the pass of the machine, which stands for the account that typed a command there, and belongs to no
+       * token.
+       */
+      isOfMachine?: true;
+    }
   /** The program itself. */
   | { kind: 'job'; name: string };
 
@@ -107,6 +123,9 @@ export const keyIdOf = (actor: Actor): string | null =>
 export const pinnedDomainOf = (actor: Actor): string | null =>
   actor.kind === 'api_key' || actor.kind === 'smtp_credential' ? actor.domainId : null;
 
+/** Returns the grant of an app; null for any other caller. */
+export const grantIdOf = (actor: Actor): string | null => (actor.kind === 'oauth_grant' ? actor.grantId : null);
+
 /** Refuses a caller whose credential does not reach an operation. Every door asks this once, before the operation runs. */
 export function mustReach(actor: Actor, requirement: Requirement): void {
   switch (reachOf(actor, requirement)) {
@@ -115,7 +134,7 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
     case 'sends_only':
       throw onlySends();
     case 'lacks_scope':
-      throw refuse('invalid_permission', { say: `This access token lacks the scope ${requirement.scope}.` });
+      throw lacksScope(actor.kind === 'oauth_grant' ? scopesLacking(requirement, actor.scopes) : []);
     case 'lacks_role': {
       const role = actor.kind === 'session' || actor.kind === 'oauth_grant' ? actor.role : null;
       throw refuse('invalid_permission', {
@@ -128,6 +147,20 @@ export function mustReach(actor: Actor, requirement: Requirement): void {
       throw notByThisCredential(inWords(actor.kind, requirement));
   }
 }
+
+/** Refuses an app that names what it may not read, because some fields of a body need a second scope. */
+export function mustReachNamed(actor: Actor, operation: Operation, body: unknown): void {
+  if (actor.kind !== 'oauth_grant') return;
+  const lacking = scopeOfFields(operation, body, actor.scopes);
+  if (!lacking) return;
+  const { field, scope } = lacking;
+  throw refuse('invalid_permission', { say: `This access token lacks the scope ${scope}, which ${field} needs.` });
+}
+
+const lacksScope = (scopes: readonly string[]): Refusal =>
+  refuse('invalid_permission', {
+    say: `This access token lacks the ${scopes.length > 1 ? 'scopes' : 'scope'} ${scopes.join(' and ')}.`,
+  });
 
 function inWords(kind: Actor['kind'], { permission }: Requirement): string {
   switch (kind) {

@@ -12,6 +12,10 @@ export interface ApprovalRow {
   call_hash: string;
   seen_hash: string;
   subject_ids: string;
+  /** The broadcast that the call sends; if the call creates it, set once it exists. */
+  broadcast_id: string | null;
+  /** Number of subscribed contacts in its segment when the app asked. */
+  seen_contacts: number | null;
   status: StoredStatus;
   decided_by_kind: 'user' | 'api_key' | null;
   decided_by_name: string | null;
@@ -34,6 +38,8 @@ const NEW = [
     'call_hash',
     'seen_hash',
     'subject_ids',
+    'broadcast_id',
+    'seen_contacts',
   ] as const),
   ...(['status', 'created_at', 'expires_at'] as const),
 ];
@@ -78,6 +84,17 @@ export const subjectsThatWait = async (
     `select subject_ids from approvals where grant_id = ? and subject_ids <> '[]'
       and ((status = 'pending' and expires_at > ?) or (status = 'running' and decided_at > ?))`,
     [grantId, now, brokenOff],
+  );
+  return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
+};
+
+/** Returns the subjects of the calls whose broadcast has not been sent yet. A canceled broadcast does not count. */
+export const subjectsThatLeave = async (db: Executor, grantId: string): Promise<Set<string>> => {
+  const rows = await db.all<{ subject_ids: string }>(
+    `select a.subject_ids from approvals a join broadcasts b on b.id = a.broadcast_id
+      where a.grant_id = ? and a.broadcast_id is not null and a.status in ('running', 'done')
+      and b.status in ('scheduled', 'queued', 'sending')`,
+    [grantId],
   );
   return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
 };
@@ -142,11 +159,13 @@ export const noteDecision = (tx: Executor, id: string, { status, by, reason, at 
 export const noteEnd = (
   tx: Executor,
   id: string,
-  { result, error }: { result: string | null; error: string | null },
+  { result, error, broadcastId }: { result: string | null; error: string | null; broadcastId: string | null },
 ): Promise<number> =>
-  tx.run(`update approvals set status = ?, result = ?, error = ? where id = ? and status = 'running'`, [
-    ...[error === null ? 'done' : 'failed', result, error, id],
-  ]);
+  tx.run(
+    `update approvals set status = ?, result = ?, error = ?, broadcast_id = coalesce(broadcast_id, ?)
+      where id = ? and status = 'running'`,
+    [error === null ? 'done' : 'failed', result, error, broadcastId, id],
+  );
 
 export const keyName = async (db: Executor, id: string): Promise<string | null> =>
   (await db.get<{ name: string }>('select name from api_keys where id = ?', [id]))?.name ?? null;

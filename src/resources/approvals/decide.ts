@@ -5,7 +5,7 @@ import { actorOfGrant } from '../oauth/index.ts';
 import { findApproval, keyName, lockApproval, noteDecision, noteEnd, type ApprovalRow } from './approvals.store.ts';
 import { presentApproval } from './present.ts';
 import { keyOf, readCall, type FilledCall, type HeldFile, type ProposedCall } from './proposed-call.ts';
-import { lookAt } from './seen.ts';
+import { hasGrown, type Look } from './looked.ts';
 
 /** Makes a call for an app, without asking for approval again. */
 export interface Maker {
@@ -18,7 +18,7 @@ export interface Maker {
 export type Fill = (call: ProposedCall) => Promise<FilledCall>;
 
 /** Answers once the call was made. What breaks off in between is never made again: how far it came is not known. */
-export async function approveCall(ctx: Ctx, id: string, maker: Maker, fill: Fill) {
+export async function approveCall(ctx: Ctx, id: string, maker: Maker, { fill, look }: { fill: Fill; look: Look }) {
   const { store, teamId } = ctx;
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
@@ -32,10 +32,14 @@ export async function approveCall(ctx: Ctx, id: string, maker: Maker, fill: Fill
   const { call, files } = await fill(held.call);
   const other = files.find(({ sha256 }, i) => sha256 !== held.files[i]?.sha256);
   if (other) throw fileChanged(other);
-  if ((await lookAt(ctx, held.call, files)).hash !== row.seen_hash) throw changed();
+  const { hash, content } = await look(held.call, files);
+  if (hash !== row.seen_hash) throw changed();
+  const now = content.audience?.subscribed;
+  if (hasGrown(row.seen_contacts, now)) throw grown(Number(row.seen_contacts), Number(now));
   await claim(ctx, id, { status: 'running', reason: null });
   const end = await endOf(() => maker.make(actor, { ...call, header: { ...call.header, 'idempotency-key': key } }));
-  await store.db.tx((tx) => noteEnd(tx, id, end));
+  const broadcastId = row.operation_id === 'createBroadcast' ? idIn(end.result) : null;
+  await store.db.tx((tx) => noteEnd(tx, id, { ...end, broadcastId }));
   return present(ctx, id, maker);
 }
 
@@ -80,10 +84,15 @@ async function endOf(work: () => Promise<unknown>): Promise<{ result: string | n
   }
 }
 
+function idIn(result: string | null): string | null {
+  const { id } = (JSON.parse(result ?? '{}') ?? {}) as { id?: unknown };
+  return typeof id === 'string' ? id : null;
+}
+
 async function present({ store, teamId }: Ctx, id: string, { summaryOf }: Pick<Maker, 'summaryOf'>) {
   const row = await findApproval(store.db, teamId, id);
   if (!row) throw notFound('Approval');
-  return presentApproval(row, { summaryOf, now: store.clock.now() });
+  return presentApproval(row, { summaryOf, now: store.clock.now(), content: null });
 }
 
 const decided = ({ status }: ApprovalRow): Refusal =>
@@ -104,4 +113,9 @@ const changed = (): Refusal =>
   refuse('validation_error', {
     status: 422,
     say: 'What this names (a broadcast, a draft, an inbox or a template) was changed since the app has asked. Reject it, and let the app ask again.',
+  });
+const grown = (before: number, now: number): Refusal =>
+  refuse('validation_error', {
+    status: 422,
+    say: `This would go to ${now} contacts, and it was ${before} when the app asked, so the audience has grown by more than a tenth. Check the segment, reject this, and let the app ask again.`,
   });

@@ -7,7 +7,9 @@ import type { Store } from '../../platform/store/index.ts';
 import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
 
 export { approveCall, rejectCall, type Fill, type Maker } from './decide.ts';
+export { isOwnWork } from './is-own-work.ts';
 export { mustLeaveWhatWaits, proposeCall } from './propose-call.ts';
+export { ANY_CONTACTS, BROADCAST_TEXTS, FILTERED, type Content, type Look, type Looked } from './looked.ts';
 export type { FilledCall, HeldFile, ProposedCall } from './proposed-call.ts';
 export { getApproval, listApprovals } from './read-approvals.ts';
 

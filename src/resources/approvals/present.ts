@@ -1,3 +1,4 @@
+import type { ApprovalContent } from '../../contract/index.ts';
 import { isoTime } from '../../platform/clock/index.ts';
 import type { ApprovalRow, StoredStatus } from './approvals.store.ts';
 import { readCall } from './proposed-call.ts';
@@ -15,7 +16,8 @@ interface Around {
 const isBrokenOff = ({ status, decided_at: at }: ApprovalRow, now: number): boolean =>
   status === 'running' && (at ?? 0) <= brokenOffBefore(now);
 
-function statusAt(row: ApprovalRow, now: number): StoredStatus {
+/** Returns the status to show: a waiting call expires without a write. */
+export function statusAt(row: ApprovalRow, now: number): StoredStatus {
   if (row.status === 'pending' && row.expires_at <= now) return 'expired';
   return isBrokenOff(row, now) ? 'failed' : row.status;
 }
@@ -44,7 +46,7 @@ const BROKEN_OFF: Fault = {
     'The service stopped while the call was made, and it is not known whether it was: look first, before the app asks for it again.',
 };
 
-export function presentApproval(row: ApprovalRow, around: Around) {
+export function presentApproval(row: ApprovalRow, around: Around & { content: ApprovalContent | null }) {
   const { call, files } = readCall(row.operation_id, row.call);
   const { path, query, body } = call;
   const error = row.error === null ? null : (JSON.parse(row.error) as Fault);
@@ -52,6 +54,7 @@ export function presentApproval(row: ApprovalRow, around: Around) {
     object: 'approval' as const,
     ...presentSummary(row, around),
     call: { path: { ...path }, query: { ...query }, body },
+    content: around.content,
     files: files.map((file) => ({ ...file })),
     reason: row.reason,
     result: JSON.parse(row.result ?? 'null') as unknown,

@@ -4,10 +4,18 @@ import type { Store } from '../../platform/store/index.ts';
 import type { Actor, Ctx } from '../access/index.ts';
 import { tell } from '../accounts/index.ts';
 import { nameOfGrant } from '../oauth/index.ts';
-import { countPending, insertApproval, newestOfCall, subjectsThatWait, type ApprovalRow } from './approvals.store.ts';
+import {
+  countPending,
+  insertApproval,
+  newestOfCall,
+  subjectsThatLeave,
+  subjectsThatWait,
+  type ApprovalRow,
+} from './approvals.store.ts';
 import { callText, hashCall, heldText, keyOf, type HeldFile, type ProposedCall } from './proposed-call.ts';
 import { brokenOffBefore } from './present.ts';
-import { changedBy, lookAt } from './seen.ts';
+import { changedBy } from './changed-by.ts';
+import { BROADCAST_TEXTS, CONTENT_BYTES_MAX, hasGrown, type Look, type Looked } from './looked.ts';
 
 const WAITS_MS = 7 * 24 * 3_600_000;
 const CALL_BYTES_MAX = 1024 * 1024;
@@ -22,7 +30,7 @@ type AppCtx = Ctx & { actor: Extract<Actor, { kind: 'oauth_grant' }> };
 export async function proposeCall(
   ctx: AppCtx,
   call: ProposedCall,
-  files: readonly HeldFile[],
+  { files, look }: { files: readonly HeldFile[]; look: Look },
 ): Promise<{ answered: unknown }> {
   const { store, teamId, actor } = ctx;
   const text = callText(call);
@@ -32,19 +40,26 @@ export async function proposeCall(
     });
   }
   const callHash = hashCall(call.operationId, text);
-  const { hash: seenHash, ids } = await lookAt(ctx, call, files);
+  const looked = await look(call, files);
+  if (looked.bytes > CONTENT_BYTES_MAX) {
+    throw refuse('invalid_permission', {
+      say: `This call waits for approval (approval of its grant), and one that names more than ${CONTENT_BYTES_MAX} bytes of content cannot wait, because a person has to see all of it; name less in one call.`,
+    });
+  }
   const now = store.clock.now();
   const held = await store.db.tx(async (tx): Promise<ApprovalRow | NewOne> => {
     // Locks the grant: of two calls at once, the second finds what the first has asked for.
     const clientName = await nameOfGrant(tx, actor.grantId);
     const before = await newestOfCall(tx, { grantId: actor.grantId, callHash });
-    if (before && isSame(before, { call, now, seenHash })) return before;
+    if (before && isSame(before, { call, now, looked })) return before;
     const pending = await countPending(tx, actor.grantId, now);
     if (pending >= PENDING_MAX) throw tooMany();
     const row: NewOne = {
       ...{ id: store.ids.uuid(), team_id: teamId, grant_id: actor.grantId, client_name: clientName },
-      ...{ operation_id: call.operationId, call: heldText(text, files), call_hash: callHash, seen_hash: seenHash },
-      subject_ids: JSON.stringify(ids),
+      ...{ operation_id: call.operationId, call: heldText(text, files), call_hash: callHash, seen_hash: looked.hash },
+      subject_ids: JSON.stringify(looked.ids),
+      broadcast_id: broadcastIn(call),
+      seen_contacts: looked.content.audience?.subscribed ?? null,
       ...{ status: 'pending', created_at: now, expires_at: now + WAITS_MS },
     };
     await insertApproval(tx, row);
@@ -57,32 +72,49 @@ export async function proposeCall(
 }
 
 /**
- * Throws where an app would change what one of its calls that wait names: a person approves what they see, at whatever moment,
- * so it stands still until they have decided. Changes by others are found by the hash.
+ * Throws if an app would change something that one of its waiting calls names. A person approves what they see, so it
+ * must not change until the decision, and the recipients of a broadcast must not change until it has been sent. Changes
+ * by others are detected by the hash.
  */
 export async function mustLeaveWhatWaits(ctx: AppCtx, call: ProposedCall): Promise<void> {
+  const { db, clock } = ctx.store;
+  const now = clock.now();
+  const { grantId } = ctx.actor;
+  const waiting = await subjectsThatWait(db, { grantId, now, brokenOff: brokenOffBefore(now) });
+  const leaving = await subjectsThatLeave(db, grantId);
+  // The text of a broadcast is fixed once it is sent or scheduled.
+  leaving.delete(BROADCAST_TEXTS);
+  if (waiting.size + leaving.size === 0) return;
   const changed = await changedBy(ctx, call);
-  if (changed.length === 0) return;
-  const now = ctx.store.clock.now();
-  const ids = await subjectsThatWait(ctx.store.db, {
-    grantId: ctx.actor.grantId,
-    now,
-    brokenOff: brokenOffBefore(now),
-  });
-  if (!changed.some((id) => ids.has(id))) return;
-  throw refuse('invalid_permission', {
+  if (changed.some((id) => waiting.has(id))) throw untilDecided();
+  if (changed.some((id) => leaving.has(id))) throw untilItHasLeft();
+}
+
+const untilDecided = (): Refusal =>
+  refuse('invalid_permission', {
     say: 'A call of this app that waits for approval (GET /approvals) names this, or is mail to it, so the app cannot change it until a person has decided.',
   });
-}
+
+const untilItHasLeft = (): Refusal =>
+  refuse('invalid_permission', {
+    say: 'An approved broadcast of this app is mailed to this and has not been sent yet, so the app cannot change its recipients. Cancel the broadcast first, or wait until it is sent.',
+  });
+
+/** Returns the broadcast that a call sends by id; one that the call creates is known once it exists. */
+const broadcastIn = ({ operationId, path }: ProposedCall): string | null =>
+  operationId === 'sendBroadcast' || operationId === 'resumeBroadcast' ? String(path['broadcast_id']) : null;
 
 type NewOne = Parameters<typeof insertApproval>[1] & { status: 'pending'; result?: undefined };
 
 /** One that waits for the same content, or one with a key of the app that was done: a repeated call is then the same call. */
 const isSame = (
   row: ApprovalRow,
-  { call, now, seenHash }: { call: ProposedCall; now: number; seenHash: string },
+  { call, now, looked }: { call: ProposedCall; now: number; looked: Looked },
 ): boolean =>
-  (row.status === 'pending' && row.expires_at > now && row.seen_hash === seenHash) ||
+  (row.status === 'pending' &&
+    row.expires_at > now &&
+    row.seen_hash === looked.hash &&
+    !hasGrown(row.seen_contacts, looked.content.audience?.subscribed)) ||
   (row.status === 'done' && keyOf(call) !== undefined) ||
   row.status === 'running';
 

@@ -14,6 +14,8 @@ export interface AuditRow {
   request_id: string | null;
   /** JSON. */
   details: string | null;
+  /** Null in entries of earlier versions, which use the time of their id. */
+  created_at: number | null;
 }
 
 /** A key is named as it is called now: it may be renamed later. */
@@ -21,11 +23,11 @@ export async function insertAudit(tx: Executor, row: AuditRow): Promise<void> {
   const name = `coalesce(?, (select name from api_keys where id = ?))`;
   await tx.run(
     `insert into audit_log (id, team_id, action, subject_id, actor_kind, actor_id, actor_name, address, user_agent,
-        request_id, details) values (?, ?, ?, ?, ?, ?, ${name}, ?, ?, ?, ?)`,
+        request_id, details, created_at) values (?, ?, ?, ?, ?, ?, ${name}, ?, ?, ?, ?, ?)`,
     [
       ...[row.id, row.team_id, row.action, row.subject_id, row.actor_kind, row.actor_id],
       ...[row.actor_name, row.actor_kind === 'api_key' ? row.actor_id : null],
-      ...[row.address, row.user_agent, row.request_id, row.details],
+      ...[row.address, row.user_agent, row.request_id, row.details, row.created_at],
     ],
   );
 }

@@ -1,9 +1,10 @@
-import type { Db, Executor, Row, Value } from '../../platform/db/index.ts';
+import { noteWrapper, type Db, type Executor, type Row, type Value } from '../../platform/db/index.ts';
+import { creationTime } from '../../platform/ids/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { insertAudit, readRemoved, type AuditRow } from './audit.store.ts';
 
 /** What is about to be done, by whom and from where. */
-export type AuditNote = Omit<AuditRow, 'id'>;
+export type AuditNote = Omit<AuditRow, 'id' | 'created_at'>;
 
 export interface Audited<Held extends Store> {
   store: Held;
@@ -47,14 +48,17 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
   const { db } = store;
   let isWritten = false;
 
-  const enter = (tx: Executor, made: Made | undefined, removed?: object): Promise<void> =>
-    insertAudit(tx, {
+  const enter = (tx: Executor, made: Made | undefined, removed?: object): Promise<void> => {
+    const id = store.ids.uuid();
+    return insertAudit(tx, {
       ...given,
       details: removed === undefined ? given.details : withFields(given.details, removed),
-      id: store.ids.uuid(),
+      id,
+      created_at: creationTime(id, store.clock),
       team_id: made?.teamId ?? given.team_id,
       subject_id: given.subject_id ?? made?.id ?? null,
     });
+  };
 
   async function inside<T>(begin: Db['tx'], change: (tx: Executor) => Promise<T>): Promise<T> {
     let isEntered = false;
@@ -91,7 +95,7 @@ export function audited<Held extends Store>(store: Held, given: AuditNote): Audi
       ),
   };
   return {
-    store: { ...store, db: auditedDb },
+    store: { ...store, db: noteWrapper(auditedDb, db) },
     isWritten: () => isWritten,
     async write() {
       await db.tx((tx) => enter(tx, undefined));
@@ -119,6 +123,7 @@ const delegates = (db: Db): Db => ({
   announce: (name) => db.announce(name),
   onAnnounced: (...call) => db.onAnnounced(...call),
   onFenced: (fire) => db.onFenced(fire),
+  onFault: (fire) => db.onFault(fire),
   hear: (options) => db.hear(options),
   cutUnusedPages: (pagesMax) => db.cutUnusedPages(pagesMax),
   lostFile: () => db.lostFile(),

@@ -22,7 +22,7 @@ const listed = ({ rows, hasMore }: { rows: AuditRow[]; hasMore: boolean }) => ({
 
 const present = (row: AuditRow) => ({
   id: row.id,
-  created_at: isoTime(timeOfId(row.id)),
+  created_at: isoTime(row.created_at ?? timeOfId(row.id)),
   action: row.action,
   subject_id: row.subject_id,
   team_id: row.team_id,

@@ -13,6 +13,7 @@ export function whoActed(actor: Actor): Pick<AuditRow, 'actor_kind' | 'actor_id'
     case 'oauth_grant':
       return { actor_kind: 'user', actor_id: actor.userId, actor_name: actor.name };
     case 'operator':
+      if (actor.isOfMachine === true) return { actor_kind: 'command', actor_id: null, actor_name: actor.name };
       return { actor_kind: 'operator', actor_id: actor.operatorId, actor_name: actor.name };
     case 'job':
       return { actor_kind: 'system', actor_id: null, actor_name: actor.name };

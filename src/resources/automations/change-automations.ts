@@ -18,22 +18,29 @@ import { checkNames, type Trigger } from './check-names.ts';
 import { Faults } from './faults.ts';
 import type { Graph } from './graph.ts';
 import { readGraph } from './read-graph.ts';
+import { warnOfSteps } from './warn-of-steps.ts';
 
 const named = (id: string) => ({ object: 'automation' as const, id });
+/** The written automation, with its warnings. */
+const warned = (id: string, warnings: readonly string[]) => ({
+  ...named(id),
+  ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+});
 
 export async function createAutomation(ctx: Ctx, input: BodyOf<'createAutomation'>) {
   const { store, teamId } = ctx;
   const { name, status = 'disabled', reentry = 'always', steps, connections } = input;
   const now = store.clock.now();
   const id = store.ids.uuid();
-  await store.db.tx(async (tx) => {
+  const warnings = await store.db.tx(async (tx) => {
     const { graph, trigger } = await checkedGraph(ctx, tx, { steps, connections });
     await insertAutomation(tx, {
       ...{ id, team_id: teamId, name, status, reentry, version: 1, ...trigger, created_at: now, updated_at: now },
     });
     await insertVersion(tx, { automationId: id, version: 1, graph, at: now });
+    return warnOfSteps(tx, teamId, JSON.parse(graph) as Graph);
   });
-  return named(id);
+  return warned(id, warnings);
 }
 
 /** Steps and connections write the next version; runs that have begun keep theirs. */
@@ -46,6 +53,7 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
     const [given, missing] = steps === undefined ? ['connections', 'steps'] : ['steps', 'connections'];
     throw refused(`${given} goes with ${missing}: a version is written as a whole.`, missing);
   }
+  let warnings: string[] = [];
   await changed(ctx, id, async (tx, row) => {
     const { name = row.name, status = row.status, reentry = row.reentry } = input;
     const next: AutomationRow = { ...row, name, status, reentry };
@@ -57,8 +65,12 @@ export async function updateAutomation(ctx: Ctx, id: string, input: BodyOf<'upda
       Object.assign(next, await triggerNow(ctx, tx, row));
     }
     await saveAutomation(tx, { ...next, updated_at: ctx.store.clock.now() });
+    if (steps !== undefined || status === 'enabled') {
+      const graph = (await findGraph(tx, id, next.version)) ?? '';
+      warnings = await warnOfSteps(tx, ctx.teamId, JSON.parse(graph) as Graph);
+    }
   });
-  return named(id);
+  return warned(id, warnings);
 }
 
 export async function stopAutomation(ctx: Ctx, id: string) {

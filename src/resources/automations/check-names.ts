@@ -2,6 +2,8 @@ import { ENROLLING_TYPES, type EnrollingType } from '../../events/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { isUuid } from '../../platform/ids/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
+import { propertyNamed } from '../broadcasts/index.ts';
+import { declaredProperties } from '../contact-properties/index.ts';
 import { findCustomEventNamed, RESERVED_PREFIX } from '../custom-events/index.ts';
 import { findDomainByName } from '../domains/index.ts';
 import { findSegment } from '../segments/index.ts';
@@ -72,7 +74,12 @@ async function checkTemplate(db: Executor, teamId: string, { config }: Step, tel
   else await checkSender(db, teamId, sender, tell);
   if (subject === undefined && version.subject === undefined) tell('must have subject, as its template has none');
   const given = isRecord(variables) ? variables : {};
-  const rules = { rendersSubject: subject === undefined, isLater: isVariable };
+  const properties = await declaredProperties(db, teamId);
+  const rules = {
+    rendersSubject: subject === undefined,
+    isLater: isVariable,
+    isFilled: (key: string) => propertyNamed(properties, key) !== undefined,
+  };
   for (const says of valueFaults(version, given, rules)) tell(says.replace(/\.$/, ''));
 }
 

@@ -12,5 +12,5 @@ export {
 export { durationMs, isVariable } from './check-configs.ts';
 export { findGraph } from './automations.store.ts';
 export type { Connection, ConnectionType, Graph, Step } from './graph.ts';
-export { meetsRule, type RuleContact } from './meets-rule.ts';
+export { listRuleFields, meetsRule, type RuleContact } from './meets-rule.ts';
 export { getAutomation, getAutomationRun, listAutomationRuns, listAutomations } from './read-automations.ts';

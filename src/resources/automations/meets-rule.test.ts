@@ -5,7 +5,10 @@ const ada: Record<string, string | number | boolean | null> = {
   ...{ email: 'Ada@Example.org', first_name: 'Ädä', last_name: null, unsubscribed: false },
   ...{ 'properties.seats': 3, 'properties.note': '' },
 };
-const meets = (rule: object): boolean => meetsRule(rule as Record<string, unknown>, (field) => ada[field] ?? null);
+const meets = (rule: object): boolean | undefined =>
+  meetsRule(rule as Record<string, unknown>, (field) =>
+    field === 'properties.gone' ? undefined : (ada[field] ?? null),
+  );
 const rule = (field: string, operator: string, value?: unknown) => ({ type: 'rule', field, operator, value });
 
 it.each([
@@ -37,4 +40,16 @@ it('groups are all or any of their rules', () => {
   const [yes, no] = [rule('email', 'exists'), rule('last_name', 'exists')];
   expect(meets({ type: 'and', rules: [yes, no] })).toBe(false);
   expect(meets({ type: 'or', rules: [no, { type: 'and', rules: [yes, yes] }] })).toBe(true);
+});
+
+it('a rule on a deleted property is unknown, and leaves a group undecided unless the other rules decide it', () => {
+  const yes = rule('email', 'exists');
+  const no = rule('last_name', 'exists');
+  for (const gone of [rule('properties.gone', 'neq', 'x'), rule('properties.gone', 'is_empty')]) {
+    expect(meets(gone)).toBeUndefined();
+    expect(meets({ type: 'and', rules: [yes, gone] })).toBeUndefined();
+    expect(meets({ type: 'or', rules: [no, gone] })).toBeUndefined();
+    expect(meets({ type: 'and', rules: [gone, no] })).toBe(false);
+    expect(meets({ type: 'or', rules: [gone, yes] })).toBe(true);
+  }
 });

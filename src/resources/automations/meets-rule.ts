@@ -1,17 +1,30 @@
 import { foldText, type PropertyValue } from '../../protocol/contact-filter/index.ts';
 import { isRecord } from './faults.ts';
 
-/** What rules ask of a contact: the value of a field, null where it has none. */
-export type RuleContact = (field: string) => PropertyValue | null;
+/** Returns the value of a field of a contact: null if it has none, undefined if the field does not exist any more. */
+export type RuleContact = (field: string) => PropertyValue | null | undefined;
 
-/** Whether a contact meets a condition that was checked when its automation was written. Texts are compared as filters do. */
-export function meetsRule(node: Readonly<Record<string, unknown>>, valueOf: RuleContact): boolean {
+/**
+ * Returns whether a contact meets a condition that was checked when its automation was written. Texts are compared as
+ * in filters. A rule on a deleted property is unknown; returns undefined if the other rules do not decide without it.
+ */
+export function meetsRule(node: Readonly<Record<string, unknown>>, valueOf: RuleContact): boolean | undefined {
   const { type, rules, field, operator, value } = node;
-  if (type === 'rule') return meets(operator as string, valueOf(field as string), value);
-  const inside = (Array.isArray(rules) ? rules : []).filter(isRecord);
-  return type === 'and'
-    ? inside.every((one) => meetsRule(one, valueOf))
-    : inside.some((one) => meetsRule(one, valueOf));
+  if (type === 'rule') {
+    const own = valueOf(field as string);
+    return own === undefined ? undefined : meets(operator as string, own, value);
+  }
+  const inside = (Array.isArray(rules) ? rules : []).filter(isRecord).map((one) => meetsRule(one, valueOf));
+  const decisive = type !== 'and';
+  if (inside.includes(decisive)) return decisive;
+  return inside.includes(undefined) ? undefined : !decisive;
+}
+
+/** Lists the fields that the rules of a condition name. */
+export function listRuleFields(node: Readonly<Record<string, unknown>>): string[] {
+  const { type, rules, field } = node;
+  if (type === 'rule') return [String(field)];
+  return (Array.isArray(rules) ? rules : []).filter(isRecord).flatMap(listRuleFields);
 }
 
 const folded = (value: unknown): unknown => (typeof value === 'string' ? foldText(value) : value);

@@ -39,7 +39,16 @@ export interface Verification {
   at: string;
   /** The first of them; none where all is well. */
   faults: string[];
+  /**
+   * Contents that were damaged before the backup was made, by the names of their files; the backup copied them as they
+   * were. Absent in backups of earlier versions.
+   */
+  damaged?: string[];
 }
+
+/** Describes the damage of each such content. */
+export const explainDamaged = ({ damaged = [] }: Verification): string[] =>
+  damaged.map((file) => `${file} is not the content that was stored: it was damaged before the backup was made`);
 
 /** By the way that links lead; what is not there yet will stand in the first folder above it that is. */
 export function liesIn(file: string, folder: string): boolean {

@@ -6,7 +6,7 @@
 export { type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
 export { beforeUpgrade, takeTurn, UpgradeRefused, type UpgradeWishes } from './before-upgrade.ts';
 export { backupsFolder, listBackups, type KeptBackup } from './kept-backups.ts';
-export { readFacts } from './backup-folder.ts';
+export { explainDamaged, readFacts } from './backup-folder.ts';
 export { contentInOf, isVacant, makeBackup } from './make-backup.ts';
 export { backUpOnSchedule, takeBackup, watchBackups } from './take-backup.ts';
 export { whyNotDumped } from './dump-copy.ts';

@@ -6,6 +6,7 @@ import type { Config } from '../../platform/config/index.ts';
 import { readMark } from '../../platform/installation-mark/index.ts';
 import type { SealedColumn } from '../../platform/secrets/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { isWhole } from '../contents/index.ts';
 import { backupsTooOldSince, noteBackup, noteBackupFailure, readBackupNotes } from '../instance/index.ts';
 import { BackupFault, type BackupFacts, type BackupReason, type Verification } from './backup-folder.ts';
 import { contentInOf } from './make-backup.ts';
@@ -75,6 +76,7 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
     const { facts, verification } = await inThread(order, stopping);
     const [fault] = verification.faults;
     if (fault !== undefined) throw new BackupFault(`${folder} was made and is not whole: ${fault}`);
+    await recheckNamed(store, verification.damaged ?? []);
     await noteBackup(db, { madeAt, folder, at: clock.now() });
     const removed = removeOlder(directory, {
       keep: config.backup.keep,
@@ -93,6 +95,14 @@ export async function takeBackup(store: Store, { reason, sealed, stopping }: Tak
     await noteBackupFailure(db, { reason: because, at: clock.now() });
     log.error({ folder, because }, 'backup failed');
     throw error;
+  }
+}
+
+/** Reads the original of each damaged content, which makes it a finding. */
+async function recheckNamed(store: Store, files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const [, , owner = '', name = ''] = file.split('/');
+    await isWhole(store, `${owner}/${name}`);
   }
 }
 

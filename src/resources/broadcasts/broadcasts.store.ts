@@ -45,6 +45,8 @@ export interface Pinned {
   domain_id: string;
   body_id: string;
   template_version_id: string | null;
+  /** `Fallbacks` as JSON. */
+  fallbacks: string | null;
 }
 
 export interface BroadcastRow extends BroadcastContent {
@@ -59,6 +61,10 @@ export interface BroadcastRow extends BroadcastContent {
   domain_id: string | null;
   body_id: string | null;
   template_version_id: string | null;
+  /** `Fallbacks` as JSON; null before it is sent, and if an earlier version sent it. */
+  fallbacks: string | null;
+  /** The grant of the app that is the only writer; null once anybody else has written. */
+  author_grant_id: string | null;
   started_at: number | null;
   /** The last contact of the last page that is done. */
   cursor_id: string | null;
@@ -87,7 +93,7 @@ const CONTENT = [
   ...(['name', 'segment_id', 'sender', 'subject', 'reply_to_list', 'preview_text', 'html', 'text'] as const),
   ...(['topic_id', 'template_id', 'rate_per_minute', 'local_time', 'ab_test'] as const),
 ] as const;
-const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', ...CONTENT] as const;
+const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', 'author_grant_id', ...CONTENT] as const;
 
 /** What a list shows: no bodies. */
 const LISTED = [
@@ -111,10 +117,16 @@ export function lockBroadcast(tx: Executor, teamId: string, id: string): Promise
   return tx.get<BroadcastRow>(`select * from broadcasts where team_id = ? and id = ?${lock}`, [teamId, id]);
 }
 
-export async function saveContent(tx: Executor, id: string, content: BroadcastContent, at: number): Promise<void> {
+export async function saveContent(
+  tx: Executor,
+  id: string,
+  content: BroadcastContent,
+  { authorGrantId, at }: { authorGrantId: string | null; at: number },
+): Promise<void> {
   const sets = CONTENT.map((column) => `${column} = ?`).join(', ');
-  await tx.run(`update broadcasts set ${sets}, updated_at = ? where id = ?`, [
+  await tx.run(`update broadcasts set ${sets}, author_grant_id = ?, updated_at = ? where id = ?`, [
     ...CONTENT.map((column) => content[column]),
+    authorGrantId,
     at,
     id,
   ]);
@@ -122,6 +134,18 @@ export async function saveContent(tx: Executor, id: string, content: BroadcastCo
 
 export async function deleteBroadcastRow(tx: Executor, id: string): Promise<void> {
   await tx.run('delete from broadcasts where id = ?', [id]);
+}
+
+/** Lists the broadcasts to these segments that are scheduled, queued or being sent. The condition matches the index. */
+export function broadcastsWaitingOn(
+  db: Executor,
+  teamId: string,
+  segmentIds: readonly string[],
+): Promise<{ id: string; name: string }[]> {
+  const among = uuidsIn(db.dialect, 'segment_id', segmentIds);
+  const sql = `select id, name from broadcasts where status in ('scheduled', 'queued', 'sending')
+    and team_id = ? and ${among.sql} order by id desc`;
+  return db.all(sql, [teamId, among.value]);
 }
 
 export async function countBroadcasts(db: Executor, teamId: string): Promise<number> {
@@ -166,12 +190,13 @@ export async function markSent(
   const local = isLocal && when !== null ? when.local : null;
   await tx.run(
     `update broadcasts set status = ?, scheduled_at = ?, acknowledged = ?, domain_id = ?, body_id = ?,
-      template_version_id = ?, local_time = ?, local_at = ?, next_at = ?, updated_at = ?
+      template_version_id = ?, fallbacks = ?, local_time = ?, local_at = ?, next_at = ?, updated_at = ?
       where id = ? and status = 'draft'`,
     [
       ...[status, when?.at ?? null, isAcknowledged ? 1 : 0, pinned.domain_id, pinned.body_id],
       ...[
         pinned.template_version_id,
+        pinned.fallbacks,
         isLocal ? 1 : 0,
         local,
         local === null ? null : Math.max(at, earliestAt(local)),

@@ -1,7 +1,7 @@
 import type { UpdateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { grantIdOf, type Ctx } from '../access/index.ts';
 import { countsOf } from '../broadcast-recipients/index.ts';
 import {
   clearHold,
@@ -17,7 +17,7 @@ import { broadcastNamed, draftOf } from './create-broadcast.ts';
 import { mustBeAddressed, readChangedContent } from './read-content.ts';
 import { inOtherStatus } from './status-faults.ts';
 
-export async function updateBroadcast({ store, teamId }: Ctx, id: string, input: UpdateBroadcastRequest) {
+export async function updateBroadcast({ store, teamId, actor }: Ctx, id: string, input: UpdateBroadcastRequest) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
     if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be changed', 400);
@@ -27,7 +27,8 @@ export async function updateBroadcast({ store, teamId }: Ctx, id: string, input:
       segmentId: isNew(content.segment_id, row.segment_id),
       topicId: isNew(content.topic_id, row.topic_id),
     });
-    await saveContent(tx, id, content, store.clock.now());
+    const authorGrantId = row.author_grant_id === grantIdOf(actor) ? row.author_grant_id : null;
+    await saveContent(tx, id, content, { authorGrantId, at: store.clock.now() });
   });
   return broadcastNamed(id);
 }

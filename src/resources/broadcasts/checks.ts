@@ -1,31 +1,38 @@
+import type { PostalAddress } from '../../contract/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 import { checkContent, type ContentCheck } from '../../protocol/content-checks/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
-import type { ImagesShown } from '../images/index.ts';
+import { lookUpImages, type ImagesShown } from '../images/index.ts';
 import { subjectsOf } from './ab-test.ts';
 import type { BroadcastContent } from './broadcasts.store.ts';
 import type { Source } from './freeze-broadcast.ts';
-import { builtInKey, propertyNamed } from './merge-values.ts';
+import { builtInKey, isTeamKey, propertyNamed, type Sender } from './merge-values.ts';
 
-interface Checked {
+export interface Checked {
   written: Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test'>;
   source: Source | undefined;
   properties: readonly PropertyRow[];
+  team: Sender;
   /** The pictures of the body that are our own. */
   shown: ImagesShown;
 }
 
 /** The content checks, on what would go out now. */
-export function runChecks({ written, source, properties, shown }: Checked): ContentCheck[] {
+export function runChecks({ written, source, properties, team, shown }: Checked): ContentCheck[] {
+  const images = lookUpImages(shown);
   const checkOf = (subject: string): ContentCheck[] =>
     checkContent({
-      ...shown,
+      ...images,
+      gone: shown.gone,
       subject,
       previewText: written.preview_text,
       html: source?.html ?? null,
       text: source?.text ?? null,
+      address: team.postal_address === null ? null : (JSON.parse(team.postal_address) as PostalAddress),
+      addressKeys: isTeamKey('POSTAL_ADDRESS', properties) ? ['POSTAL_ADDRESS'] : [],
       isKnown: (key) =>
         builtInKey(key) !== undefined ||
+        isTeamKey(key, properties) ||
         propertyNamed(properties, key) !== undefined ||
         source?.template?.fallbacks.has(key) === true,
     });

@@ -1,10 +1,10 @@
 import type { CreateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
-import type { Ctx } from '../access/index.ts';
+import { grantIdOf, type Ctx } from '../access/index.ts';
 import { insertBroadcast, lockBroadcast, type BroadcastContent, type NewBroadcastRow } from './broadcasts.store.ts';
 import { lookAround } from './gate.ts';
 import { mustBeAddressed, readNewContent, readTemplateId } from './read-content.ts';
-import { prepareContent } from './prepare-content.ts';
+import { prepareContent, repeatWhileChanged } from './prepare-content.ts';
 import { readWhen } from './read-when.ts';
 import { sendDraft } from './send-broadcast.ts';
 
@@ -27,23 +27,27 @@ export async function createBroadcast(
   const around = isSent ? await lookAround(store, teamId, content) : undefined;
   const row = draftOf(ctx, content);
   const answer = broadcastNamed(row.id);
-  const prepared = isSent ? await prepareContent(store, row) : undefined;
-  await store.db.tx(async (tx) => {
-    await mustBeAddressed(tx, teamId, {
-      segmentId: isSent ? null : content.segment_id,
-      topicId: content.topic_id,
+  await repeatWhileChanged(async () => {
+    const prepared = isSent ? await prepareContent(store, row) : undefined;
+    await store.db.tx(async (tx) => {
+      await mustBeAddressed(tx, teamId, {
+        segmentId: isSent ? null : content.segment_id,
+        topicId: content.topic_id,
+      });
+      await insertBroadcast(tx, row);
+      const draft = around && (await lockBroadcast(tx, teamId, row.id));
+      const isAcknowledged = input.acknowledge_checks === true;
+      const isLocal = draft?.local_time === 1;
+      if (draft) await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged });
+      await keep?.(tx, answer);
     });
-    await insertBroadcast(tx, row);
-    const draft = around && (await lockBroadcast(tx, teamId, row.id));
-    const isAcknowledged = input.acknowledge_checks === true;
-    const isLocal = draft?.local_time === 1;
-    if (draft) await sendDraft(store, tx, draft, { around, prepared, when, isLocal, isAcknowledged });
-    await keep?.(tx, answer);
   });
   return answer;
 }
 
-export function draftOf({ store, teamId }: Ctx, content: BroadcastContent): NewBroadcastRow {
+export function draftOf({ store, teamId, actor }: Ctx, content: BroadcastContent): NewBroadcastRow {
   const now = store.clock.now();
-  return { ...content, id: store.ids.uuid(), team_id: teamId, status: 'draft', created_at: now, updated_at: now };
+  const author_grant_id = grantIdOf(actor);
+  const made = { id: store.ids.uuid(), team_id: teamId, status: 'draft' as const, author_grant_id };
+  return { ...content, ...made, created_at: now, updated_at: now };
 }

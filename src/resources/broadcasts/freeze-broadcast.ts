@@ -1,4 +1,3 @@
-import type { PostalAddress } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { keysOf, parseMerge, showsAny, type MergeText } from '../../protocol/merge/index.ts';
@@ -7,10 +6,20 @@ import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
 import { insertSharedBody } from '../shared-bodies/index.ts';
-import { findTeam, type TeamRow } from '../teams/index.ts';
+import { findTeam } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
 import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
-import { builtInKey, LINK_KEYS, propertyNamed } from './merge-values.ts';
+import {
+  builtInKey,
+  fallbacksIn,
+  isTeamKey,
+  LINK_KEYS,
+  listSenderLines,
+  teamValue,
+  withoutBraces,
+  type Fallbacks,
+  type Sender,
+} from './merge-values.ts';
 
 /** What its recipients get, before the values of the merge variables are put in. */
 export interface Bodies {
@@ -38,7 +47,7 @@ export async function sourceOf(
 
 /**
  * Writes the body that all emails of a broadcast share, and answers what is fixed from here on: neither a new version of the
- * template nor another postal address changes what goes out.
+ * template nor another postal address nor another fallback of a property changes what goes out.
  */
 export async function freezeBroadcast(
   store: Store,
@@ -47,37 +56,83 @@ export async function freezeBroadcast(
   { source, bodies, domainId }: { source: Source; bodies: Bodies; domainId: string },
 ): Promise<Pinned> {
   const id = store.ids.uuid();
+  const around = await aroundOf(tx, { id: row.id, team_id: row.team_id, preview_text: row.preview_text });
   await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
-  return { domain_id: domainId, body_id: id, template_version_id: source.template?.versionId ?? null };
+  return {
+    domain_id: domainId,
+    body_id: id,
+    template_version_id: source.template?.versionId ?? null,
+    fallbacks: JSON.stringify(around.fallbacks),
+  };
 }
 
 export interface Around {
   previewText: string | null;
-  team: Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
+  team: Sender;
   properties: readonly PropertyRow[];
+  fallbacks: Fallbacks;
 }
 
 export async function aroundOf(
   db: Executor,
-  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'>,
+  row: Pick<BroadcastRow, 'id' | 'team_id' | 'preview_text'> & { fallbacks?: string | null },
 ): Promise<Around> {
   const team = await findTeam(db, row.team_id);
   if (!team) throw new Error(`the team of the broadcast ${row.id} is gone`);
-  return { previewText: row.preview_text, team, properties: await declaredProperties(db, row.team_id) };
+  const properties = await declaredProperties(db, row.team_id);
+  return { previewText: row.preview_text, team, properties, fallbacks: fallbacksOf(row, { properties, team }) };
 }
 
-/** The text is made from the HTML where there is none; each of them gets the way out that it lacks. */
-export function composeBodies(source: Source, { previewText, team, properties }: Around): Bodies {
-  const settle = (text: string): string => settled(text, source.template, properties);
-  const html = (source.html ?? '') === '' ? null : settle(source.html ?? '');
-  const ownText = (source.text ?? '') === '' ? null : settle(source.text ?? '');
-  const text = ownText ?? (html === null ? null : textOfHtml(html));
+/** Returns the fallbacks that were fixed when a broadcast was sent, or the declared ones if none were. */
+export const fallbacksOf = (
+  { fallbacks }: { fallbacks?: string | null },
+  known: { properties: readonly PropertyRow[]; team: Sender },
+): Fallbacks =>
+  typeof fallbacks === 'string' ? (JSON.parse(fallbacks) as Fallbacks) : fallbacksIn(known.properties, known.team);
+
+/**
+ * Makes the text from the HTML if none was given, except if it was given as empty. Adds a footer to each body without
+ * an unsubscribe link.
+ */
+export function composeBodies(source: Source, around: Around): Bodies {
+  const { html, text } = settleBodies(source, around);
+  const written = text ?? (html === null ? null : textOfHtml(html));
+  const withWayOut = addWayOut({ html, text: written }, around.team);
+  const preview = settledPreview(source.template, around);
+  return { html: withWayOut.html === null ? null : withPreview(withWayOut.html, preview), text: withWayOut.text };
+}
+
+/**
+ * Composes the bodies of a mail that is sent to a single contact. Mail with a topic or an unsubscribe link is
+ * marketing, and gets the footer if it lacks one. A missing text is made from the HTML when the mail is sent.
+ */
+export function composeStepMail(
+  source: Source,
+  around: Omit<Around, 'previewText'>,
+  topicId: string | null,
+): { bodies: Bodies; isMarketing: boolean } {
+  const bodies = settleBodies(source, around);
+  const isMarketing = topicId !== null || hasWayOut(bodies.html ?? '') || hasWayOut(bodies.text ?? '');
+  return { bodies: isMarketing ? addWayOut(bodies, around.team) : bodies, isMarketing };
+}
+
+/**
+ * Returns the bodies with the variables of the team and the fallbacks of the template filled in; an empty text counts
+ * as given.
+ */
+function settleBodies(source: Source, around: Omit<Around, 'previewText'>): Bodies {
+  const settle = (text: string): string => settled(text, source.template, around);
   return {
-    html:
-      html === null
-        ? null
-        : withPreview(showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, team), settle(previewText ?? '')),
-    text: text === null || hasWayOut(text) ? text : `${text}\n\n${footerText(team)}`,
+    html: (source.html ?? '') === '' ? null : settle(source.html ?? ''),
+    text: source.text === null ? null : settle(source.text),
+  };
+}
+
+function addWayOut({ html, text }: Bodies, team: Sender): Bodies {
+  const isTextDone = text === null || (text === '' && html !== null) || hasWayOut(text);
+  return {
+    html: html === null || showsAny(parseMerge(html), LINK_KEYS) ? html : withFooter(html, team),
+    text: isTextDone ? text : `${text}\n\n${footerText(team)}`,
   };
 }
 
@@ -87,19 +142,29 @@ const hasWayOut = (text: string): boolean => {
 };
 
 /** What mail programs show behind the subject, as it stands in the HTML. */
-export const settledPreview = (template: PublishedContent | undefined, { previewText, properties }: Around): string =>
-  settled(previewText ?? '', template, properties);
+export const settledPreview = (template: PublishedContent | undefined, { previewText, ...around }: Around): string =>
+  settled(previewText ?? '', template, around);
 
-/** Keys of ours in their own letter case, and the fallbacks of a template where no default of the text goes before them. */
-function settled(text: string, template: PublishedContent | undefined, properties: readonly PropertyRow[]): string {
+/**
+ * Fills in built-in keys in their own letter case, the name and address of the team, and the fallbacks of a template
+ * where the text has no default.
+ */
+function settled(
+  text: string,
+  template: PublishedContent | undefined,
+  { team, properties, fallbacks }: Omit<Around, 'previewText'>,
+): string {
   return written(
     parseMerge(text).map((part) => {
       if (typeof part === 'string') return part;
+      // A default in the text replaces a missing address of the team.
+      const own = template?.fallbacks.has(part.key) ? undefined : teamValue(part.key, team, properties);
+      if (own !== undefined) return { key: part.key, inlineDefault: own === '' ? (part.inlineDefault ?? '') : own };
       const key = builtInKey(part.key) ?? part.key;
       const fallback = builtInKey(part.key) === undefined ? template?.fallbacks.get(part.key) : undefined;
       if (fallback === undefined || part.inlineDefault !== undefined) return { ...part, key };
       // The fallback of a property is the contact's own, and goes before the template's.
-      const hasOwn = (propertyNamed(properties, part.key)?.fallback_value ?? null) !== null;
+      const hasOwn = !isTeamKey(part.key, properties) && Object.hasOwn(fallbacks, part.key.toLowerCase());
       return hasOwn ? { ...part, key } : { key, inlineDefault: withoutBraces(fallback) };
     }),
   );
@@ -113,9 +178,6 @@ const written = (text: MergeText): string =>
       return `{{{${part.key}${part.inlineDefault === undefined ? '' : `|${part.inlineDefault}`}}}}`;
     })
     .join('');
-
-/** In a default, and in what must hold no variable. */
-const withoutBraces = (text: string): string => text.replaceAll('{', '(').replaceAll('}', ')');
 
 /** Mail programs show it behind the subject; what fills it up keeps the beginning of the body away from there. */
 function withPreview(html: string, previewText: string): string {
@@ -135,23 +197,17 @@ function startOf(html: string): number {
   return /^\s*(?:<!doctype[^<>]*>\s*)?(?:<html(?:\s[^<>]*)?>\s*)?/i.exec(html)?.[0].length ?? 0;
 }
 
-function withFooter(html: string, team: Around['team']): string {
-  const [sender = '', ...address] = footerLines(team).map((line) => escapeHtml(line));
+function withFooter(html: string, team: Sender): string {
+  const { name, address } = listSenderLines(team);
   const footer =
     '<div style="margin-top:32px;padding-top:12px;border-top:1px solid #cccccc;font-family:sans-serif;font-size:12px;line-height:18px;color:#666666">' +
-    `<p style="margin:0">${[sender, ...address].join('<br>')}</p>` +
+    `<p style="margin:0">${[name, ...address].map((line) => escapeHtml(line)).join('<br>')}</p>` +
     '<p style="margin:8px 0 0"><a href="{{{UNSUBSCRIBE_URL}}}" style="color:#666666">Unsubscribe</a></p></div>';
   const at = endOfBody(html);
   return html.slice(0, at) + footer + html.slice(at);
 }
 
-const footerText = (team: Around['team']): string =>
-  ['-- ', ...footerLines(team), 'Unsubscribe: {{{UNSUBSCRIBE_URL}}}'].join('\n');
-
-function footerLines(team: Around['team']): string[] {
-  const address = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
-  const place = [address?.postal_code, address?.city, address?.state].filter(Boolean).join(' ');
-  return [team.sender_name ?? team.name, address?.line1, address?.line2, place, address?.country]
-    .filter((line): line is string => typeof line === 'string' && line !== '')
-    .map(withoutBraces);
+function footerText(team: Sender): string {
+  const { name, address } = listSenderLines(team);
+  return ['-- ', name, ...address, 'Unsubscribe: {{{UNSUBSCRIBE_URL}}}'].join('\n');
 }

@@ -23,9 +23,20 @@ export {
 export { abTestOf, decide, decisionOf, subjectsOf, variantFor } from './ab-test.ts';
 export { saveDecision, waitForDecision } from './ab-test.store.ts';
 export { contactZones, type ContactZones } from './contact-zones.ts';
-export { freezeBroadcast } from './freeze-broadcast.ts';
-export { isTooLarge, mailFor, mergedMail, type MergedMail } from './merge-values.ts';
+export { composeStepMail, fallbacksOf, freezeBroadcast } from './freeze-broadcast.ts';
+export {
+  CHARS_MAX,
+  fallbacksIn,
+  isTeamKey,
+  isTooLarge,
+  mailFor,
+  mergedMail,
+  propertyNamed,
+  type Fallbacks,
+  type MergedMail,
+} from './merge-values.ts';
 export { previewBroadcast, renderMail, type RenderedMail } from './preview-broadcast.ts';
+export { listPropertyUsers } from './property-users.ts';
 export { mustBeTestable } from './gate.ts';
 export { inOtherStatus } from './status-faults.ts';
 export {
@@ -37,6 +48,7 @@ export {
   type Obstacle,
   type WaitingReason,
 } from './broadcasts.store.ts';
+export { composeStepBodies, countChars, textTasks } from './text-tasks.ts';
 export { endedReport, forgetReport } from './reports.store.ts';
 export {
   COVER_MAIL,
@@ -53,6 +65,7 @@ export {
   beginBroadcast,
   beginPass,
   claimDueBroadcasts,
+  endPausesAfter,
   failBroadcast,
   finishBroadcast,
   holdBroadcast,

@@ -41,6 +41,13 @@ export async function pauseBroadcast(
   await db.run(withoutCommitNotice(sql), [until, reason ?? null, id, owner]);
 }
 
+/** Ends the pauses that last beyond `latest`. Returns the number of broadcasts. */
+export const endPausesAfter = (db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> =>
+  db.run(`update broadcasts set lease_until = ? where ${OPEN} and lease_owner is null and lease_until > ?`, [
+    now,
+    latest,
+  ]);
+
 /** When the next one is due, those included that another process has: its lease may run out. */
 export async function nextBroadcastAt(db: Executor, now: number): Promise<number | undefined> {
   const sql = `select min(open.at) as at from (

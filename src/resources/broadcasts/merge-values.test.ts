@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keysOf, parseMerge, renderMerge } from '../../protocol/merge/index.ts';
 import type { PropertyRow } from '../contact-properties/index.ts';
-import { mergeValuesOf, rendered, renderSubject, type MergedContact } from './merge-values.ts';
+import { fallbacksIn, mergeValuesOf, rendered, renderSubject, type MergedContact } from './merge-values.ts';
 
 const property = (key: string, slot: number, fallback: string | number | null = null): PropertyRow => ({
   ...{ id: `p${slot}`, team_id: 't', key, key_folded: key.toLowerCase(), type: 'string', slot, created_at: 0 },
@@ -11,8 +11,9 @@ const PROPERTIES = [property('Plan', 1, 'free'), property('seats', 2, 5), proper
 const ADA: MergedContact = { email: 'ada@example.org', first_name: 'Ada', last_name: null, properties: '{"1":"pro"}' };
 const LINKS = { UNSUBSCRIBE_URL: 'https://example.com/u', PREFERENCES_URL: 'https://example.com/p' };
 
+const known = (properties: PropertyRow[]) => ({ properties, fallbacks: fallbacksIn(properties) });
 const merged = (text: string, contact = ADA, properties = PROPERTIES, escape: 'html' | 'none' = 'none'): string =>
-  renderMerge(text, rendered(mergeValuesOf(contact, properties, keysOf(parseMerge(text))), LINKS), { escape });
+  renderMerge(text, rendered(mergeValuesOf(contact, known(properties), keysOf(parseMerge(text))), LINKS), { escape });
 
 describe('a value is', () => {
   it.each([
@@ -45,7 +46,7 @@ it.each(['UNSUBSCRIBE_URL', 'EMAIL', 'first_name'])('no property takes the place
 
 it.each(['__proto__', 'constructor', 'toString'])('a key called %s is one like any other', (key) => {
   expect(merged(`[{{{${key}}}}]`)).toBe('[]');
-  const values = mergeValuesOf({ ...ADA, properties: '{"1":"v"}' }, [property(key, 1)], [key]);
+  const values = mergeValuesOf({ ...ADA, properties: '{"1":"v"}' }, known([property(key, 1)]), [key]);
   expect(merged(`{{{${key}}}} {{{FIRST_NAME}}}`, { ...ADA, properties: '{"1":"v"}' }, [property(key, 1)])).toBe(
     'v Ada',
   );
@@ -60,7 +61,7 @@ it('is escaped in html and raw in text', () => {
 });
 
 it('only the keys that are used are stored', () => {
-  expect(mergeValuesOf(ADA, PROPERTIES, ['PLAN', 'SEATS'])).toEqual({
+  expect(mergeValuesOf(ADA, known(PROPERTIES), ['PLAN', 'SEATS'])).toEqual({
     given: { PLAN: 'pro' },
     fallbacks: { SEATS: '5' },
   });
@@ -69,7 +70,7 @@ it('only the keys that are used are stored', () => {
 it.each(['Ada\r\nBcc: evil@example.org', 'Ada\n', 'Ada\u2028x', 'A\0b\tc'])(
   'a subject stays one line with %j',
   (name) => {
-    const values = rendered(mergeValuesOf({ ...ADA, first_name: name }, [], ['FIRST_NAME']), {});
+    const values = rendered(mergeValuesOf({ ...ADA, first_name: name }, known([]), ['FIRST_NAME']), {});
     const subject = renderSubject('Hi {{{FIRST_NAME}}}!', values);
     expect(subject).toMatch(/^Hi A[^\p{Cc}\p{Zl}\p{Zp}]*!$/u);
   },

@@ -1,14 +1,11 @@
-import { nextTurn } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { VARIABLES_MAX, type ContentCheck } from '../../protocol/content-checks/index.ts';
-import { parseMerge } from '../../protocol/merge/index.ts';
+import { VARIABLES_MAX } from '../../protocol/content-checks/index.ts';
 import { imagesShownIn } from '../images/index.ts';
 import type { BroadcastContent, BroadcastRow } from './broadcasts.store.ts';
-import { runChecks } from './checks.ts';
-import { inTurn } from './in-turn.ts';
-import { aroundOf, composeBodies, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
+import { aroundOf, sourceOf, type Source } from './freeze-broadcast.ts';
+import { countChars, prepareBodies, type PreparedBodies } from './text-tasks.ts';
 
 type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | 'html' | 'text' | 'template_id'> &
   Pick<BroadcastRow, 'id' | 'team_id'>;
@@ -16,51 +13,67 @@ type Written = Pick<BroadcastContent, 'subject' | 'preview_text' | 'ab_test' | '
 /** All that checks and bodies are made from. */
 type Inputs = Awaited<ReturnType<typeof inputsOf>>;
 
-/** What a send needs of the content; it takes up to seconds for the largest bodies. */
-export interface PreparedContent {
+/** The prepared content of a send, and the inputs it was made from. */
+export interface PreparedContent extends PreparedBodies {
   inputs: Inputs;
-  checks: ContentCheck[];
-  bodies: Bodies;
-  /** The refusal of more merge variables than a body can hold. */
-  tooMany: Refusal | undefined;
 }
 
 /** Undefined where there is no body. */
 export async function prepareContent(store: Store, row: Written): Promise<PreparedContent | undefined> {
   const source = await sourceOf(store.db, row);
-  return (
-    source && inTurn(store, row.team_id, source, async () => prepareFrom(await inputsOf(store, store.db, row, source)))
-  );
+  return source && prepareFrom(store, row, await inputsOf(store, store.db, row, source));
 }
 
-/** What was prepared before the transaction, if it still holds there; otherwise the content was changed meanwhile and is prepared anew. */
-export async function stillPrepared(
+/** Thrown in the transaction of a send if the content was changed after it was prepared. */
+class ContentChanged extends Error {}
+
+const ATTEMPTS_MAX = 5;
+
+/**
+ * Prepares and sends again if the content was changed in between. Nothing is prepared within a transaction, because
+ * others wait for it.
+ */
+export async function repeatWhileChanged<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ContentChanged)) throw error;
+      if (attempts < ATTEMPTS_MAX) continue;
+      throw refuse('service_unavailable', {
+        say: 'The content of the broadcast was changed again and again while it was read; send it when it is ready.',
+        because: error,
+      });
+    }
+  }
+}
+
+/**
+ * Returns the prepared content if its inputs are unchanged in the transaction; otherwise `repeatWhileChanged` starts
+ * over.
+ */
+export async function mustStillHold(
   store: Store,
   tx: Executor,
   { row, source, before }: { row: Written; source: Source; before: PreparedContent | undefined },
 ): Promise<PreparedContent> {
   const now = await inputsOf(store, tx, row, source);
-  return before && isSame(before.inputs, now) ? before : prepareFrom(now);
+  if (!before || !isSame(before.inputs, now)) throw new ContentChanged('content changed after it was prepared');
+  return before;
 }
 
-async function prepareFrom(inputs: Inputs): Promise<PreparedContent> {
+async function prepareFrom(store: Store, row: Written, inputs: Inputs): Promise<PreparedContent> {
   const { source, around, subject, ab_test, shown } = inputs;
-  const written = { subject, ab_test, preview_text: around.previewText };
-  const checks = runChecks({ written, source, properties: around.properties, shown });
-  await nextTurn();
-  const bodies = composeBodies(source, around);
-  return { inputs, checks, bodies, tooMany: tooManyIn(bodies) };
+  const prepared = await store.texts.run(
+    { teamId: row.team_id, chars: countChars(source), task: prepareBodies },
+    { written: { subject, ab_test }, source, around, shown },
+  );
+  return { inputs, ...prepared };
 }
 
-/** Each of its mails would cost as much as thousands of others. */
-function tooManyIn(bodies: Bodies): Refusal | undefined {
-  for (const path of ['html', 'text'] as const) {
-    const variables = parseMerge(bodies[path] ?? '').filter((part) => typeof part !== 'string').length;
-    if (variables <= VARIABLES_MAX) continue;
-    const message = `${path} holds ${variables} merge variables; at most ${VARIABLES_MAX} are possible.`;
-    return refuse('validation_error', { status: 422, say: message, errors: [{ path, message }] });
-  }
-  return undefined;
+export function refuseTooMany({ path, variables }: NonNullable<PreparedBodies['tooMany']>): Refusal {
+  const message = `${path} holds ${variables} merge variables; at most ${VARIABLES_MAX} are possible.`;
+  return refuse('validation_error', { status: 422, say: message, errors: [{ path, message }] });
 }
 
 async function inputsOf(store: Store, db: Executor, row: Written, source: Source) {

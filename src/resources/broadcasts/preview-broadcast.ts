@@ -2,32 +2,15 @@ import type { PreviewBroadcastRequest } from '../../contract/index.ts';
 import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
-import { type MergeText } from '../../protocol/merge/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { contactNamed, preferenceOrigin, sampleLinks } from '../contacts/index.ts';
 import { findDomainByName, type DomainRow } from '../domains/index.ts';
-import { findSharedBody, parseBody, renderBody, type MergedBody } from '../shared-bodies/index.ts';
+import { findSharedBody } from '../shared-bodies/index.ts';
 import { findVersionContent, type PublishedContent } from '../templates/index.ts';
 import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
-import {
-  aroundOf,
-  composeBodies,
-  settledPreview,
-  sourceOf,
-  type Around,
-  type Bodies,
-  type Source,
-} from './freeze-broadcast.ts';
-import { inTurn } from './in-turn.ts';
-import {
-  CHARS_MAX,
-  isTooLarge,
-  LINK_KEYS,
-  mailFor,
-  mergedMail,
-  mergeValuesOf,
-  type MergedContact,
-} from './merge-values.ts';
+import { aroundOf, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
+import { CHARS_MAX, type MergedContact } from './merge-values.ts';
+import { countChars, previewMail } from './text-tasks.ts';
 
 export interface RenderedMail extends Bodies {
   from: string;
@@ -75,29 +58,25 @@ export async function renderMail(
   const links = sampleLinks(domain ? await preferenceOrigin(store, domain.id) : store.origin());
   const around = await aroundOf(db, row);
   const content = await contentOf(store, row);
-  return inTurn(store, teamId, content.bodies ?? content.source, () => {
-    const { bodies, previewText } = composedOf(content, around);
-    const body = parseBody(bodies);
-    const mail = mergedMail(row.subject, body, around.properties);
-    const { subject, values } = mailFor(mail, contact, links);
-    if (isTooLarge(body, values)) throw tooLarge();
-    const preview = mergedMail(previewText, NO_BODY, around.properties);
-    const shown = mailFor(preview, contact, links).subject;
-    const texts = [mail.subject, preview.subject, body.html ?? [], body.text ?? []];
-    return {
-      from: row.sender,
-      to: contact.email,
-      subject,
-      preview_text: shown === '' ? null : shown,
-      ...renderBody(body, values),
-      missing: missingIn(texts, mergeValuesOf(contact, around.properties, [...mail.keys, ...preview.keys])),
-      domainName,
-      domain,
-    };
-  });
+  const { email, first_name, last_name, properties } = contact;
+  const mail = await store.texts.run(
+    { teamId, chars: countChars(content.bodies ?? content.source), task: previewMail },
+    { ...content, subject: row.subject, around, contact: { email, first_name, last_name, properties }, links },
+  );
+  if (mail === 'too large') throw tooLarge();
+  const { subject, previewText, html, text, missing } = mail;
+  return {
+    from: row.sender,
+    to: email,
+    subject,
+    preview_text: previewText === '' ? null : previewText,
+    html,
+    text,
+    missing,
+    domainName,
+    domain,
+  };
 }
-
-const NO_BODY: MergedBody = { html: null, text: null };
 
 interface Content {
   /** What is fixed already; undefined where a send would fix it now. */
@@ -114,18 +93,6 @@ async function contentOf({ db }: Store, row: BroadcastRow): Promise<Content> {
   const fixed = await findSharedBody(db, row.body_id);
   const template = row.template_version_id === null ? undefined : await findVersionContent(db, row.template_version_id);
   return { bodies: { html: fixed?.html ?? null, text: fixed?.text ?? null }, source: undefined, template };
-}
-
-function composedOf({ bodies, source, template }: Content, around: Around): { bodies: Bodies; previewText: string } {
-  const composed = source ? composeBodies(source, around) : { html: null, text: null };
-  return { bodies: bodies ?? composed, previewText: settledPreview(template, around) };
-}
-
-function missingIn(texts: readonly MergeText[], { given, fallbacks }: ReturnType<typeof mergeValuesOf>): string[] {
-  const bare = texts
-    .flat()
-    .flatMap((part) => (typeof part === 'string' || part.inlineDefault !== undefined ? [] : part.key));
-  return [...new Set(bare)].filter((key) => !(key in given) && !(key in fallbacks) && !LINK_KEYS.includes(key));
 }
 
 const tooLarge = () =>

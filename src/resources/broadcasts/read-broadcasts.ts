@@ -4,14 +4,13 @@ import { notFound, refuse } from '../../platform/refusal/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { clicksOf, countsOf, exclusionsPage, linksPage, recipientsPage } from '../broadcast-recipients/index.ts';
-import { declaredProperties } from '../contact-properties/index.ts';
 import { imagesShownIn } from '../images/index.ts';
 import { findContactsByIds } from '../contacts/index.ts';
 import { findBroadcast, listBroadcastRows, type BroadcastRow } from './broadcasts.store.ts';
 import { checkZones } from './check-zones.ts';
 import { checkAbTest, presentAbTest } from './ab-test.ts';
-import { runChecks } from './checks.ts';
-import { inTurn } from './in-turn.ts';
+import { aroundOf } from './freeze-broadcast.ts';
+import { checkBodies, countChars } from './text-tasks.ts';
 import { lookAround, runGate } from './gate.ts';
 import { emailIn, presentBroadcast, presentBroadcastItem, presentRecipient } from './present.ts';
 
@@ -86,11 +85,13 @@ export async function getBroadcastChecklist(ctx: Ctx, id: string) {
   const around = await lookAround(store, teamId, row);
   const { items, source, domain } = await runGate(store, store.db, { teamId, row, around });
   const zones = await checkZones(store.db, teamId, row);
-  const properties = await declaredProperties(store.db, teamId);
-  const ofContent = await inTurn(store, teamId, source, async () => {
-    const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
-    return runChecks({ written: row, source, properties, shown });
-  });
+  const { properties, team } = await aroundOf(store.db, row);
+  const shown = await imagesShownIn(store, store.db, teamId, source?.html ?? '');
+  const { subject, preview_text, ab_test } = row;
+  const ofContent = await store.texts.run(
+    { teamId, chars: countChars(source), task: checkBodies },
+    { written: { subject, preview_text, ab_test }, source, properties, team, shown },
+  );
   const checks = [...ofContent, ...zones, ...checkAbTest(row, domain)];
   return { object: 'broadcast_checklist' as const, gate: items, checks };
 }

@@ -8,25 +8,35 @@ import { findBroadcast, lockBroadcast, markSent, type BroadcastRow } from './bro
 import { mustPass } from './checks.ts';
 import { freezeBroadcast } from './freeze-broadcast.ts';
 import { lookAround, refusalOf, runGate, type Surroundings } from './gate.ts';
-import { prepareContent, stillPrepared, type PreparedContent } from './prepare-content.ts';
+import {
+  prepareContent,
+  refuseTooMany,
+  mustStillHold,
+  repeatWhileChanged,
+  type PreparedContent,
+} from './prepare-content.ts';
 import { readWhen, type When } from './read-when.ts';
 import { inOtherStatus } from './status-faults.ts';
 
 /** A change of state: the mail itself is created behind it, page by page. */
 export async function sendBroadcast({ store, teamId }: Ctx, id: string, input: SendBroadcastRequest = {}) {
   const when = readWhen(input.scheduled_at, store.clock.now());
-  const seen = await findBroadcast(store.db, teamId, id);
-  if (!seen) throw notFound('Broadcast');
-  const around = await lookAround(store, teamId, seen);
-  const prepared = seen.status === 'draft' ? await prepareContent(store, seen) : undefined;
-  await store.db.tx(async (tx) => {
-    const row = await lockBroadcast(tx, teamId, id);
-    if (!row) throw notFound('Broadcast');
-    if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
-    await sendDraft(store, tx, row, {
-      ...{ around, prepared, when },
-      isLocal: input.local_time ?? row.local_time === 1,
-      isAcknowledged: input.acknowledge_checks === true,
+  await repeatWhileChanged(async () => {
+    const seen = await findBroadcast(store.db, teamId, id);
+    if (!seen) throw notFound('Broadcast');
+    const around = await lookAround(store, teamId, seen);
+    const prepared = seen.status === 'draft' ? await prepareContent(store, seen) : undefined;
+    await store.db.tx(async (tx) => {
+      const row = await lockBroadcast(tx, teamId, id);
+      if (!row) throw notFound('Broadcast');
+      if (row.status !== 'draft') throw inOtherStatus(row, 'only a draft can be sent', 403);
+      await sendDraft(store, tx, row, {
+        around,
+        prepared,
+        when,
+        isLocal: input.local_time ?? row.local_time === 1,
+        isAcknowledged: input.acknowledge_checks === true,
+      });
     });
   });
   return { id };
@@ -56,9 +66,9 @@ export async function sendDraft(
   if (refusal || !domain || !source) throw refusal ?? new Error('the gate passed without a domain or a body');
   // Before the checks, so that no picture that they find is deleted before this is over.
   await noteImagesOf(tx, row, source);
-  const { checks, bodies, tooMany } = await stillPrepared(store, tx, { row, source, before: prepared });
+  const { checks, bodies, tooMany } = await mustStillHold(store, tx, { row, source, before: prepared });
   // Acknowledged or not.
-  if (tooMany) throw tooMany;
+  if (tooMany) throw refuseTooMany(tooMany);
   if (!isAcknowledged) mustPass(checks);
   const pinned = await freezeBroadcast(store, tx, row, { source, bodies, domainId: domain.id });
   await markSent(tx, row.id, { pinned, when, isLocal, isAcknowledged, at: store.clock.now() });

@@ -9,6 +9,7 @@ import {
 } from '../../protocol/csv/index.ts';
 import { lockTeam, type Ctx } from '../access/index.ts';
 import { declaredProperties, declareFromImport } from '../contact-properties/index.ts';
+import { insertContents, type FileRow } from '../contents/index.ts';
 import { readSegmentIds } from '../segments/index.ts';
 import { liveTopics, readChoices, type Choice } from '../topics/index.ts';
 import { hasOpenImports, insertImport } from './contact-imports.store.ts';
@@ -30,6 +31,8 @@ export interface ImportFile {
   delimiter: string;
   quote: string;
   header: readonly string[];
+  /** Size and digest of the stored file. */
+  content: FileRow;
 }
 
 /** Everything that reading the file takes, as it was when it was handed in. */
@@ -93,6 +96,7 @@ export async function queueImport({ store, teamId }: Ctx, id: string, file: Impo
       startAutomations,
     };
     await insertImport(tx, { id, team_id: teamId, options: JSON.stringify(options), created_at: store.clock.now() });
+    await insertContents(tx, [file.content]);
   });
   return { object: 'contact_import' as const, id };
 }

@@ -1,5 +1,5 @@
 import { nextTurn, rest, stopwatch } from '../../platform/clock/index.ts';
-import type { Executor } from '../../platform/db/index.ts';
+import { databaseBehind, type Executor } from '../../platform/db/index.ts';
 import { createFairExecutor, type FairExecutor } from '../../platform/fair-share/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
 
@@ -11,10 +11,11 @@ const WAITING_MAX = 20;
 const executors = new WeakMap<Executor, FairExecutor>();
 
 function executorOf(db: Executor): FairExecutor {
+  const database = databaseBehind(db);
   const executor =
-    executors.get(db) ??
+    executors.get(database) ??
     createFairExecutor(CONCURRENCY[db.dialect], ({ tookMs, isWaiting }) => (isWaiting ? rest(tookMs) : nextTurn()));
-  executors.set(db, executor);
+  executors.set(database, executor);
   return executor;
 }
 

@@ -1,4 +1,4 @@
-import { isoTime, nextTurn } from '../../platform/clock/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { invalidField } from '../../platform/refusal/index.ts';
 import type { Filter } from '../../protocol/contact-filter/index.ts';
@@ -10,41 +10,69 @@ import { choicesOf, liveTopics } from '../topics/index.ts';
 import { audienceRows } from './audience.store.ts';
 import { mustBeBelowReaderLimit } from './audience-reads.ts';
 import type { ContactRow } from './contacts.store.ts';
+import { beginExport, makeExportPage } from './export-slots.ts';
 import { presentValues, valuesOf } from './property-values.ts';
 
 export type ExportFormat = 'csv' | 'ndjson';
 
-const PAGE = 500;
+/** Number of contacts for about five milliseconds of work. */
+const PAGE = 200;
 const EVERYBODY: Filter = { kind: 'all', of: [] };
 
-/** The text of a file with all contacts, or those of a segment, made page by page as it is read. */
+/** An export that is being read. */
+export interface ContactExport {
+  /** The text, made page by page as it is read. */
+  lines: AsyncIterable<string>;
+  /** Releases the team's slot for another export; call it when the reader has read everything or has disconnected. */
+  end(): void;
+}
+
+/**
+ * Returns the text of a file with all contacts, or those of a segment. Refuses if too many exports of the team are
+ * running.
+ */
 export async function exportContacts(
   { store, teamId }: Ctx,
   { format, segmentId }: { format: ExportFormat; segmentId: string | undefined },
-): Promise<AsyncIterable<string>> {
-  mustBeBelowReaderLimit(store.db, teamId);
-  const segment = segmentId === undefined ? undefined : await findSegment(store.db, teamId, segmentId);
-  if (segmentId !== undefined && !segment) {
-    throw invalidField('segment_id', 'segment_id names no segment of this team.');
+): Promise<ContactExport> {
+  const { db } = store;
+  const end = beginExport(db, teamId);
+  try {
+    mustBeBelowReaderLimit(db, teamId);
+    const segment = segmentId === undefined ? undefined : await findSegment(db, teamId, segmentId);
+    if (segmentId !== undefined && !segment) {
+      throw invalidField('segment_id', 'segment_id names no segment of this team.');
+    }
+    const filter = segment ? await filterOf(db, segment, await declaredFor(db, teamId)) : EVERYBODY;
+    return { lines: makeLines(db, teamId, { format, filter }), end };
+  } catch (error) {
+    end();
+    throw error;
   }
-  const filter = segment ? await filterOf(store.db, segment, await declaredFor(store.db, teamId)) : EVERYBODY;
-  const declared = await declaredProperties(store.db, teamId);
+}
+
+async function* makeLines(
+  db: Executor,
+  teamId: string,
+  { format, filter }: { format: ExportFormat; filter: Filter },
+): AsyncIterable<string> {
+  const declared = await declaredProperties(db, teamId);
   const lists = unclaimedIdLists(declared.map(({ key }) => key));
-  return (async function* lines() {
-    if (format === 'csv') yield csvRow([...OWN_COLUMNS, ...lists, ...declared.map(({ key }) => key)]);
-    for (let after: string | undefined; ;) {
-      const rows: ContactRow[] = await audienceRows(store.db, teamId, { filter }, { limit: PAGE, after }, 'c.*');
-      const said = rows.length > 0 ? await saidOf(store.db, teamId, rows) : undefined;
+  if (format === 'csv') yield csvRow([...OWN_COLUMNS, ...lists, ...declared.map(({ key }) => key)]);
+  for (let after: string | undefined; ;) {
+    const page = await makeExportPage(db, teamId, async () => {
+      const rows: ContactRow[] = await audienceRows(db, teamId, { filter }, { limit: PAGE, after }, 'c.*');
+      const said = rows.length > 0 ? await saidOf(db, teamId, rows) : undefined;
       const lineOf = (row: ContactRow): string => {
         const own = said?.get(row.id) ?? NOTHING_SAID;
         return format === 'csv' ? csvLine(row, own, { lists, declared }) : jsonLine(row, own, declared);
       };
-      if (rows.length > 0) yield rows.map(lineOf).join('');
-      after = rows.at(-1)?.id;
-      if (after === undefined || rows.length < PAGE) return;
-      await nextTurn();
-    }
-  })();
+      return { text: rows.map(lineOf).join(''), last: rows.length < PAGE ? undefined : rows.at(-1)?.id };
+    });
+    if (page.text !== '') yield page.text;
+    after = page.last;
+    if (after === undefined) return;
+  }
 }
 
 /** What was said of one contact: the segments that it was put into, and the topics that it chose or left. */

@@ -1,4 +1,4 @@
-import { timeOfId } from '../../platform/ids/index.ts';
+import { creationTime } from '../../platform/ids/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { normalizeAddress } from '../../protocol/address/index.ts';
 import { foldText } from '../../protocol/contact-filter/index.ts';
@@ -31,9 +31,12 @@ export function columnsOf({ email, email_key, first_name, last_name, unsubscribe
   };
 }
 
-/** Created when its id says: lists, and filters on the time, follow the order of ids. */
+/**
+ * Makes the row of a contact. Its time is that of the id, whose order lists and date filters follow; never later than
+ * now.
+ */
 export function newContact(store: Store, teamId: string, fields: ContactFields): ContactRow {
   const id = store.ids.uuid();
-  const at = timeOfId(id);
+  const at = creationTime(id, store.clock);
   return { team_id: teamId, id, ...columnsOf(fields), created_at: at, updated_at: at };
 }

@@ -1,7 +1,16 @@
 import { Readable } from 'node:stream';
-import type { ByteRange, NewBlob } from '../../platform/blobs/index.ts';
+import type { BlobDigest, BlobLink, ByteRange, NewBlob } from '../../platform/blobs/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { contentsOf, findContent, findContentPart, findContentSize, type ContentRow } from './contents.store.ts';
+import {
+  contentsOf,
+  filesOfOwners,
+  findContent,
+  findContentPart,
+  findContentSize,
+  type ContentRow,
+  type FileRow,
+} from './contents.store.ts';
+import { openWhole, openRange, readWhole, sizeOfFile } from './stored-files.ts';
 
 /** Where the contents of one email go. */
 export interface Placed {
@@ -42,10 +51,39 @@ function rowOf({ key, content }: NewBlob): ContentRow {
   return { owner_id: owner, name, content: Buffer.from(content.buffer, content.byteOffset, content.length) };
 }
 
-/** Rejects where there is none. */
-export async function readContent({ db, blobs }: Store, key: string): Promise<Buffer> {
+/**
+ * Writes files, and returns the rows that describe them, for the commit that names the files. Every reading compares a
+ * content with its row.
+ */
+export async function putFiles({ blobs }: Pick<Store, 'blobs'>, files: readonly NewBlob[]): Promise<FileRow[]> {
+  if (files.length === 0) return [];
+  const digests = await blobs.putAll(files);
+  return files.flatMap(({ key }, at) => (digests[at] ? [fileRow(key, digests[at])] : []));
+}
+
+/** Links files of other owners, and returns the rows that describe them. A file without a row yet gets none. */
+export async function linkFiles({ db, blobs }: Store, links: readonly BlobLink[]): Promise<FileRow[]> {
+  if (links.length === 0) return [];
+  const known = await filesOfOwners(db, [...new Set(links.map(({ from }) => partsOf(from).owner))]);
+  await blobs.linkAll(links);
+  const byKey = new Map(known.map((file) => [`${file.owner_id}/${file.name}`, file]));
+  return links.flatMap(({ from, to }) => {
+    const file = byKey.get(from);
+    if (!file) return [];
+    const { owner, name } = partsOf(to);
+    return [{ owner_id: owner, name, size: file.size, sha256: file.sha256 }];
+  });
+}
+
+export function fileRow(key: string, { size, sha256 }: BlobDigest): FileRow {
   const { owner, name } = partsOf(key);
-  return (await findContent(db, owner, name))?.content ?? blobs.get(key);
+  return { owner_id: owner, name, size, sha256 };
+}
+
+/** Reads a content. Rejects if there is none, and with `DamagedContent` if it differs from what was stored. */
+export async function readContent(store: Store, key: string): Promise<Buffer> {
+  const { owner, name } = partsOf(key);
+  return (await findContent(store.db, owner, name))?.content ?? readWhole(store, key);
 }
 
 /** A content for another owner: its bytes where they stand in a row, else the key under which the blob store has it. */
@@ -55,49 +93,76 @@ export async function referToContent({ db }: Store, key: string): Promise<{ cont
   return row ? { content: row.content } : { blob: key };
 }
 
-/** Several of one owner; rejects where one of them is missing. */
-export async function readContents({ db, blobs }: Store, owner: string, names: readonly string[]): Promise<Buffer[]> {
+/** Reads several contents of one owner. Rejects if one of them is missing or damaged. */
+export async function readContents(store: Store, owner: string, names: readonly string[]): Promise<Buffer[]> {
   if (names.length === 0) return [];
-  const rows = new Map((await contentsOf(db, owner)).map(({ name, content }) => [name, content]));
-  return Promise.all(names.map(async (name) => rows.get(name) ?? blobs.get(`${owner}/${name}`)));
+  const rows = new Map((await contentsOf(store.db, owner)).map(({ name, content }) => [name, content]));
+  return Promise.all(names.map(async (name) => rows.get(name) ?? readWhole(store, `${owner}/${name}`)));
 }
 
-/** A content from which many parts are asked for: a row is read once, and only then; of a file each part when it is due. */
-export function contentParts({ db, blobs }: Store, key: string): (range: ByteRange) => Promise<Readable | undefined> {
+/**
+ * Opens a content of `size` bytes for reading many ranges. A row is read once, on first use. A file is read completely
+ * once, to verify it, before its first range is returned.
+ */
+export function contentParts(
+  store: Store,
+  key: string,
+  size: number,
+): (range: ByteRange) => Promise<Readable | undefined> {
   const { owner, name } = partsOf(key);
   let row: ReturnType<typeof findContent> | undefined;
+  let verified: Promise<void> | undefined;
   return async (range) => {
-    const stored = await (row ??= findContent(db, owner, name));
+    const stored = await (row ??= findContent(store.db, owner, name));
     if (stored) return readable(stored.content.subarray(range.start, range.end));
-    return (await blobs.open(key, range))?.content;
+    if (range.start === 0 && range.end === size) return (await openWhole(store, key, size))?.content;
+    await (verified ??= verifyFile(store, key, size));
+    return (await openRange(store, key, { range, size }))?.content;
   };
 }
 
-export async function sizeOfContent({ db, blobs }: Store, key: string): Promise<number> {
-  const { owner, name } = partsOf(key);
-  return (await findContentSize(db, owner, name)) ?? blobs.size(key);
+/** Reads a file to its end. Rejects if it differs from what was stored. */
+async function verifyFile(store: Store, key: string, size: number): Promise<void> {
+  const opened = await openWhole(store, key, size);
+  if (!opened) return;
+  for await (const _ of opened.content) continue;
 }
 
-/** To be read piece by piece, and destroyed where it is not; undefined where there is no such content. */
+export async function sizeOfContent(store: Store, key: string): Promise<number> {
+  const { owner, name } = partsOf(key);
+  return (await findContentSize(store.db, owner, name)) ?? sizeOfFile(store, key);
+}
+
+interface OpenOptions {
+  range?: ByteRange | undefined;
+  /** The size of the content according to the row that names it. */
+  size?: number | undefined;
+}
+
+/**
+ * Opens a content as a stream, which the caller must destroy if it is not read; undefined if there is no such content.
+ * Rejects with `DamagedContent` if its length is wrong; other damage fails the stream before its last piece.
+ */
 export async function openContent(
-  { db, blobs }: Store,
+  store: Store,
   key: string,
-  range?: ByteRange,
+  { range, size }: OpenOptions = {},
 ): Promise<{ size: number; content: Readable } | undefined> {
   const { owner, name } = partsOf(key);
   if (range) {
-    const part = await findContentPart(db, owner, name, { start: range.start, count: range.end - range.start });
-    return part ? { size: part.size, content: readable(part.content) } : blobs.open(key, range);
+    const count = range.end - range.start;
+    const part = await findContentPart(store.db, owner, name, { start: range.start, count });
+    return part ? { size: part.size, content: readable(part.content) } : openRange(store, key, { range, size });
   }
-  const row = await findContent(db, owner, name);
-  return row ? { size: row.content.length, content: readable(row.content) } : blobs.open(key);
+  const row = await findContent(store.db, owner, name);
+  return row ? { size: row.content.length, content: readable(row.content) } : openWhole(store, key, size);
 }
 
 const readable = (content: Buffer): Readable => Readable.from([content], { objectMode: false });
 
 /** What contents weigh in a commit, in rows: 256 rows' worth of them, 4 MB, keep the one thread for some 20 ms. */
-export const rowsWorth = (rows: readonly ContentRow[]): number =>
-  rows.reduce((sum, { content }) => sum + Math.ceil(content.length / BYTES_A_ROW), 0);
+export const rowsWorth = (rows: readonly (ContentRow | FileRow)[]): number =>
+  rows.reduce((sum, row) => sum + ('content' in row ? Math.ceil(row.content.length / BYTES_A_ROW) : 1), 0);
 
 const BYTES_A_ROW = 16 * 1024;
 

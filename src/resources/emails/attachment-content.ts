@@ -8,8 +8,9 @@ import type { AttachmentRow } from './emails.store.ts';
 
 /** A file of an email, as it is stored, or decoded out of the message that its client composed; undefined if it is gone. */
 export async function openAttachment(store: Store, row: AttachmentRow): Promise<Readable | undefined> {
-  const { email_id: emailId, id, message_start: start, message_end: end, message_encoding: encoding } = row;
-  if (start === null || end === null) return (await openContent(store, ATTACHMENT_BLOB(emailId, id)))?.content;
+  const { email_id: emailId, id, size, message_start: start, message_end: end, message_encoding: encoding } = row;
+  if (start === null || end === null)
+    return (await openContent(store, ATTACHMENT_BLOB(emailId, id), { size: Number(size) }))?.content;
   const encoded = await openMessage(store, emailId, { start, end });
   return encoded && Readable.from(decode(encoded, encoding ?? ''), { objectMode: false });
 }
@@ -24,7 +25,8 @@ async function openMessage(
   const { start, end } = range;
   if (message.body !== null) return Readable.from([Buffer.from(message.body.slice(start, end), 'latin1')]);
   if (end <= start) return Readable.from([]);
-  return (await openContent(store, `${emailId}/${MESSAGE_BLOB}`, range))?.content;
+  const size = Number(message.body_bytes);
+  return (await openContent(store, `${emailId}/${MESSAGE_BLOB}`, { range, size }))?.content;
 }
 
 async function* decode(encoded: AsyncIterable<Buffer>, encoding: string): AsyncIterable<Buffer> {

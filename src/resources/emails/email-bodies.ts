@@ -134,7 +134,7 @@ async function storedBody(store: Store, db: Executor, row: BodyRow): Promise<Sto
 
 async function loadBody(store: Store, db: Executor, row: BodyRow): Promise<EmailBody> {
   if (row.shared_body_id !== null) {
-    const body = await renderSharedBody(db, row.shared_body_id, row.merge_values ?? '{"given":{}}');
+    const body = await renderSharedBody(store, db, row.shared_body_id, row.merge_values ?? '{"given":{}}');
     if (!body) throw new Error(`the shared body ${row.shared_body_id} of email ${row.email_id} is missing`);
     return body;
   }

@@ -11,7 +11,7 @@ import {
   type Value,
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
-import { insertContents, type ContentRow } from '../contents/index.ts';
+import { insertContents, type ContentRow, type FileRow } from '../contents/index.ts';
 import { insertMessages, type MessageRow } from './email-messages.store.ts';
 import { foldForSearch } from './search-text.ts';
 
@@ -82,7 +82,7 @@ export interface NewEmailRows {
   email: EmailRow;
   body: BodyRow;
   attachments: AttachmentRow[];
-  contents: ContentRow[];
+  contents: (ContentRow | FileRow)[];
   message?: MessageRow | undefined;
 }
 

@@ -3,9 +3,12 @@ import type { Store } from '../../platform/store/index.ts';
 import type { EmailBody } from './email-bodies.ts';
 import type { EmailRow } from './emails.store.ts';
 
-/** In the development profile each caller may read all mail. */
+/**
+ * Returns whether mail contains a token of a person, which no team may read. In the development profile each caller may
+ * read all mail.
+ */
 export const isWithheld = ({ config }: Pick<Store, 'config'>, row: Pick<EmailRow, 'is_account_mail'>): boolean =>
-  row.is_account_mail === 1 && !config.delivery.capture;
+  row.is_account_mail === 1 && config.profile !== 'development';
 
 /** Who wrote to whom, and when. */
 export const presentEnvelope = (row: EmailRow) => ({

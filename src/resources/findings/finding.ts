@@ -50,10 +50,28 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}look at free space and permissions of`,
     'df -h',
   ),
+  database_damaged: installation(
+    'error',
+    'The database is damaged: part of what is stored cannot be read.',
+    `${HERE}stop the server, restore the newest good backup, and have the disk examined; until then some calls fail. Which backups there are, says`,
+    'rasket backups',
+  ),
+  database_failing: installation(
+    'error',
+    'Commits to the database fail: nothing is accepted.',
+    `${HERE}find the reason in the log of the server, then check the disk or PostgreSQL; the server recovers by itself. The log, with systemd, shows`,
+    'journalctl -u rasket',
+  ),
+  content_damaged: installation(
+    'error',
+    'Stored content of mail is damaged: it is not shown, and mail that needs it waits.',
+    `${HERE}put the files back from a backup that is whole; which backups there are, says`,
+    'rasket backups',
+  ),
   port_not_open: installation(
     'error',
     'An SMTP port is not open.',
-    `${HERE}see which and why, and start the server again once it is free`,
+    `${HERE}see which port and why; the server tries it again every few seconds`,
     'rasket doctor',
   ),
   delivery_not_running: installation(
@@ -92,10 +110,22 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Ask whoever runs this machine’s network to open port 25 outbound, or name a smarthost in the settings; then look again',
     'rasket doctor',
   ),
+  resolver_failing: installation(
+    'error',
+    'The resolver does not answer, or answers for names that do not exist.',
+    `${HERE}name a resolver of your own as dns.servers, such as unbound on the machine; which settings are in force, says`,
+    'rasket config show',
+  ),
   reverse_dns_wrong: installation(
     'error',
     'An address that mail is sent from has no name in reverse DNS that leads back to it; large receivers refuse such mail.',
     'Where this machine’s address comes from, set its reverse DNS to instance.host, and let that name lead to the address; then look again',
+    'rasket doctor',
+  ),
+  helo_name_wrong: installation(
+    'error',
+    'The EHLO name is not in DNS, or points to other addresses than those that mail is sent from.',
+    'Let instance.host, or helo_name of the region, lead to this machine’s addresses by A and AAAA records; then look again',
     'rasket doctor',
   ),
   address_listed: installation(
@@ -176,11 +206,23 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'See why, and duplicate it',
     'rasket broadcasts list --status failed',
   ),
+  broadcast_segment_broken: team(
+    'warning',
+    'A broadcast waits for a segment whose filter names a property or topic that was deleted.',
+    'Cancel it and name another segment',
+    'rasket broadcasts list --status scheduled',
+  ),
   marketing_off: team(
     'warning',
     'Marketing mail is switched off.',
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
+  ),
+  mail_captured: installation(
+    'warning',
+    'No mail leaves: all of it is captured on this machine and counted as delivered.',
+    `${HERE}set delivery.capture = false in the settings, and start the server again; which are in force, says`,
+    'rasket config show',
   ),
   backup_old: installation(
     'warning',
@@ -236,23 +278,17 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'Bring all of them to one version, the newest',
     null,
   ),
+  clock_stepped: installation(
+    'warning',
+    'The clock of a machine was set forward or back within the last day.',
+    `${HERE}check that the clock is right, and synchronized`,
+    'timedatectl',
+  ),
   nodes_not_heard: installation(
     'warning',
     'A process does not hear what other nodes commit to PostgreSQL, and finds it by polling, which takes longer.',
     'Where database.url leads to a pooler, let database.listen_url lead to PostgreSQL itself; why it does not hear, says its log',
     null,
-  ),
-  helo_name_wrong: installation(
-    'warning',
-    'The name that is said in EHLO is not in DNS, or leads to other addresses than those that mail is sent from.',
-    'Let instance.host, or helo_name of the region, lead to this machine’s addresses by A and AAAA records; then look again',
-    'rasket doctor',
-  ),
-  resolver_failing: installation(
-    'warning',
-    'The resolver does not answer, or answers for names that do not exist.',
-    `${HERE}name a resolver of your own as dns.servers, such as unbound on the machine; which settings are in force, says`,
-    'rasket config show',
   ),
   resolver_slow: installation(
     'warning',

@@ -129,6 +129,27 @@ export const failedBroadcasts = (db: Executor, whose: Whose, since: number): Pro
     [since, ...valuesOf(whose)],
   );
 
+export interface WaitingBroadcast {
+  id: string;
+  name: string;
+  team_id: string;
+  segment: string;
+  /** The filter as JSON. */
+  filter: string;
+  /** JSON. */
+  lost_properties: string | null;
+}
+
+/** Lists broadcasts that have not been sent and whose segment has a filter. The condition matches the index. */
+export const broadcastsToFilters = (db: Executor, { teamId }: Whose): Promise<WaitingBroadcast[]> =>
+  db.all(
+    `select b.id, b.name, b.team_id, s.name as segment, s.filter, s.lost_properties from broadcasts b
+      join segments s on s.id = b.segment_id and s.deleted_at is null and s.filter is not null
+      where b.status in ('scheduled', 'queued', 'sending') ${teamId === undefined ? '' : 'and b.team_id = ?'}
+      order by b.id limit ${COUNTED_MAX}`,
+    teamId === undefined ? [] : [teamId],
+  );
+
 /** The same, each with how many deliveries of a team it keeps, counted a little beyond `COUNTED_MAX`. */
 export async function holdsOverTeam(db: Executor, teamId: string): Promise<(Hold & { waiting: number })[]> {
   const waiting = `select count(*) from (select 1 from deliveries d where d.hold_id = h.id and d.team_id = ?
@@ -164,12 +185,21 @@ export async function emailsOfTeam(db: Executor, teamId: string, ids: readonly s
 /** Of each lane of the queue, and of claims that have run out, when the first fell due; nothing where none is left. */
 export async function oldestDue(db: Executor): Promise<{ lane: number | null; due_at: number }[]> {
   const first = (where: string): string => `(select due_at from deliveries where ${where} order by due_at limit 1)`;
-  const inLane = (lane: number): string => `${first(`lease_owner is null and hold_id is null and lane = ${lane}`)}`;
+  // Each kind is a range of the index.
+  const inLane = (lane: number): string =>
+    [0, 1]
+      .map((waits) => {
+        const where = `lease_owner is null and hold_id is null and lane = ${lane} and waits = ${waits}`;
+        return `${first(where)} as lane_${lane}_${waits}`;
+      })
+      .join(', ');
+  const lanes = [0, 1, 2, 3];
   const row = await db.get<Record<string, number | null>>(
-    `select ${[0, 1, 2, 3].map((lane) => `${inLane(lane)} as lane_${lane}`).join(', ')},
-      ${first('lease_owner is not null')} as claimed`,
+    `select ${lanes.map(inLane).join(', ')}, ${first('lease_owner is not null')} as claimed`,
   );
-  return Object.entries(row ?? {}).flatMap(([name, due]) =>
-    due === null ? [] : [{ lane: name === 'claimed' ? null : Number(name.replace('lane_', '')), due_at: due }],
-  );
+  const earliest = (names: string[]): number => Math.min(...names.map((name) => row?.[name] ?? Infinity));
+  return [
+    ...lanes.map((lane) => ({ lane, due_at: earliest([`lane_${lane}_0`, `lane_${lane}_1`]) })),
+    { lane: null, due_at: earliest(['claimed']) },
+  ].filter(({ due_at: due }) => due < Infinity);
 }

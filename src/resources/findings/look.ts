@@ -3,10 +3,11 @@ import type { Store } from '../../platform/store/index.ts';
 import { accountSender } from '../accounts/index.ts';
 import { asksForCertificates, certificatesInTrouble } from '../certificates/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
+import { listDamaged } from '../contents/index.ts';
 import { hasUsers } from '../users/index.ts';
 import { backupFindings } from './backup-findings.ts';
 import { lastExaminations, type Checked } from './examinations.ts';
-import { findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
+import { COUNTED_MAX, findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
 import { withWayToOperator } from './operator-advice.ts';
@@ -67,6 +68,8 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Omit<Look
       ...(await ofPayments(store)),
       ...(await ofCertificates(store)),
       ...(await backupFindings(store)),
+      ...(await ofContents(store)),
+      ...ofCapture(store),
     ],
   };
 }
@@ -133,6 +136,21 @@ async function ofPayments({ db }: Store): Promise<Finding[]> {
   const summary = `The payment provider has changed ${many} without an event about it.`;
   const subjects = missed.map(({ team_id: id }) => `team ${id}`);
   return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
+}
+
+/** Reports captured mail; the development profile captures on purpose. */
+const ofCapture = ({ config }: Store): Finding[] =>
+  config.delivery.capture && config.profile !== 'development' ? [findingOf('mail_captured')] : [];
+
+/** Reports stored files that are known to be damaged, each with its fault. */
+async function ofContents(store: Store): Promise<Finding[]> {
+  const files = await listDamaged(store, COUNTED_MAX);
+  const [first] = files;
+  if (!first) return [];
+  const placeOf = ({ owner_id: owner, name }: typeof first): string => store.blobs.locate(`${owner}/${name}`);
+  const rest = files.length === 1 ? '' : `, and ${files.length - 1} more are damaged`;
+  const summary = `Stored content is damaged: ${placeOf(first)} ${first.damage}${rest}.`;
+  return [findingOf('content_damaged', { summary, subjects: files.map(placeOf), since: first.damaged_at })];
 }
 
 /** What is shown meanwhile, and for how long, each process says by itself. */

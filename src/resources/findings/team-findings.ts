@@ -1,9 +1,12 @@
 import { isoTime } from '../../platform/clock/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { parseFilter, type Declared } from '../../protocol/contact-filter/index.ts';
 import { createSendSwitch, sendSwitchMovedAt } from '../instance/index.ts';
+import { declaredFor, withoutLost } from '../segments/index.ts';
 import { COUNTED_MAX, findingOf, type Finding } from './finding.ts';
 import {
   broadcastsDue,
+  broadcastsToFilters,
   domainsInTrouble,
   emailsOfTeam,
   failedBroadcasts,
@@ -13,6 +16,7 @@ import {
   webhooksInTrouble,
   type DomainInTrouble,
   type Hold,
+  type WaitingBroadcast,
 } from './findings.store.ts';
 import { ssoFindings } from './sso-findings.ts';
 import { together, type Trouble } from './together.ts';
@@ -29,6 +33,7 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await ofHolds(store, teamId)),
     ...(await ofBroadcasts(store, teamId)),
     ...(await ofFailedBroadcasts(store, teamId)),
+    ...(await findBrokenSegments(store, teamId)),
     ...(await ofMarketing(store, teamId)),
   ];
 }
@@ -167,6 +172,38 @@ async function ofFailedBroadcasts({ db, clock }: Store, teamId: string | undefin
   const found = rows.map((row) => ({ ...row, since: row.updated_at, why: row.failed_reason ?? '' }));
   const many = (count: number) => ({ summary: `${count} broadcasts failed.` });
   return together('broadcast_failed', troubleIn(found), sayOf(found, teamId, ['failed', 'duplicate it']), many);
+}
+
+/**
+ * Reports broadcasts to segments that name something deleted: such a condition matches nobody, so fewer contacts get
+ * the mail than intended.
+ */
+async function findBrokenSegments({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const declared = new Map<string, Declared>();
+  const broken: WaitingBroadcast[] = [];
+  for (const row of await broadcastsToFilters(db, { teamId })) {
+    const known = declared.get(row.team_id) ?? (await declaredFor(db, row.team_id));
+    declared.set(row.team_id, known);
+    if (parseFilter(JSON.parse(row.filter), withoutLost(row, known)).faults.length > 0) broken.push(row);
+  }
+  const [first] = broken;
+  if (!first) return [];
+  const deleted = 'names a property or topic that was deleted';
+  const one =
+    teamId === undefined
+      ? `The broadcast ${first.id} waits for a segment whose filter ${deleted}.`
+      : `The broadcast ${first.name} waits for the segment ${first.segment}, whose filter ${deleted}.`;
+  return [
+    findingOf('broadcast_segment_broken', {
+      summary: broken.length === 1 ? one : `${broken.length} broadcasts wait for segments whose filter ${deleted}.`,
+      since: null,
+      subjects: broken.map(({ id }) => id),
+      advice: {
+        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} its recipients, then cancel it and send it to another segment`,
+        command: `rasket broadcasts checklist ${first.id}`,
+      },
+    }),
+  ];
 }
 
 interface FoundBroadcast {

@@ -4,7 +4,7 @@ import { newToken } from '../../platform/secrets/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { readImageHead, type ImageHead } from '../../protocol/image-head/index.ts';
 import { lockTeam, type Ctx } from '../access/index.ts';
-import { contentsPlacer, insertContents, type ContentRow } from '../contents/index.ts';
+import { contentsPlacer, insertContents, putFiles, type ContentRow, type FileRow } from '../contents/index.ts';
 import { contentKey } from './content-key.ts';
 import { findImageByHash, imageBytesOf, insertImage, type ImageRow } from './images.store.ts';
 import { presentImage } from './present.ts';
@@ -35,8 +35,8 @@ export async function createImage(ctx: Ctx, content: Buffer) {
   const { rows, files } = contentsPlacer(store)([{ key: contentKey(id), content }]);
   try {
     // Before the row that names it.
-    if (files.length > 0) await store.blobs.putAll(files);
-    const stored = await store.db.tx((tx) => write(ctx, tx, row, rows));
+    const contents = [...rows, ...(await putFiles(store, files))];
+    const stored = await store.db.tx((tx) => write(ctx, tx, row, contents));
     if (stored.id !== id) await store.blobs.remove(id);
     return presentImage(store, stored);
   } catch (error) {
@@ -47,7 +47,12 @@ export async function createImage(ctx: Ctx, content: Buffer) {
 }
 
 /** Answers the picture as it is stored: another upload of the same bytes may have come first. */
-async function write({ store }: Ctx, tx: Executor, row: ImageRow, contents: readonly ContentRow[]): Promise<ImageRow> {
+async function write(
+  { store }: Ctx,
+  tx: Executor,
+  row: ImageRow,
+  contents: readonly (ContentRow | FileRow)[],
+): Promise<ImageRow> {
   await lockTeam(tx, row.team_id);
   const known = await findImageByHash(tx, row.team_id, row.content_hash);
   if (known) return known;

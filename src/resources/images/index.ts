@@ -9,6 +9,7 @@ export {
   getImage,
   imageOfToken,
   imagesShownIn,
+  lookUpImages,
   listImages,
   noteImagesOf,
   openImage,

@@ -40,16 +40,15 @@ export async function imageOfToken(store: Store, token: string, host: string): P
 }
 
 /** Its bytes, to be read piece by piece, and destroyed where they are not; undefined where it was deleted meanwhile. */
-export async function openImage(store: Store, { id }: ImageRow): Promise<Readable | undefined> {
-  return (await openContent(store, contentKey(id)))?.content;
+export async function openImage(store: Store, { id, bytes }: ImageRow): Promise<Readable | undefined> {
+  return (await openContent(store, contentKey(id), { size: Number(bytes) }))?.content;
 }
 
-/** What a body shows of its team's pictures, and which of the addresses under our own host lead nowhere. */
+/** The images of the team in a body, and the addresses under our own host that do not exist; plain data. */
 export interface ImagesShown {
+  origin: string;
   /** Those that there are, in one order. */
   known: readonly (readonly [token: string, bytes: number])[];
-  bytesOf(address: string): number;
-  isGone(address: string): boolean;
   /** Addresses under our own host that stand anywhere in the body, in a style or a list of sources too, and lead nowhere. */
   gone: readonly string[];
 }
@@ -59,12 +58,20 @@ export async function imagesShownIn(store: Store, db: Executor, teamId: string, 
   const rows = tokens.length === 0 ? [] : await imagesByTokens(db, teamId, tokens);
   const bytes = new Map(rows.map((row) => [row.token, row.bytes]));
   const origin = store.origin();
-  const tokenOf = (address: string): string | undefined => [...tokensIn(address)][0];
-  const gone = addressesIn(html, origin).filter((address) => !bytes.has(tokenOf(address) ?? ''));
+  const gone = addressesIn(html, origin).filter((address) => !bytes.has(findToken(address) ?? ''));
+  return { origin, gone, known: [...bytes].sort(([a], [b]) => (a < b ? -1 : 1)) };
+}
+
+const findToken = (address: string): string | undefined => [...tokensIn(address)][0];
+
+/** Returns the size of each image of ours among the addresses of a body, and whether it was deleted. */
+export function lookUpImages({ origin, known }: ImagesShown): {
+  bytesOf(address: string): number;
+  isGone(address: string): boolean;
+} {
+  const bytes = new Map(known);
   return {
-    gone,
-    known: [...bytes].sort(([a], [b]) => (a < b ? -1 : 1)),
-    bytesOf: (address) => bytes.get(tokenOf(address) ?? '') ?? 0,
+    bytesOf: (address) => bytes.get(findToken(address) ?? '') ?? 0,
     isGone(address) {
       if (!address.startsWith(`${origin}/`)) return false;
       const token = tokenInPath(address.slice(origin.length));

@@ -1,5 +1,5 @@
 import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
-import { insertContents, type ContentRow } from '../contents/index.ts';
+import { insertContents, type ContentRow, type FileRow } from '../contents/index.ts';
 
 /** Lists are JSON text. */
 export interface DraftRow {
@@ -15,6 +15,8 @@ export interface DraftRow {
   subject: string | null;
   html: string | null;
   text: string | null;
+  /** The grant of the app that is the only writer; null once anybody else has written. */
+  author_grant_id: string | null;
   /** The email that it was sent as. */
   email_id: string | null;
   created_at: number;
@@ -42,6 +44,7 @@ const COLUMNS = [
   'subject',
   'html',
   'text',
+  'author_grant_id',
   'created_at',
   'updated_at',
 ] as const;
@@ -71,7 +74,7 @@ export async function listDraftRows(
 }
 
 export type DraftChange = Partial<
-  Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text' | 'updated_at'>
+  Pick<DraftRow, 'to_list' | 'cc_list' | 'bcc_list' | 'subject' | 'html' | 'text' | 'author_grant_id' | 'updated_at'>
 >;
 
 export async function updateDraftRow(tx: Executor, id: string, change: DraftChange): Promise<void> {
@@ -96,7 +99,7 @@ export const deleteDraftRow = (tx: Executor, id: string): Promise<number> =>
 export async function insertDraftFiles(
   tx: Executor,
   files: readonly DraftFileRow[],
-  contents: readonly ContentRow[],
+  contents: readonly (ContentRow | FileRow)[],
 ): Promise<void> {
   if (files.length === 0) return;
   const rows = files.map((file) => FILE_COLUMNS.map((column) => file[column]));

@@ -46,12 +46,14 @@ export async function countInboxes(db: Executor, teamId: string): Promise<number
   return Number((await db.get<{ n: number }>(`select count(*) as n from inboxes where ${LIVE}`, [teamId]))?.n ?? 0);
 }
 
+/** Returns one page of all inboxes, or of the open ones only. */
 export async function listInboxRows(
   db: Executor,
   teamId: string,
-  page: Page,
+  { onlyOpen, ...page }: Page & { onlyOpen: boolean },
 ): Promise<{ rows: InboxRow[]; hasMore: boolean }> {
-  return pageOf(await db.all<InboxRow>(pageSql('inboxes', LIVE, page), [teamId, ...pageValues(page)]), page);
+  const where = onlyOpen ? `${LIVE} and channel = 'open'` : LIVE;
+  return pageOf(await db.all<InboxRow>(pageSql('inboxes', where, page), [teamId, ...pageValues(page)]), page);
 }
 
 /** Oldest first. */

@@ -32,9 +32,14 @@ export async function passedSince(
   db: Executor,
   threadId: string,
   sinceId: string,
-): Promise<{ email_id: string; direction: Direction; to_list: string | null }[]> {
-  const rows = await db.all<{ email_id: string; direction: Direction; to_list: string | null }>(
-    `select e.email_id, e.direction, m.to_list from inbox_emails e left join emails m on m.id = e.email_id and e.direction = 'outbound'
+): Promise<{ email_id: string; direction: Direction; to_list: string | null; created_at: number | null }[]> {
+  const rows = await db.all<{
+    email_id: string;
+    direction: Direction;
+    to_list: string | null;
+    created_at: number | null;
+  }>(
+    `select e.email_id, e.direction, m.to_list, m.created_at from inbox_emails e left join emails m on m.id = e.email_id and e.direction = 'outbound'
       where e.thread_id = ? and e.email_id > ? order by e.email_id desc limit ?`,
     [threadId, sinceId, PASSED_MAX],
   );

@@ -1,6 +1,6 @@
 import type { Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { pinnedDomainOf, type Ctx } from '../access/index.ts';
+import { pinnedDomainOf, type Actor, type Ctx } from '../access/index.ts';
 import {
   channelRows,
   draftsIn,
@@ -12,11 +12,20 @@ import {
   type InboxRow,
 } from '../inbox-rows/index.ts';
 
-/** By its id or its address; refused where the team has none. */
-export async function inboxNamed({ store, teamId }: Ctx, named: string): Promise<InboxRow> {
+/** Finds an inbox by its id or its address. Throws if the team has none, or if the caller may not access it. */
+export async function inboxNamed({ store, teamId, actor }: Ctx, named: string): Promise<InboxRow> {
   const row = await findInbox(store.db, teamId, named);
-  if (!row) throw notFound('Inbox');
+  if (!row || (row.channel !== 'open' && !reachesEvery(actor))) throw notFound('Inbox');
   return row;
+}
+
+/**
+ * Returns whether a caller may access the restricted and personal inboxes of a team: its owners and admins, keys with
+ * full access, and the program itself. Other members, viewers and all apps may access only the open ones.
+ */
+function reachesEvery(actor: Actor): boolean {
+  if (actor.kind === 'session') return actor.role === 'owner' || actor.role === 'admin';
+  return actor.kind === 'job' || (actor.kind === 'api_key' && actor.domainId === null);
 }
 
 export async function getInbox(ctx: Ctx, named: string) {
@@ -26,8 +35,8 @@ export async function getInbox(ctx: Ctx, named: string) {
   return presentInbox(row, { unread, drafts: await draftsIn(db, row.id) });
 }
 
-export async function listInboxes({ store, teamId }: Ctx, page: Page) {
-  const { rows, hasMore } = await listInboxRows(store.db, teamId, page);
+export async function listInboxes({ store, teamId, actor }: Ctx, page: Page) {
+  const { rows, hasMore } = await listInboxRows(store.db, teamId, { ...page, onlyOpen: !reachesEvery(actor) });
   const unread = await unreadIn(
     store.db,
     rows.map((row) => row.id),

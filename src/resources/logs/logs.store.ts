@@ -10,7 +10,7 @@ import {
 } from '../../platform/db/index.ts';
 import { firstIdAt } from '../../platform/ids/index.ts';
 
-/** Bodies are JSON text, redacted before they come here. The time of the request is in its id. */
+/** Bodies are JSON text, redacted before they come here. */
 export interface LogRow {
   id: string;
   team_id: string;
@@ -21,6 +21,8 @@ export interface LogRow {
   user_agent: string | null;
   request_body: string | null;
   response_body: string | null;
+  /** Null in rows of earlier versions, which use the time of their id. */
+  created_at: number | null;
 }
 
 const COLUMNS = [
@@ -33,6 +35,7 @@ const COLUMNS = [
   'user_agent',
   'request_body',
   'response_body',
+  'created_at',
 ] as const;
 
 /** A batch that was written although its answer was lost may be written again. */
@@ -58,9 +61,9 @@ export interface LogRowFilter {
   search?: string | undefined;
 }
 
-const LIST_COLUMNS = 'id, method, endpoint, response_status, user_agent';
+const LIST_COLUMNS = 'id, method, endpoint, response_status, user_agent, created_at';
 
-export type LogListRow = Pick<LogRow, 'id' | 'method' | 'endpoint' | 'response_status' | 'user_agent'>;
+export type LogListRow = Pick<LogRow, 'id' | 'method' | 'endpoint' | 'response_status' | 'user_agent' | 'created_at'>;
 
 /** On SQLite an id stands in its row, with all that was asked and answered. */
 const ENDING = { table: 'request_logs', id: 'id', form: 'uuid', noun: 'requests', lookedAtMax: 20_000 } as const;

@@ -35,7 +35,7 @@ export async function listLogs(ctx: Ctx, filter: QueryOf<'listLogs'>, page: Page
 function present(row: LogListRow) {
   return {
     id: row.id,
-    created_at: isoTime(timeOfId(row.id)),
+    created_at: isoTime(row.created_at ?? timeOfId(row.id)),
     endpoint: row.endpoint,
     method: row.method,
     response_status: row.response_status,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Store } from '../../platform/store/index.ts';
-import { keysInRows, namedContents, type NamedContent } from './named-contents.store.ts';
+import { filesOfOwners } from '../contents/index.ts';
+import { keysInRows, namedContents } from './named-contents.store.ts';
 
 export interface ContentsCheck {
   /** How many contents rows name, and how many of them are files. */
@@ -18,13 +19,16 @@ export async function checkContents(store: Pick<Store, 'db' | 'blobs'>): Promise
   const check: ContentsCheck = { named: 0, files: 0, faults: [], missing: 0 };
   for await (const { table, named } of namedContents(store.db)) {
     check.named += named.length;
-    const inRows = await keysInRows(store.db, [...new Set(named.map(({ owner }) => owner))]);
+    const owners = [...new Set(named.map(({ owner }) => owner))];
+    const inRows = await keysInRows(store.db, owners);
+    const files = await filesOfOwners(store.db, owners);
+    const hashes = new Map(files.map(({ owner_id: owner, name, sha256 }) => [`${owner}/${name}`, sha256]));
     for (const content of named) {
       const key = `${content.owner}/${content.name}`;
       // The rows themselves were compared one by one.
       if (inRows.has(key)) continue;
       check.files++;
-      const fault = await faultOfFile(store, content, key);
+      const fault = await faultOfFile(store, content.sha256 ?? hashes.get(key) ?? null, key);
       if (fault === undefined) continue;
       check.missing++;
       if (check.faults.length < TOLD_MAX) check.faults.push(`${table} ${content.id}: the content ${key} ${fault}`);
@@ -35,7 +39,7 @@ export async function checkContents(store: Pick<Store, 'db' | 'blobs'>): Promise
 
 async function faultOfFile(
   { blobs }: Pick<Store, 'blobs'>,
-  { sha256 }: NamedContent,
+  sha256: string | null,
   key: string,
 ): Promise<string | undefined> {
   const found = await blobs.open(key);

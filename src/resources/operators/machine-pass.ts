@@ -14,13 +14,18 @@ const ID = '00000000-0000-0000-0000-000000000000';
 
 type Held = Pick<Store, 'clock' | 'secrets'>;
 
+/** Maximum length of the name of an account, in bytes. */
+const NAME_BYTES_MAX = 256;
+
 /**
- * A pass, good for a minute, that every reader of the instance key can write: a command on the machine asks its own server as an operator
- * by it, and no token has to be made or kept. It is sent to the listener of this machine alone.
+ * Makes a pass that is valid for one minute. Every reader of the instance key can make one: a command on the machine
+ * uses it to call its own server as an operator, so no token has to be created or stored. It is sent only to the
+ * listener of this machine. `typedBy` is the account that the audit log names.
  */
-export function writeMachinePass({ clock, secrets }: Held): string {
-  const at = String(clock.now());
-  return `${PASS_PREFIX}${at}_${secrets.mac(PURPOSE, Buffer.from(at)).toString('base64url')}`;
+export function writeMachinePass({ clock, secrets }: Held, typedBy: string | null = null): string {
+  const name = Buffer.from(typedBy ?? '').subarray(0, NAME_BYTES_MAX);
+  const claim = `${clock.now()}.${name.toString('hex')}`;
+  return `${PASS_PREFIX}${claim}_${secrets.mac(PURPOSE, Buffer.from(claim)).toString('base64url')}`;
 }
 
 export function createMachineAuthentication({
@@ -28,17 +33,22 @@ export function createMachineAuthentication({
   secrets,
 }: Held): (token: string) => Promise<Identity<Extract<Actor, { kind: 'operator' }>>> {
   return (token) => {
-    const [at = '', ...rest] = token.slice(PASS_PREFIX.length).split('_');
-    const given = Buffer.from(rest.join('_'), 'base64url');
-    const isOfNow = /^\d{1,15}$/.test(at) && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
+    const [claim = '', ...remaining] = token.slice(PASS_PREFIX.length).split('_');
+    const given = Buffer.from(remaining.join('_'), 'base64url');
+    const [, at = '', name = ''] = CLAIM.exec(claim) ?? [];
+    const isOfNow = at !== '' && Math.abs(clock.now() - Number(at)) <= MINUTE_MS;
     const isPossible = isOfNow && given.length === MAC_BYTES;
     // A key that was replaced has perhaps leaked: it reads links in old mail, and opens no session.
-    const macs = isPossible ? secrets.standingMacs(PURPOSE).map((mac) => mac(Buffer.from(at))) : [];
+    const macs = isPossible ? secrets.standingMacs(PURPOSE).map((mac) => mac(Buffer.from(claim))) : [];
     if (!macs.some((mac) => timingSafeEqual(mac, given)))
       throw refuse('invalid_api_key', { say: 'The pass of the machine is not valid.' });
+    const typedBy = Buffer.from(name, 'hex').toString();
     return Promise.resolve({
       teamId: null,
-      actor: { kind: 'operator', operatorId: ID, name: 'a command on the machine' },
+      actor: { kind: 'operator', operatorId: ID, name: typedBy || 'a command on the machine', isOfMachine: true },
     });
   };
 }
+
+/** The time in milliseconds, and the name of the account in hexadecimal. */
+const CLAIM = new RegExp(`^(\\d{1,15})\\.((?:[0-9a-f]{2}){0,${NAME_BYTES_MAX}})$`);

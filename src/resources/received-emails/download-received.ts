@@ -23,7 +23,7 @@ export async function downloadReceived(store: Store, link: ReceivedLink, token: 
   const email = isGoodReceivedLink(store, link, token) ? await findReceivedById(store.db, link.emailId) : undefined;
   const file = email && (await fileOf(store, email, link.file));
   if (!email || !file || !(await mayShowContent(store, email.team_id))) throw notFound('File');
-  const stored = await openContent(store, file.key);
+  const stored = await openContent(store, file.key, { size: file.size });
   if (!stored) {
     store.log.error({ receivedId: email.id, blob: file.key }, 'a file of a received email is missing');
     throw notFound('File');
@@ -35,7 +35,7 @@ async function fileOf(
   store: Store,
   email: { id: string; has_raw: number },
   file: string,
-): Promise<{ key: string; filename: string; contentType: string } | undefined> {
+): Promise<{ key: string; filename: string; contentType: string; size?: number } | undefined> {
   if (file === 'raw') {
     if (email.has_raw === 0) return undefined;
     return { key: RAW_BLOB(email.id), filename: 'raw.eml', contentType: 'message/rfc822' };
@@ -43,5 +43,6 @@ async function fileOf(
   const row = await findReceivedAttachment(store.db, email.id, file);
   if (!row || row.is_stored === 0) return undefined;
   const key = RECEIVED_ATTACHMENT_BLOB(email.id, row.id);
-  return { key, filename: row.filename ?? 'attachment', contentType: servedType(row.content_type) };
+  const contentType = servedType(row.content_type);
+  return { key, filename: row.filename ?? 'attachment', contentType, size: Number(row.size) };
 }

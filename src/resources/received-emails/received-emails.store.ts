@@ -9,7 +9,7 @@ import {
   type Executor,
   type Page,
 } from '../../platform/db/index.ts';
-import { insertContents, removeContents, type ContentRow } from '../contents/index.ts';
+import { insertContents, removeContents, type ContentRow, type FileRow } from '../contents/index.ts';
 import { removeInboxEmails } from '../inbox-rows/index.ts';
 import { addStorage, lockStorage } from '../usage/index.ts';
 import { senderKey, senderKeyStart } from './sender-key.ts';
@@ -69,7 +69,7 @@ export interface NewReceivedEmail {
   email: ReceivedEmailRow;
   body: ReceivedBodyRow;
   attachments: ReceivedAttachmentRow[];
-  contents: ContentRow[];
+  contents: (ContentRow | FileRow)[];
 }
 
 const EMAIL_COLUMNS = [

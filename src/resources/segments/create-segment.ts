@@ -12,7 +12,14 @@ export async function createSegment({ store, teamId }: Ctx, { name, filter = nul
     await store.db.tx(async (tx) => {
       if (filter !== null) checkedFilter(filter, await declaredFor(tx, teamId));
       const stored = filter === null ? null : JSON.stringify(filter);
-      await insertSegment(tx, { id, team_id: teamId, name, filter: stored, created_at: store.clock.now() });
+      await insertSegment(tx, {
+        id,
+        team_id: teamId,
+        name,
+        filter: stored,
+        lost_properties: null,
+        created_at: store.clock.now(),
+      });
     });
   } catch (error) {
     throw isUniqueViolation(error) ? segmentNameTaken(name) : error;

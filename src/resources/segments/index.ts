@@ -6,7 +6,7 @@ export { createSegment } from './create-segment.ts';
 export { declaredFor } from './declared.ts';
 export { deleteSegment } from './delete-segment.ts';
 export { getSegment, listSegments, presentSegment } from './read-segments.ts';
-export { checkedFilter, filterOf, filtersOf } from './read-filter.ts';
+export { checkedFilter, filterOf, filtersOf, loseProperty, withoutLost } from './read-filter.ts';
 export { readSegmentIds, type NamedSegment } from './read-segment-ids.ts';
 export { updateSegment } from './update-segment.ts';
 export {

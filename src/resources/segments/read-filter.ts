@@ -1,7 +1,13 @@
 import type { Executor } from '../../platform/db/index.ts';
 import { refuse } from '../../platform/refusal/index.ts';
-import { parseFilter, type Declared, type Filter } from '../../protocol/contact-filter/index.ts';
-import { hasMembers, segmentsWithMembers, type SegmentRow } from './segments.store.ts';
+import { listPropertyKeys, parseFilter, type Declared, type Filter } from '../../protocol/contact-filter/index.ts';
+import {
+  hasMembers,
+  liveSegments,
+  saveLostProperties,
+  segmentsWithMembers,
+  type SegmentRow,
+} from './segments.store.ts';
 
 /** A filter of a body; refused with one entry for each condition at fault. */
 export function checkedFilter(input: unknown, declared: Declared): Filter {
@@ -25,9 +31,27 @@ export async function filtersOf(db: Executor, segments: readonly SegmentRow[], d
   return segments.map((segment) => whole(segment, declared, added.has(segment.id)));
 }
 
+/** Leaves out the properties that have taken the place of one that the segment was made with: nobody has a value of it yet. */
+export function withoutLost(
+  { lost_properties: lost }: Pick<SegmentRow, 'lost_properties'>,
+  declared: Declared,
+): Declared {
+  if (lost === null) return declared;
+  const keys = new Set(JSON.parse(lost) as string[]);
+  return { ...declared, properties: declared.properties.filter(({ key }) => !keys.has(key)) };
+}
+
+/** Notes in the segments whose filter names a property that it is being deleted. */
+export async function loseProperty(tx: Executor, teamId: string, key: string): Promise<void> {
+  for (const { id, filter, lost_properties: lost } of await liveSegments(tx, teamId)) {
+    if (filter === null || !listPropertyKeys(JSON.parse(filter)).has(key)) continue;
+    await saveLostProperties(tx, id, [...new Set([...(JSON.parse(lost ?? '[]') as string[]), key])]);
+  }
+}
+
 function whole(segment: SegmentRow, declared: Declared, hasAdded: boolean): Filter {
   const member: Filter = { kind: 'member', segmentId: segment.id };
   if (segment.filter === null) return member;
-  const { filter } = parseFilter(JSON.parse(segment.filter), declared);
+  const { filter } = parseFilter(JSON.parse(segment.filter), withoutLost(segment, declared));
   return hasAdded ? { kind: 'any', of: [filter, member] } : filter;
 }

@@ -7,12 +7,14 @@ export interface SegmentRow {
   name: string;
   /** JSON. */
   filter: string | null;
+  /** JSON: the keys that the filter names and whose properties were deleted since. A property of that key is another one. */
+  lost_properties: string | null;
   created_at: number;
 }
 
 export type ListedSegment = Pick<SegmentRow, 'id' | 'name' | 'created_at'>;
 
-const COLUMNS = ['id', 'team_id', 'name', 'filter', 'created_at'] as const;
+const COLUMNS = ['id', 'team_id', 'name', 'filter', 'lost_properties', 'created_at'] as const;
 const LIVE = 'team_id = ? and deleted_at is null';
 
 export async function insertSegment(tx: Executor, row: SegmentRow): Promise<void> {
@@ -52,6 +54,10 @@ export async function listSegmentRows(
 
 export async function renameSegment(tx: Executor, teamId: string, id: string, name: string): Promise<boolean> {
   return (await tx.run(`update segments set name = ? where ${LIVE} and id = ?`, [name, teamId, id])) === 1;
+}
+
+export async function saveLostProperties(tx: Executor, id: string, keys: readonly string[]): Promise<void> {
+  await tx.run('update segments set lost_properties = ? where id = ?', [JSON.stringify(keys), id]);
 }
 
 /** Answers whether this call deleted it. */

@@ -6,6 +6,7 @@
 export { findSharedBody, insertSharedBody, removeSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
 export {
   parseBody,
+  readBody,
   renderBody,
   renderSharedBody,
   type MergedBody,

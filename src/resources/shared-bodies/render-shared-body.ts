@@ -1,6 +1,8 @@
 import type { Executor } from '../../platform/db/index.ts';
-import { parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
-import { findSharedBody } from './shared-bodies.store.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { findPlaces } from '../../platform/text-thread/index.ts';
+import { notePlaces, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { findSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
 
 /** What one recipient's body says, of the variables that the shared body uses. */
 export interface SharedValues {
@@ -29,8 +31,13 @@ const kept = new Map<string, ParsedBody>();
 let keptChars = 0;
 
 /** The body of one recipient. `values` is the JSON of `SharedValues`; undefined where the shared body is gone. */
-export async function renderSharedBody(db: Executor, id: string, values: string): Promise<RenderedBody | undefined> {
-  const body = kept.get(id) ?? (await load(db, id));
+export async function renderSharedBody(
+  store: Store,
+  db: Executor,
+  id: string,
+  values: string,
+): Promise<RenderedBody | undefined> {
+  const body = kept.get(id) ?? (await load(store, db, id));
   if (!body) return undefined;
   return renderBody(body, JSON.parse(values) as SharedValues);
 }
@@ -49,11 +56,23 @@ export function parseBody({ html, text }: RenderedBody): MergedBody {
   return { html: parse(html), text: parse(text) };
 }
 
-async function load(db: Executor, id: string): Promise<ParsedBody | undefined> {
+/** Returns the parsed body of a team with the places of its variables; a large body is parsed in the text thread. */
+export async function readBody(
+  { texts }: Store,
+  { team_id: teamId, html: written, text }: Pick<SharedBodyRow, 'team_id' | 'html' | 'text'>,
+): Promise<MergedBody> {
+  const body = parseBody({ html: null, text });
+  if (written === null) return body;
+  const html = await texts.run({ teamId, chars: written.length, task: findPlaces, isPatient: true }, written);
+  notePlaces(html.text, html.places);
+  return { ...body, html: html.text };
+}
+
+async function load(store: Store, db: Executor, id: string): Promise<ParsedBody | undefined> {
   const row = await findSharedBody(db, id);
   if (!row) return undefined;
   const chars = (row.html?.length ?? 0) + (row.text?.length ?? 0);
-  const body = { ...parseBody(row), chars };
+  const body = { ...(await readBody(store, row)), chars };
   if (chars > KEPT_CHARS_MAX) return body;
   if (!kept.has(id)) keptChars += chars;
   kept.set(id, body);

@@ -3,7 +3,7 @@ import { refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { issueApiKey } from '../api-keys/index.ts';
 import { readAdminEmails } from './admin-emails.ts';
-import { readTeamName } from './team-name.ts';
+import { readTeamName, slugOf } from './team-name.ts';
 import { insertTeam } from './teams.store.ts';
 
 export interface NewTeam {
@@ -48,16 +48,4 @@ export async function createTeam(
       say: `There is a team called ${slug} already; choose another name.`,
     });
   }
-}
-
-/** Letters of every script stay, or all names in another one would share a slug. */
-export function slugOf(name: string): string {
-  const slug = name
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-+|-+$/g, '');
-  return [...slug].slice(0, 60).join('') || 'team';
 }

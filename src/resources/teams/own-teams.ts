@@ -5,9 +5,8 @@ import type { UserCtx } from '../access/index.ts';
 import { countOwned, findMemberByUser, insertMember, leadsSuspended, lockAccount } from '../members/index.ts';
 import { moveSession, mustHaveUsedPassword, ssoTeamOfSession } from '../session-rows/index.ts';
 import { isEnforced } from '../sso-rows/index.ts';
-import { slugOf } from './create-team.ts';
 import { presentTeam, presentTeams } from './present.ts';
-import { readTeamName } from './team-name.ts';
+import { readTeamName, slugOf } from './team-name.ts';
 import { findTeam, insertTeam, teamsOf } from './teams.store.ts';
 
 const OWNED_MAX = 20;

@@ -96,10 +96,10 @@ export async function suspendedTeams(db: Executor): Promise<string[]> {
   return (await db.all<{ id: string }>(sql)).map((row) => row.id);
 }
 
-/** By its slug or its id; a slug that looks like an id comes first, because its team has no other name. */
+/** Finds a team by its id or its slug. The id comes first, so that no name of a team can stand for another one. */
 export async function findNamedTeam(db: Executor, slugOrId: string): Promise<TeamRow | undefined> {
-  const named = await db.get<TeamRow>('select * from teams where slug = ?', [slugOrId]);
-  return named ?? (isUuid(slugOrId) ? findTeam(db, slugOrId.toLowerCase()) : undefined);
+  const identified = isUuid(slugOrId) ? await findTeam(db, slugOrId.toLowerCase()) : undefined;
+  return identified ?? db.get<TeamRow>('select * from teams where slug = ?', [slugOrId]);
 }
 
 export type TeamColumns = Partial<Omit<TeamRow, 'id' | 'slug' | 'created_at'>>;

@@ -9,12 +9,16 @@ export { duplicateTemplate } from './duplicate-template.ts';
 export { publishTemplate } from './publish-template.ts';
 export { getTemplate, listTemplates } from './read-templates.ts';
 export {
+  findNamedContent,
   findPublishedContent,
+  findPublishedTemplate,
   findPublishedVersion,
   findVersionContent,
   type PublishedContent,
+  type PublishedTemplate,
 } from './find-published-version.ts';
 export { findTemplate } from './templates.store.ts';
-export { resolveTemplate, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
-export { valueFaults } from './read-values.ts';
+export { resolveTemplate, textTasks, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
+export { readValues, valueFaults } from './read-values.ts';
+export type { PublishedVersion } from './published-versions.ts';
 export { updateTemplate } from './update-template.ts';

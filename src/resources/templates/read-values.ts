@@ -8,11 +8,14 @@ const VALUES_MAX = 50;
 /** Keys are free text: an error message shows the start of a long one. */
 const KEY_CHARS_SHOWN = 60;
 
-/** The values that a send gives, as text; the refusal names every invalid and every missing one. */
+/**
+ * Returns the values of a send as text. The refusal names every invalid and every missing value. A key for which
+ * `isFilled` returns true has a value of the recipient's own, so the send may omit it.
+ */
 export function readValues(
   version: PublishedVersion,
   given: Readonly<Record<string, unknown>>,
-  rendersSubject: boolean,
+  { rendersSubject, isFilled = () => false }: { rendersSubject: boolean; isFilled?: (key: string) => boolean },
 ): Map<string, string> {
   const entries = Object.entries(given);
   if (entries.length > VALUES_MAX) {
@@ -29,7 +32,7 @@ export function readValues(
   }
   const { bodies, subject } = version.needs;
   for (const key of new Set([...bodies, ...(rendersSubject ? subject : [])])) {
-    if (Object.hasOwn(given, key)) continue;
+    if (Object.hasOwn(given, key) || isFilled(key)) continue;
     faults.push(faultAt(key, 'is missing; the template declares no fallback_value for it.'));
   }
   if (faults.length > 0) throw invalidFields(faults);
@@ -57,14 +60,18 @@ function faultAt(key: string, says: string): FieldFault {
 export function valueFaults(
   version: PublishedVersion,
   given: Readonly<Record<string, unknown>>,
-  { rendersSubject, isLater }: { rendersSubject: boolean; isLater: (value: unknown) => boolean },
+  {
+    rendersSubject,
+    isLater,
+    isFilled,
+  }: { rendersSubject: boolean; isLater: (value: unknown) => boolean; isFilled: (key: string) => boolean },
 ): string[] {
   const assumed = Object.entries(given).map(([key, value]) => {
     const stands = version.variables.get(key)?.type === 'number' ? 0 : 'x';
     return [key, isLater(value) ? stands : value];
   });
   try {
-    readValues(version, Object.fromEntries(assumed) as Record<string, unknown>, rendersSubject);
+    readValues(version, Object.fromEntries(assumed) as Record<string, unknown>, { rendersSubject, isFilled });
     return [];
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

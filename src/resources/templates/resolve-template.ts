@@ -1,11 +1,12 @@
 import type { Db } from '../../platform/db/index.ts';
 import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
+import { defineTextTask, type TextTask } from '../../platform/text-thread/index.ts';
 import { mergedChars, renderMerge } from '../../protocol/merge/index.ts';
 import { BODY_BYTES_MAX } from './content.ts';
-import { createVersionCache, type PublishedVersion } from './published-versions.ts';
+import { createVersionCache, readVersion, type PublishedVersion } from './published-versions.ts';
 import { readValues } from './read-values.ts';
-import { findTemplate, findVersion } from './templates.store.ts';
+import { findTemplate, findVersion, type VersionRow } from './templates.store.ts';
 
 export interface TemplateUse {
   /** An id or an alias. */
@@ -13,8 +14,6 @@ export interface TemplateUse {
   variables?: Readonly<Record<string, unknown>> | null | undefined;
   /** The subject of the send, which replaces the template's and is not rendered. */
   subject?: string | null | undefined;
-  /** Strangers may have written the values: in the HTML, what would be code where it stands is left out. */
-  areForeign?: boolean;
 }
 
 /** The rendered template; a field is absent where neither the template nor the send has it. */
@@ -35,10 +34,33 @@ export async function resolveTemplate(store: Store, teamId: string, use: Templat
   const { findPublished, findContent } = readersOf(store.db);
   const template = await findPublished(`${teamId} ${use.id}`);
   if (!template) throw notFound('Template');
-  const version = template.versionId === null ? undefined : await findContent(template.versionId);
-  if (!version) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
-  return render(template.id, version, use);
+  const found = template.versionId === null ? undefined : await findContent(template.versionId);
+  if (!found) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
+  if (!isRow(found)) return render(template.id, found, use);
+  // Refusals and rendering need only these.
+  const { id, variables = null, subject = null } = use;
+  return store.texts.run(
+    { teamId, chars: countChars(found), task: renderTemplate, isPatient: true },
+    { templateId: template.id, row: found, use: { id, variables, subject } },
+  );
 }
+
+interface Unrendered {
+  templateId: string;
+  row: VersionRow;
+  use: TemplateUse;
+}
+
+const renderTemplate: TextTask<Unrendered, ResolvedTemplate> = defineTextTask(
+  'templates.render',
+  ({ templateId, row, use }) => render(templateId, readVersion(row), use),
+);
+
+export const textTasks: readonly TextTask<never, unknown>[] = [renderTemplate];
+
+const countChars = ({ html, text }: VersionRow): number => html.length + (text?.length ?? 0);
+
+const isRow = (found: PublishedVersion | VersionRow): found is VersionRow => 'sender' in found;
 
 function unpublished(id: string) {
   const message = `template.id: the template ${id} is a draft; publish it before sending with it.`;
@@ -47,10 +69,10 @@ function unpublished(id: string) {
 
 function render(templateId: string, version: PublishedVersion, use: TemplateUse): ResolvedTemplate {
   const ownSubject = use.subject ?? undefined;
-  const given = readValues(version, use.variables ?? {}, ownSubject === undefined);
+  const given = readValues(version, use.variables ?? {}, { rendersSubject: ownSubject === undefined });
   const values = { given, fallbacks: version.fallbacks };
   mustFit(version, values);
-  const html = renderMerge(version.html, values, { escape: 'html', areForeign: use.areForeign ?? false });
+  const html = renderMerge(version.html, values, { escape: 'html' });
   const text = version.text === undefined ? null : renderMerge(version.text, values, { escape: 'none' });
   const bytes = Buffer.byteLength(html) + Buffer.byteLength(text ?? '');
   if (bytes > BODY_BYTES_MAX) throw tooLong(`${bytes} bytes`);
@@ -79,7 +101,8 @@ function tooLong(size: string) {
 
 interface Readers {
   findPublished: (teamAndName: string) => Promise<{ id: string; versionId: string | null } | undefined>;
-  findContent: (versionId: string) => Promise<PublishedVersion | undefined>;
+  /** A large version as it is stored; it is parsed where it is rendered, in the text thread. */
+  findContent: (versionId: string) => Promise<PublishedVersion | VersionRow | undefined>;
 }
 
 const readers = new WeakMap<Db, Readers>();
@@ -92,8 +115,27 @@ function readersOf(db: Db): Readers {
       const row = await findTemplate(db, teamAndName.slice(0, space), teamAndName.slice(space + 1));
       return row && { id: row.id, versionId: row.published_version_id };
     });
-    made = { findPublished, findContent: createVersionCache((id) => findVersion(db, id)) };
+    made = { findPublished, findContent: createContentFinder(db) };
     readers.set(db, made);
   }
   return made;
+}
+
+const LARGE_CHARS = 32 * 1024;
+/** Versions that are known to be large, so that they are not loaded twice. */
+const LARGE_KNOWN_MAX = 10_000;
+
+function createContentFinder(db: Db): Readers['findContent'] {
+  const large = new Set<string>();
+  const findSmall = createVersionCache(async (id) => {
+    const row = await findVersion(db, id);
+    if (!row || countChars(row) <= LARGE_CHARS) return row;
+    if (large.size >= LARGE_KNOWN_MAX) large.clear();
+    large.add(id);
+    return undefined;
+  });
+  return async (id) => {
+    const found = large.has(id) ? undefined : await findSmall(id);
+    return found ?? (large.has(id) ? findVersion(db, id) : undefined);
+  };
 }

@@ -25,6 +25,9 @@ export const BUILT_IN_KEYS: ReadonlySet<string> = new Set([
   'PREFERENCES_URL',
 ]);
 
+/** Variables of the team, filled in by campaigns as well; a template may declare others under these names. */
+export const TEAM_KEYS: ReadonlySet<string> = new Set(['SENDER_NAME', 'POSTAL_ADDRESS']);
+
 /** The last two open longer names in the language that templates from elsewhere are written in. */
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...BUILT_IN_KEYS, 'contact', 'this']);
 

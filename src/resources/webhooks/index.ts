@@ -13,6 +13,7 @@ export {
   listWebhookAttempts,
   listWebhookEvents,
 } from './read-webhook-events.ts';
+export { bringBackEvents } from './webhook-events.store.ts';
 export { payloadsOf, type PayloadOrder, type WritePayloads } from './payloads.ts';
 export { endpointLeases, leaseEndpoints } from './leases.store.ts';
 export { erasePayloads, insertPayloads, type PayloadRow } from './payloads.store.ts';

@@ -66,7 +66,7 @@ function dataOf(event: PayloadEvent, email: ToldEmail | undefined): object {
   return event.data;
 }
 
-function emailData({ type, subjectId, data }: EmailEvent, email: ToldEmail | undefined): object {
+function emailData({ type, subjectId, at, data }: EmailEvent, email: ToldEmail | undefined): object {
   const { template_id: templateId = null, tags = null, headers = null } = email ?? {};
   const told: Record<string, unknown> = { ...data };
   return {
@@ -75,8 +75,9 @@ function emailData({ type, subjectId, data }: EmailEvent, email: ToldEmail | und
     to: told['to'] ?? (email ? readJson(email.to_list) : []),
     subject: email?.subject ?? '',
     message_id: email?.message_id ?? '',
-    // The id of an email carries its time, also when nothing else of it is left.
-    created_at: isoTime(email?.created_at ?? timeOfId(subjectId)),
+    // The id of an email contains its time, even if nothing else of the email remains; it may run ahead of a clock that
+    // was set back.
+    created_at: isoTime(email?.created_at ?? Math.min(timeOfId(subjectId), at)),
     ...(templateId === null ? {} : { template_id: templateId }),
     ...(tags === null ? {} : { tags: tagsOf(tags) }),
     ...(headers === null ? {} : { headers: headersOf(headers) }),

@@ -35,7 +35,10 @@ export function presentWebhook(
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : isoTime(at));
 
-/** The time is the id's, which the filters of the list go by. */
+/**
+ * Presents an event. Its time is that of the id, which the filters of the list use, unless the id runs ahead of the
+ * time of the event.
+ */
 export function presentWebhookEvent(row: WebhookEventRow) {
   return {
     id: publicEventId(row.event_id),
@@ -43,7 +46,7 @@ export function presentWebhookEvent(row: WebhookEventRow) {
     status: row.status,
     attempt_count: row.attempt_count,
     last_http_status: row.last_http_status,
-    created_at: isoTime(timeOfId(row.event_id)),
+    created_at: isoTime(Math.min(timeOfId(row.event_id), Number(row.created_at))),
     ...(row.is_test === 1 ? { test: true as const } : {}),
   };
 }

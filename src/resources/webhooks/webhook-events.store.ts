@@ -178,6 +178,22 @@ export async function makeDue(tx: Executor, webhookId: string, eventId: string, 
 }
 
 /**
+ * Makes events due that wait beyond `latest`, which no retry does, and first attempts that wait at all. Returns the
+ * number of events. Each endpoint is one range of the index.
+ */
+export function bringBackEvents(db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> {
+  return db.run(
+    `update webhook_events set due_at = ? where due_at is not null and (webhook_id, event_id) in (
+      select webhooks.id, late.event_id from webhooks join webhook_events as late on late.webhook_id = webhooks.id
+        where late.due_at is not null and late.due_at > ? and (late.due_at > ? or late.tries = 0))`,
+    [now, now + FIRST_TRY_MS, latest],
+  );
+}
+
+/** Tolerated difference between the clocks of two nodes. */
+const FIRST_TRY_MS = 60_000;
+
+/**
  * Takes what is due of a disabled endpoint out of its turn, oldest first; answers how many, `limit` at the most. Whether it
  * is disabled is asked by the statement itself: what it sees as due was recorded before anybody enabled the endpoint again.
  */

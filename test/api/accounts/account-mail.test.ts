@@ -85,6 +85,7 @@ describe('the team whose domain it is sent from', () => {
 
   it('reads it in the development profile, where all mail is that of whoever runs it', async () => {
     await using one = await startScene({
+      profile: 'development',
       config: { accounts: { sign_up: 'open' }, delivery: { capture: true }, instance: { host: 'localhost' } },
     });
     const host = await one.team();
@@ -95,6 +96,33 @@ describe('the team whose domain it is sent from', () => {
     const { data } = (await one.api('GET', '/emails', { key: host.key })).body;
     expect(data[0].text).toMatch(TOKEN);
     expect(data[0]).not.toHaveProperty('content_withheld');
+  });
+
+  it('a viewer of the first team cannot read the password reset of a person in another team while production captures mail', async () => {
+    await using staging = await startScene({
+      config: { accounts: { sign_up: 'open' }, delivery: { capture: true } },
+    });
+    const [first, other] = [await staging.team(), await staging.team()];
+    await first.domain();
+    const viewer = await peopleOf(staging).person({ team: first, role: 'viewer' });
+    const victim = await peopleOf(staging).person({ team: other, role: 'owner' });
+    await post('/auth/password-reset', { email: victim.email }, {}, staging);
+    await staging.settled();
+    const seen = async (method: string, path: string): Promise<string> =>
+      JSON.stringify((await viewer.call(method, path)).body);
+    const { data } = (await viewer.call('GET', '/emails')).body;
+    const [mail] = data.filter(({ to }: { to: string[] }) => to[0] === victim.email);
+    expect(mail).toMatchObject({ html: null, text: null, content_withheld: 'account_mail', last_event: 'delivered' });
+    expect((await viewer.call('GET', `/emails/${mail.id}`)).body).toMatchObject({ text: null, html: null });
+    for (const more of ['', '/events', '/attempts', '/attachments'])
+      expect(await seen('GET', `/emails/${mail.id}${more}`)).not.toMatch(TOKEN);
+    // It was captured, and the pages of the playground need no key.
+    const [caught] = await staging.app.world.db.all<{ id: string }>('select id from playground_messages');
+    for (const path of ['/playground', `/playground/${caught?.id}`])
+      expect((await staging.api('GET', path)).status).toBe(404);
+    const key = await staging.operator();
+    const { findings } = (await staging.api('GET', '/operator/findings', { key })).body;
+    expect(findings).toContainEqual(expect.objectContaining({ code: 'mail_captured', severity: 'warning' }));
   });
 
   it('has no say in whether it is sent: no quota of its counts it, and no idempotency key of its collides', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createPasswords } from '../../../src/platform/secrets/index.ts';
 import { emailKeyOf, insertUser } from '../../../src/resources/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
@@ -107,3 +108,16 @@ function superiority(times: readonly Timed[]): number {
   );
   return slower.reduce((sum: number, value) => sum + value, 0) / slower.length;
 }
+
+it('known and unknown addresses get the same refusal while too many passwords wait to be checked', async () => {
+  const { known, unknown } = await pair();
+  // Hashing costs as much as in production, so all of them still wait when these arrive.
+  const waiting = Promise.allSettled(Array.from({ length: 60 }, () => createPasswords().matches(PASSWORD, null)));
+  const one = await post('/auth/login', { email: known, password: PASSWORD });
+  // Refill the general rate limit, whose refusal has the same message.
+  scene.clock.advance(1000);
+  const other = await post('/auth/login', { email: unknown, password: PASSWORD });
+  expect([one.status, one.body.name, one.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '5']);
+  expect(seen(one, known)).toBe(seen(other, unknown));
+  await waiting;
+});

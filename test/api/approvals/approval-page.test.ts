@@ -74,7 +74,7 @@ it('shows what a broadcast says, and how many it reaches', async () => {
   const fields = { segment_id: segment.id, from: `a@${desk.domain.name}`, ...words };
   const broadcast = (await desk.call('POST', '/broadcasts', fields)).body;
   const { text } = await pageOf(owner, await held(token, 'POST', `/broadcasts/${broadcast.id}/send`));
-  for (const says of ['The broadcast', 'July', words.html, 'To whom', 'Readers of July', '3, of whom 2 want mail'])
+  for (const says of ['The broadcast', 'July', words.html, 'Recipients', 'Readers of July', '3, of whom 2 want mail'])
     expect(text).toContain(says);
   const created = await held(token, 'POST', '/broadcasts', { ...fields, send: true });
   expect((await pageOf(owner, created)).text).toContain('Readers of July');

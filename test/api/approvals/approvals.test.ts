@@ -180,7 +180,7 @@ describe('what needs approval', () => {
     const statuses = [
       (await call(token, 'POST', `/broadcasts/${id}/send`, {})).status,
       (await call(token, 'POST', '/emails', email())).status,
-      (await call(token, 'PATCH', '/team', { sender_name: 'Example GmbH' })).status,
+      (await call(token, 'PATCH', '/team', { ai_assist_enabled: false })).status,
     ];
     expect(statuses).toEqual([broadcasts, emails, changes]);
     expect((await call(token, 'GET', '/emails')).status).toBe(200);
@@ -220,16 +220,16 @@ describe('what needs approval', () => {
     const { id: draftId } = (await call(token, 'POST', `${at}/drafts`, draft)).body;
     const waits = refusalOf(await call(token, 'POST', `${at}/drafts/${draftId}/send`, {}));
     expect(waits).toMatch(/^403 Nothing was done yet/);
-    const changes: [string, string, object?][] = [
-      ['PATCH', `${at}/drafts/${draftId}`, { subject: 'Something else' }],
-      ['DELETE', `${at}/drafts/${draftId}`],
-      ['PATCH', at, { signature: 'Something else', from_name: 'Somebody else' }],
-      ['PATCH', `/inboxes/${inbox.address}`, { signature: 'Something else' }],
+    const [untilDecided, waitsItself] = [/until a person has decided/, /^403 Nothing was done yet/];
+    const changes: [string, string, object | undefined, RegExp][] = [
+      ['PATCH', `${at}/drafts/${draftId}`, { subject: 'Something else' }, untilDecided],
+      ['DELETE', `${at}/drafts/${draftId}`, undefined, untilDecided],
+      ['PATCH', at, { thread_by_subject: true }, untilDecided],
+      ['PATCH', at, { signature: 'Something else', from_name: 'Somebody else' }, waitsItself],
+      ['PATCH', `/inboxes/${inbox.address}`, { signature: 'Something else' }, waitsItself],
     ];
-    for (const [method, path, body] of changes) {
-      expect(refusalOf(await call(token, method, path, body)), `${method} ${path}`).toMatch(
-        /until a person has decided/,
-      );
+    for (const [method, path, body, refusal] of changes) {
+      expect(refusalOf(await call(token, method, path, body)), `${method} ${path}`).toMatch(refusal);
     }
     const { data } = (await call(token, 'GET', '/approvals?status=pending')).body;
     const id = data.find((one: { operation_id: string }) => one.operation_id === 'sendInboxDraft').id as string;

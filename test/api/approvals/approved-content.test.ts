@@ -146,6 +146,8 @@ describe('the segment of a broadcast that waits', () => {
     // People may: who approves sees to whom it goes then.
     expect((await add(desk.team.key, { segments: [segment] })).status).toBe(201);
     expect((await approve(held.body.details.approval_id)).body.status).toBe('done');
+    // The broadcast has to be sent first.
+    await scene.settled();
     expect((await add(token, { segments: [segment] })).status).toBe(201);
   });
 

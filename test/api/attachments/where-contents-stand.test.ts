@@ -84,12 +84,12 @@ describe('what an email consists of stands in the database up to storage.row_byt
       expect((await readContent(world, key)).equals(bytes)).toBe(true);
       expect(await sizeOfContent(world, key)).toBe(1500);
       for (const range of [undefined, { start: 0, end: 1 }, { start: 255, end: 300 }, { start: 1499, end: 1500 }]) {
-        const opened = await openContent(world, key, range);
+        const opened = await openContent(world, key, { range });
         const read = Buffer.concat(((await opened?.content.toArray()) ?? []) as Buffer[]);
         expect([opened?.size, read.equals(bytes.subarray(range?.start, range?.end))]).toEqual([1500, true]);
       }
       expect(await openContent(world, `${id}/nothing`)).toBeUndefined();
-      expect(await openContent(world, `${id}/nothing`, { start: 0, end: 1 })).toBeUndefined();
+      expect(await openContent(world, `${id}/nothing`, { range: { start: 0, end: 1 } })).toBeUndefined();
       await expect(readContent(world, `${id}/nothing`)).rejects.toMatchObject({ code: 'ENOENT' });
     }
   });

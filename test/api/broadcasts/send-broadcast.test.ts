@@ -296,6 +296,67 @@ describe('what is fixed when it is sent', () => {
   });
 
   it.each([
+    ['nothing of it', '<p>Bye</p>', 'warn'],
+    ['its street alone', '<p>Musterstraße 1</p>', 'warn'],
+    ['the address in words', '<p>Musterstraße&nbsp;1<br>10115 <b>Berlin</b></p>', 'pass'],
+    ['the variable', '<p>{{{POSTAL_ADDRESS}}}</p>', 'pass'],
+    ['the variable in a comment', '<!-- {{{POSTAL_ADDRESS}}} -->', 'warn'],
+  ])('a body with its own unsubscribe link is checked for the postal address: %s', async (_, more, status) => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html: `<a href="{{{UNSUBSCRIBE_URL}}}">leave</a>${more}` });
+    const { checks } = (await desk.call('GET', `/broadcasts/${id}/checklist`)).body;
+    const unsubscribe = checks.find(({ name }: { name: string }) => name === 'unsubscribe');
+    expect(unsubscribe.status).toBe(status);
+    if (status === 'warn') expect(unsubscribe.message).toContain('{{{POSTAL_ADDRESS}}}');
+    expect((await send(desk, id)).status, 'a warning stops nothing').toBe(200);
+  });
+
+  it('subject, HTML and text print the name and address of the team as of the send, unless a property has that name', async () => {
+    const desk = await openDesk(scene);
+    const html =
+      '<p title="{{{SENDER_NAME}}}">{{{sender_name}}}, {{{POSTAL_ADDRESS}}}</p><a href="{{{UNSUBSCRIBE_URL}}}">x</a>';
+    const text = '{{{SENDER_NAME|x}}}: {{{POSTAL_ADDRESS}}} {{{UNSUBSCRIBE_URL}}}';
+    await desk.call('PATCH', '/team', { sender_name: 'Kekse & Söhne' });
+    const id = await desk.make({ html, text, subject: 'From {{{SENDER_NAME}}}' });
+    const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, {})).body;
+    expect(shown.subject).toBe('From Kekse & Söhne');
+    const address = 'Musterstraße 1, 10115 Berlin, DE';
+    expect(shown.html).toContain(`<p title="Kekse &amp; Söhne">Kekse &amp; Söhne, ${address}</p>`);
+    expect(shown.text).toContain(`Kekse & Söhne: ${address} http`);
+    expect(shown.missing).toEqual([]);
+    expect((await send(desk, id)).status).toBe(200);
+    await desk.call('PATCH', '/team', { postal_address: { ...ADDRESS, line1: 'Elsewhere 2' } });
+    expect((await bodyOf(desk, id)).html).toContain('Musterstraße 1, 10115 Berlin, DE');
+    await desk.call('POST', '/contact-properties', { key: 'Postal_Address', type: 'string', fallback_value: 'theirs' });
+    const own = await desk.make({ html, text });
+    expect((await desk.call('POST', `/broadcasts/${own}/preview`, {})).body.html).toContain('Söhne, theirs</p>');
+  });
+
+  it('values inside link URLs are percent-encoded, and values that are whole URLs stay as they are', async () => {
+    const desk = await openDesk(scene);
+    await desk.call('POST', '/contact-properties', { key: 'link', type: 'string' });
+    await desk.call('POST', '/contact-properties', { key: 'city', type: 'string' });
+    await desk.call('POST', '/contacts', {
+      email: 'a+b&c@example.com',
+      properties: { link: 'https://a.example/?x=1&y=2', city: '50% off?&x=1' },
+    });
+    const html =
+      '<a href="https://a.example/?e={{{EMAIL}}}">1</a><a href="{{{link}}}">2</a><img src="https://a.example/{{{city}}}.png" alt="">';
+    const id = await desk.make({ html });
+    const shown = (await desk.call('POST', `/broadcasts/${id}/preview`, { email: 'a+b&c@example.com' })).body;
+    expect(shown.html).toContain('<a href="https://a.example/?e=a%2Bb%26c%40example.com">1</a>');
+    expect(shown.html).toContain('<a href="https://a.example/?x=1&amp;y=2">2</a>');
+    expect(shown.html).toContain('<img src="https://a.example/50%25%20off%3F&amp;x=1.png" alt="">');
+  });
+
+  it('a broadcast with an empty text has no text part, and none is made from the HTML', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make({ html: '<p>Hello</p>', text: '' });
+    expect((await send(desk, id)).status).toBe(200);
+    expect(await bodyOf(desk, id)).toMatchObject({ text: '' });
+  });
+
+  it.each([
     ['in a comment', '<!-- {{{UNSUBSCRIBE_URL}}} --><p>Hi</p>'],
     ['in a script', '<p>Hi</p><script>leave("{{{UNSUBSCRIBE_URL}}}")</script>'],
     ['in an event handler', `<p onclick="location='{{{UNSUBSCRIBE_URL}}}'">Hi</p>`],

@@ -94,6 +94,25 @@ describe('PATCH /contact-properties/{id}', () => {
 });
 
 describe('DELETE /contact-properties/{id}', () => {
+  it('a property that is declared again under a deleted key revives no filter, below not either', async () => {
+    const team = await scene.team();
+    const id = await declare(team, { key: 'plan', type: 'string' });
+    await call(team, 'POST', '/contacts', { email: 'free@example.org', properties: { plan: 'free' } });
+    await call(team, 'POST', '/contacts', { email: 'pro@example.org', properties: { plan: 'pro' } });
+    const filter = { not: [{ field: 'properties.plan', op: 'eq', value: 'free' }] };
+    const members = async (segment: string): Promise<string[]> =>
+      (await call(team, 'GET', `/segments/${segment}/contacts`)).body.data.map((one: { email: string }) => one.email);
+    const { body: old } = await call(team, 'POST', '/segments', { name: 'Not free', filter });
+    expect(await members(old.id)).toEqual(['pro@example.org']);
+    await call(team, 'DELETE', `/contact-properties/${id}`);
+    expect(await members(old.id)).toEqual([]);
+    await declare(team, { key: 'plan', type: 'string' });
+    expect(await members(old.id)).toEqual([]);
+    // A filter that is written now names the new property, of which nobody has a value.
+    const { body: later } = await call(team, 'POST', '/segments', { name: 'Not free, again', filter });
+    expect(await members(later.id)).toHaveLength(2);
+  });
+
   it('takes the key from every contact, at once and for good', async () => {
     const team = await scene.team();
     const id = await declare(team, { key: 'plan', type: 'string' });
@@ -109,6 +128,8 @@ describe('DELETE /contact-properties/{id}', () => {
       object: 'contact_property',
       id,
       deleted: true,
+      segments: [{ id: segment, name: 'Pro' }],
+      broadcasts: [],
     });
     expect(await call(team, 'GET', `/contact-properties/${id}`)).toMatchObject({ status: 404 });
     expect(await call(team, 'DELETE', `/contact-properties/${id}`)).toMatchObject({ status: 404 });
@@ -124,5 +145,49 @@ describe('DELETE /contact-properties/{id}', () => {
       expect(await db.get(`select 1 as one from ${table} where ${column} = ?`, [id])).toBeUndefined();
     }
     expect(JSON.stringify(await db.all('select * from contacts where id = ?', [contact]))).not.toMatch(/\bPro\b/);
+  });
+
+  it('deleting a property widens no segment: a condition on it is unknown, also below `not`, and the other conditions still decide', async () => {
+    const team = await scene.team();
+    const id = await declare(team, { key: 'nomail', type: 'string' });
+    for (const [email, nomail] of [
+      ['one@x.example', 'yes'],
+      ['two@x.example', 'no'],
+      ['three@x.example', undefined],
+      ['vip@x.example', 'yes'],
+    ]) {
+      await call(team, 'POST', '/contacts', { email, properties: nomail === undefined ? {} : { nomail } });
+    }
+    const gone = { field: 'properties.nomail', op: 'eq', value: 'yes' };
+    const other = { field: 'email', op: 'contains', value: 'x.example' };
+    const vip = { field: 'email', op: 'eq', value: 'vip@x.example' };
+    const filters = {
+      'not gone': { not: [gone] },
+      'all but': { all: [other, { not: [gone] }] },
+      neither: { not: [gone, vip] },
+      'no group of both': { not: [{ all: [gone, vip] }] },
+      either: { any: [vip, { not: [gone] }] },
+    };
+    const ids: Record<string, string> = {};
+    for (const [name, filter] of Object.entries(filters)) {
+      ids[name] = (await call(team, 'POST', '/segments', { name, filter })).body.id;
+    }
+    const members = async (name: string): Promise<string[]> =>
+      (await call(team, 'GET', `/segments/${ids[name]}/contacts`)).body.data.map(
+        ({ email }: { email: string }) => email.split('@')[0],
+      );
+    expect(await members('all but')).toEqual(['three', 'two']);
+    const { status, body } = await call(team, 'DELETE', `/contact-properties/${id}`);
+    expect([status, body.segments.map(({ name }: { name: string }) => name).sort()]).toEqual([
+      200,
+      Object.keys(filters).sort(),
+    ]);
+    expect(await members('not gone')).toEqual([]);
+    expect(await members('all but')).toEqual([]);
+    expect(await members('neither')).toEqual([]);
+    expect(await members('no group of both')).toEqual(['three', 'two', 'one']);
+    expect(await members('either')).toEqual(['vip']);
+    const metrics = await call(team, 'GET', `/segments/${ids['all but']}/metrics`);
+    expect(metrics.body).toMatchObject({ contacts: 0, subscribed: 0 });
   });
 });

@@ -95,7 +95,7 @@ it('the limit of Node, which counts no progress, does not hold beside it', async
     upload.write(lines('POST / HTTP/1.1', 'Host: x', 'Connection: close', 'Content-Length: 2'));
     return upload;
   };
-  const clock = { now: () => 0, timer: () => () => undefined };
+  const clock = { now: () => 0, steady: () => 0, timer: () => () => undefined };
   const watched = await begun((server) => endSlowUploads({ clock }, server));
   const cut = await begun(() => undefined);
   expect(await cut.closed()).toContain(' 408 ');

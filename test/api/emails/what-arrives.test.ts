@@ -33,6 +33,27 @@ describe('what arrives', () => {
     return { id, messages: scene.sink.messages.filter(({ data }) => data.includes(id)) };
   }
 
+  it('an email with only HTML arrives with a generated text part, and is read back as it was sent', async () => {
+    const html =
+      '<!doctype html><html><head><style>p{}</style></head><body><!-- x --><p>Hello <a href="https://a.example"><img src="https://a.example/1.png" alt="our shop"></a></p></body></html>';
+    const { id, messages } = await arrive({ html, text: undefined });
+    const mail = await PostalMime.parse(messages[0]?.data ?? '');
+    expect(headOf(messages[0]!)).toContain('Content-Type: multipart/alternative');
+    expect(mail.text?.trim()).toBe('Hello our shop (https://a.example)');
+    expect(mail.html?.trim()).toBe(html);
+    const { body } = await scene.api('GET', `/emails/${id}`, { key: team.key });
+    expect([body.html, body.text]).toEqual([html, null]);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['an empty text', { html: '<p>Hello</p>', text: '' }],
+    ['HTML that shows nothing', { html: '<img src="https://a.example/1.png">', text: undefined }],
+  ])('an email with %s gets no generated text part', async (_, fields) => {
+    const { messages } = await arrive(fields);
+    expect(headOf(messages[0]!)).toMatch(/Content-Type: text\/html/);
+    expect(String(messages[0]?.data)).not.toContain('text/plain');
+  });
+
   const headOf = (message: SinkMessage): string => message.data.toString('utf8').split('\r\n\r\n', 1)[0] ?? '';
   const verify = (data: Buffer) => {
     const dns = new Resolver();

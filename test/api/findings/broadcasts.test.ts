@@ -54,3 +54,39 @@ it('a broadcast that failed is told for three days', async () => {
   scene.clock.advance(3 * 24 * HOUR);
   expect(await findings('/findings', team.key)).toEqual([]);
 });
+
+it('a scheduled broadcast to a segment with a deleted property is a finding, by names for its team and by id for the operator', async () => {
+  await using scene = await startScene({ roles: ['http', 'delivery'] });
+  const team = await scene.team();
+  const other = await scene.team();
+  const operator = await scene.operator();
+  const call = async (method: string, path: string, body?: object) =>
+    (await scene.api(method, path, { key: team.key, ...(body && { body }) })).body;
+  const property = (await call('POST', '/contact-properties', { key: 'nomail', type: 'string' })).id;
+  const filter = { not: [{ field: 'properties.nomail', op: 'eq', value: 'yes' }] };
+  const segment = (await call('POST', '/segments', { name: 'Who wants mail', filter })).id;
+  const draft = { from: 'news@example.com', subject: 'News of November', segment_id: segment };
+  const { id } = await call('POST', '/broadcasts', draft);
+  const at = scene.clock.now() + 5 * HOUR;
+  await scene.app.world.db.run("update broadcasts set status = 'scheduled', scheduled_at = ? where id = ?", [at, id]);
+  const findings = async (path: string, key?: string): Promise<Record<string, unknown>[]> =>
+    (await scene.api('GET', path, key === undefined ? {} : { key })).body.findings;
+  expect(await findings('/findings', team.key)).toEqual([]);
+  expect(await call('DELETE', `/contact-properties/${property}`)).toMatchObject({
+    segments: [{ id: segment, name: 'Who wants mail' }],
+    broadcasts: [{ id, name: 'News of November' }],
+  });
+  const broken = { code: 'broadcast_segment_broken', severity: 'warning', subjects: [id] };
+  expect(await findings('/findings', team.key)).toMatchObject([
+    {
+      ...broken,
+      summary:
+        'The broadcast News of November waits for the segment Who wants mail, whose filter names a property or topic that was deleted.',
+    },
+  ]);
+  const summary = `The broadcast ${id} waits for a segment whose filter names a property or topic that was deleted.`;
+  expect(await findings('/operator/findings', operator)).toMatchObject([{ ...broken, summary }]);
+  expect(await findings('/findings', other.key)).toEqual([]);
+  await call('POST', `/broadcasts/${id}/cancel`);
+  expect(await findings('/findings', team.key)).toEqual([]);
+});

@@ -30,7 +30,7 @@ describe('the resolver', () => {
     const { dns } = machine.scene;
     dns.set('*.invalid', 'A', ['192.0.2.80']);
     const { findings } = await look('resolver');
-    expect(findings).toMatchObject([{ code: 'resolver_failing', severity: 'warning', subjects: [dns.server] }]);
+    expect(findings).toMatchObject([{ code: 'resolver_failing', severity: 'error', subjects: [dns.server] }]);
     expect(findings[0]?.summary).toContain('answers 192.0.2.80 for a name that does not exist');
     dns.set('*.invalid', 'A', 'NXDOMAIN');
     expect(await look('resolver')).toMatchObject({ state: 'passed', findings: [] });
@@ -49,13 +49,13 @@ describe('the resolver', () => {
     expect((await looking).findings).toMatchObject([{ code: 'resolver_slow', severity: 'warning' }]);
   });
 
-  it('one that is silent is found, and no grave finding comes of what cannot be known', async () => {
+  it('a resolver that does not answer is an error, and causes no other findings', async () => {
     await using deaf = await startMachine({
       doctor: { seconds: 3 },
       dns: { servers: ['127.66.0.9:53'], timeout_ms: 200, tries: 1 },
     });
     const { checks, findings } = await deaf.examine();
-    expect(findings).toMatchObject([{ code: 'resolver_failing', severity: 'warning' }]);
+    expect(findings).toMatchObject([{ code: 'resolver_failing', severity: 'error' }]);
     for (const name of ['port25', 'reverse_dns', 'helo', 'dnsbl']) expect(checks[name]?.state, name).toBe('unknown');
   });
 });
@@ -262,7 +262,7 @@ describe('what the settings leave out', () => {
     });
     await using kept = await startMachine({ delivery: { capture: true } });
     const { checks, findings } = await kept.examine();
-    expect(findings).toEqual([]);
+    expect(findings).toMatchObject([{ code: 'mail_captured' }]);
     for (const name of ['port25', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'backups'])
       expect(checks[name], name).toMatchObject({
         state: 'skipped',

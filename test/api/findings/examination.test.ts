@@ -217,7 +217,9 @@ describe('the name said in EHLO', () => {
     const { dns } = other.scene;
     expect((await look('helo', other)).findings).toMatchObject([
       {
-        ...{ code: 'helo_name_wrong', severity: 'warning', subjects: ['out.rasket.test'] },
+        code: 'helo_name_wrong',
+        severity: 'error',
+        subjects: ['out.rasket.test'],
         summary: 'out.rasket.test, said in EHLO, has no address in DNS.',
       },
     ]);

@@ -53,6 +53,28 @@ const WITH_FILES = [
 ];
 
 describe('an answer', () => {
+  it('a reply to a format=flowed message quotes its paragraphs joined, with one quote mark per level', async () => {
+    const { path: below } = await inbox.arrive({
+      content: [
+        'Content-Type: text/plain; charset=utf-8; format=flowed',
+        ...[
+          '',
+          'A line that goes on and ',
+          'ends.',
+          '> A quoted line that goes on and ',
+          '> on and on and ',
+          '> ends.',
+        ],
+      ],
+    });
+    const { body } = await inbox.call('GET', below);
+    expect(body.text).toBe('A line that goes on and ends.\n> A quoted line that goes on and on and on and ends.\n');
+    const { mail } = await arrived(await send(`${below}/reply`, { text: 'Thanks.' }));
+    expect(mail.text).toContain(
+      'wrote:\n> A line that goes on and ends.\n>> A quoted line that goes on and on and on and ends.\n',
+    );
+  });
+
   it('says what it answers, quotes it, is signed, and stands in the thread with what became of it', async () => {
     const index = 'AdRkz7mJp1n1Z0b5SVqfW6o1j5w7Bg==';
     const { threadId, path: below } = await inbox.arrive({

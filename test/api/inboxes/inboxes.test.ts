@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { inboxOf } from '../../rig/inboxes.ts';
+import { oauthOf } from '../../rig/oauth.ts';
+import { peopleOf } from '../../rig/people.ts';
 import { receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
@@ -222,4 +224,43 @@ it('another team sees nothing of it, and a deleted domain takes its inboxes alon
   }
   expect((await call('DELETE', `/domains/${inbox.domain.id}`, undefined, own.key)).status).toBe(200);
   expect((await call('GET', `/inboxes/${inbox.id}`, undefined, own.key)).status).toBe(404);
+});
+
+it('owners, admins and keys with full access reach restricted and personal inboxes, and others get 404', async () => {
+  const own = await scene.team();
+  const receiving = await receivingDomainOf(scene, own);
+  const ids: Record<string, string> = {};
+  for (const channel of ['open', 'restricted', 'personal']) {
+    ids[channel] = (await create({ email_address: `${channel}@${receiving.name}`, channel }, own.key)).body.id;
+  }
+  const people = peopleOf(scene);
+  const admin = await people.person({ team: own, role: 'admin' });
+  const member = await people.person({ team: own, role: 'member' });
+  const viewer = await people.person({ team: own, role: 'viewer' });
+  const app = await oauthOf(scene).letIn(admin, await oauthOf(scene).register(), { scope: 'inbox:read inbox:write' });
+  const callers: [string, (method: string, path: string) => ReturnType<typeof call>][] = [
+    ['member', (method, path) => member.call(method, path)],
+    ['viewer', (method, path) => viewer.call(method, path)],
+    ['app', (method, path) => call(method, path, undefined, app.access_token)],
+  ];
+  const listed = (answer: Awaited<ReturnType<typeof call>>): string[] =>
+    answer.body.data.map(({ id }: { id: string }) => id);
+  const all = [ids['personal'], ids['restricted'], ids['open']];
+  expect(listed(await call('GET', '/inboxes', undefined, own.key))).toEqual(all);
+  expect(listed(await admin.call('GET', '/inboxes'))).toEqual(all);
+  expect((await admin.call('GET', `/inboxes/${ids['personal']}/threads`)).status).toBe(200);
+  const missing = await viewer.call('GET', `/inboxes/${own.id}`);
+  for (const [who, as] of callers) {
+    const page = await as('GET', '/inboxes?limit=1');
+    expect([listed(page), page.body.has_more], who).toEqual([[ids['open']], false]);
+    expect((await as('GET', `/inboxes/${ids['open']}/threads`)).status, who).toBe(200);
+    for (const channel of ['restricted', 'personal']) {
+      for (const named of [ids[channel], `${channel}@${receiving.name}`]) {
+        for (const path of ['', '/threads', '/threads/search?query=x', '/drafts', '/labels']) {
+          const answer = await as('GET', `/inboxes/${named}${path}`);
+          expect([answer.status, answer.body], `${who} ${channel}${path}`).toEqual([404, missing.body]);
+        }
+      }
+    }
+  }
 });

@@ -17,6 +17,7 @@ const rowOf = (scene: Scene, team: Team, size = 10) => ({
   response_status: 200,
   user_agent: null,
   request_body: null,
+  created_at: null,
   response_body: JSON.stringify('x'.repeat(size)),
 });
 

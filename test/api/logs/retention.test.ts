@@ -44,7 +44,14 @@ describe('old request logs', () => {
     const row = { api_key_id: null, method: 'GET', endpoint: '/domains', response_status: 200, user_agent: null };
     for (let i = 0; i < 900; i++) {
       const { id: team_id } = teams[i % 2] as Team;
-      log.add({ ...row, id: scene.app.world.ids.uuid(), team_id, request_body: null, response_body: null });
+      log.add({
+        ...row,
+        id: scene.app.world.ids.uuid(),
+        team_id,
+        request_body: null,
+        response_body: null,
+        created_at: null,
+      });
     }
     await log.settled();
     scene.clock.advance(7 * DAY_MS + 1);
@@ -60,7 +67,7 @@ describe('old request logs', () => {
     const log = createRequestLog(world);
     const row = { api_key_id: null, method: 'GET', endpoint: '/domains', response_status: 200, user_agent: null };
     const write = (team_id: string): void =>
-      log.add({ ...row, id: world.ids.uuid(), team_id, request_body: null, response_body: null });
+      log.add({ ...row, id: world.ids.uuid(), team_id, request_body: null, response_body: null, created_at: null });
     for (let i = 0; i < 20; i++) await scene.team();
     for (let i = 0; i < 55; i++) write((await scene.team()).id);
     const long = await scene.team();

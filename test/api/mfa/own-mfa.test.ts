@@ -29,15 +29,15 @@ async function signedIn(): Promise<Browser & { email: string; id: string }> {
 const THREADS = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
 
 /**
- * All threads wait for somebody to write to a pipe, so that no password is derived: two hold the slots, and 200 fill the queue
- * behind them. Answers what lets them go.
+ * All threads wait for somebody to write to a pipe, so that no password is derived: one comparison holds the slot, and 40
+ * fill the queue. Returns a function that releases them.
  */
 function fillPasswordSlots(): () => Promise<void> {
   const pipe = path.join(scene.dataDir, 'nobody-writes');
   execFileSync('mkfifo', [pipe]);
   const held = Array.from({ length: THREADS }, () => open(pipe, 'r'));
   const hash = `$argon2id$v=19$m=8,t=1,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
-  const waiting = Array.from({ length: 202 }, () => scene.app.world.passwords.matches('x', hash));
+  const waiting = Array.from({ length: 41 }, () => scene.app.world.passwords.matches('x', hash));
   return async () => {
     const writer = openSync(pipe, 'r+');
     for (const file of await Promise.all(held)) await file.close();

@@ -138,6 +138,7 @@ describe('mail about an account to an address that is received here', () => {
   it('is shown in the development profile, where all mail is that of whoever runs it', async () => {
     await using one = await startScene({
       roles: ['http', 'delivery', 'receiving'],
+      profile: 'development',
       config: { accounts: { sign_up: 'open' }, delivery: { capture: true }, instance: { host: 'localhost' } },
     });
     const own = await one.team();

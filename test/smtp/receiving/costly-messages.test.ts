@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { inboxOf } from '../../rig/inboxes.ts';
-import { bringMail, receivingDomainOf } from '../../rig/mx.ts';
+import { bringMail, callMx, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
+import { openTransaction } from './opened.ts';
 
 /** Signatures over different lengths, so that the body is put into shape and hashed for each of them. */
 const signed = (body: string): string =>
@@ -97,6 +98,26 @@ it('mail to an inbox whose ids are costly to read keeps nobody else waiting', { 
       expect(longest, `${what} in ${name}`).toBeLessThan(ANSWERS_MAX);
     }
   }
+});
+
+it('content of stuffed dots costs the main thread little more than other content', async () => {
+  await using scene = await startScene({ roles: ['http', 'receiving'] });
+  const { name } = await receivingDomainOf(scene, await scene.team());
+  const costOf = async (line: string): Promise<number> => {
+    const client = await callMx(scene);
+    await openTransaction(client, `a@${name}`);
+    const block = Buffer.from(line.repeat(65_536 / line.length));
+    const before = process.threadCpuUsage();
+    for (let n = 0; n < 32; n++) await client.flow(block);
+    expect(await client.say('.')).toMatch(/^250 /);
+    const { user, system } = process.threadCpuUsage(before);
+    client.end();
+    return user + system;
+  };
+  // The first message opens files and starts threads, so it is not measured.
+  await costOf('xx\r\n');
+  const plain = await costOf('xx\r\n');
+  expect((await costOf('..\r\n')) / plain).toBeLessThan(10);
 });
 
 it('texts and files of 5 MB in short lines are read', { timeout: 480_000 }, async () => {

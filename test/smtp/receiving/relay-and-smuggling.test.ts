@@ -139,11 +139,12 @@ describe('no message hides in another', () => {
     const content = Buffer.from(`Subject: outer\r\n\r\nouter${end}${hidden}\r\n.\r\n`, 'utf8');
     const reply = await client.say(content);
     const isBare = hasBareLineEnd(content.toString('latin1'));
-    expect(reply).toMatch(isBare ? /^550 5\.6\.11 / : /^250 /);
+    const isFaulty = isBare || content.includes(0);
+    expect(reply).toMatch(isBare ? /^550 5\.6\.11 / : isFaulty ? /^550 5\.6\.0 / : /^250 /);
     // One reply, and the next command is the client's own.
     expect(await client.say('NOOP')).toMatch(/^250 /);
     client.end();
-    expect(await received()).toBe(before + (isBare ? 0 : 1));
+    expect(await received()).toBe(before + (isFaulty ? 0 : 1));
   });
 
   it('content that comes with DATA at once is content', async () => {

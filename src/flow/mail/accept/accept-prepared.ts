@@ -4,7 +4,7 @@ import { isUniqueViolation, type Executor } from '../../../platform/db/index.ts'
 import { Refusal } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
-import { placeInRows } from '../../../resources/contents/index.ts';
+import { linkFiles, placeInRows, putFiles } from '../../../resources/contents/index.ts';
 import { createContentionGauge } from '../queue/index.ts';
 import { countedGrantOf } from './grant-limits.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -65,7 +65,8 @@ export function createAcceptPrepared(
       const answer = answerOf(emails);
       if (emails.length === 0 && !idempotency) return answer;
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
-        for (const [i, { email }] of emails.entries()) await keepBody(prepared[i]?.message, email.id);
+        for (const [i, { email, contents }] of emails.entries())
+          contents.push(...(await keepBody(prepared[i]?.message, email.id)));
         await writeFiles(world, emails);
         const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency, answer };
         await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
@@ -105,7 +106,8 @@ export function createAcceptPrepared(
       if (stored === undefined) throw error;
       return stored;
     }
-    logAccepted(world, ctx, emails);
+    // A log line costs as much as a row.
+    await inSlices(ctx.teamId, emails, (one) => logOne(world, ctx, one), true);
     if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
     return answer;
   }
@@ -137,18 +139,25 @@ export async function acceptWithin(
   return emails;
 }
 
-export function logAccepted(world: World, { requestId }: Ctx, emails: readonly AcceptedRows[]): void {
-  for (const { email, recipients } of emails) {
-    world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients, requestId });
-  }
+export function logAccepted(world: World, ctx: Ctx, emails: readonly AcceptedRows[]): void {
+  for (const one of emails) logOne(world, ctx, one);
 }
 
-/** Writes all files together: syncing one after the other takes many times longer. */
+function logOne(world: World, { requestId }: Ctx, { email, recipients }: AcceptedRows): void {
+  world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients, requestId });
+}
+
+/**
+ * Writes all files together, because syncing them one by one takes many times longer. Returns the rows that describe
+ * the files, to be written in the same commit.
+ */
 async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
   const files = emails.flatMap((email) => email.files);
-  if (files.length > 0) await world.blobs.putAll(files);
   const links = emails.flatMap((email) => email.links);
-  if (links.length > 0) await world.blobs.linkAll(links);
+  const written = [...(await putFiles(world, files)), ...(await linkFiles(world, links))];
+  if (written.length === 0) return;
+  const byOwner = Map.groupBy(written, ({ owner_id: owner }) => owner);
+  for (const { email, contents } of emails) contents.push(...(byOwner.get(email.id) ?? []));
 }
 
 async function removeFiles(world: World, emails: AcceptedRows[]): Promise<void> {

@@ -149,7 +149,7 @@ function prepareNotice(world: World, order: NoticeOrder, { email, domain, to, me
         bodyBytes: body.length,
         bodyHash: bodyHash(body),
         isEightBit: composed.isEightBit,
-        keep: () => Promise.resolve(),
+        keep: () => Promise.resolve(undefined),
         read: (start, end) => Promise.resolve(body.subarray(start, end)),
         discard: () => Promise.resolve(),
       },

@@ -1,4 +1,4 @@
-import { timeOfId } from '../../../platform/ids/index.ts';
+import { creationTime } from '../../../platform/ids/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Mailbox } from '../../../protocol/address/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
@@ -83,8 +83,7 @@ function rowsOf(
   const body = shared ? sharedBodyRow(id, shared) : bodyRow(world, id, draft);
   const sentAlong = rowsSentAlong(world, id, draft);
   const attachments = [...sentAlong, ...rowsInMessage(world, id, message?.files ?? [])];
-  // Taken from the id, so that ranges of dates and ranges of ids are the same thing.
-  const createdAt = timeOfId(id);
+  const createdAt = creationTime(id, world.clock);
   const asked = as.isAccountMail ? HEADERS_ONLY : message?.asked;
   const messageId = message?.messageId ?? `<${id}@${domain.name}>`;
   const email = {
@@ -148,7 +147,7 @@ function deliveriesOf(
   { draft, domain, as }: Pick<Prepared, 'draft' | 'domain'> & { as: AcceptedAs },
   email: AcceptedRows['email'],
 ): DeliveryRow[] {
-  const dueAt = email.scheduled_at ?? email.created_at;
+  const dueAt = email.scheduled_at ?? world.clock.now();
   return byDestination(draft.recipients).map(([destination, recipients]) => ({
     id: world.ids.uuid(),
     email_id: email.id,
@@ -163,6 +162,7 @@ function deliveriesOf(
     // In spite of its name: when it is first due.
     accepted_at: dueAt,
     due_at: dueAt,
+    waits: email.scheduled_at === null ? 0 : 1,
     lease_owner: null,
     handed_off_at: null,
     asked: email.asked,

@@ -1,4 +1,4 @@
-import type { BlobSpool } from '../../../platform/blobs/index.ts';
+import type { BlobDigest, BlobSpool } from '../../../platform/blobs/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { BodyHasher } from '../../../protocol/dkim/index.ts';
 import { ContentCheck, MimeScanner, type FilePart, type TextPart } from '../../../protocol/mime-read/index.ts';
@@ -19,7 +19,8 @@ export interface Spooled {
   longLine?: string | undefined;
   /** Undefined where the body was too large for memory; accepting the message keeps it under a key of the email. */
   body: Buffer | undefined;
-  keep(key: string): Promise<void>;
+  /** Returns the digest of the stored body; undefined if the body was in memory. */
+  keep(key: string): Promise<BlobDigest | undefined>;
   read(start: number, end: number): Promise<Buffer>;
   /** Lets go of the body, unless it was kept. */
   discard(): Promise<void>;
@@ -83,7 +84,7 @@ interface BodySpool {
   add(piece: Buffer): Promise<void>;
   finish(): void;
   whole(): Buffer | undefined;
-  keep(key: string): Promise<void>;
+  keep(key: string): Promise<BlobDigest | undefined>;
   read(start: number, end: number): Promise<Buffer>;
   discard(): Promise<void>;
 }
@@ -114,9 +115,7 @@ function createBodySpool(world: World): BodySpool {
       if (!spool) held = [Buffer.concat(held)];
     },
     whole: () => (spool ? undefined : joined()),
-    async keep(key) {
-      await spool?.keep(key);
-    },
+    keep: async (key) => spool?.keep(key),
     read: async (start, end) => spool?.read({ start, end }) ?? joined().subarray(start, end),
     discard: async () => spool?.close(),
   };

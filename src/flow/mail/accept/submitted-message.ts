@@ -3,6 +3,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { ArcChain } from '../../../protocol/arc/index.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
 import { formatDate, receivedField } from '../../../protocol/mime/index.ts';
+import { fileRow, type FileRow } from '../../../resources/contents/index.ts';
 import { MESSAGE_BLOB, type MessageRow } from '../../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
 import type { SubmittedFile } from './submitted-files.ts';
@@ -73,9 +74,12 @@ export function messageContents(world: World, emailId: string, { spooled }: Subm
   return [{ key: `${emailId}/${MESSAGE_BLOB}`, content: spooled.body }];
 }
 
-/** Keeps a body that was too large for memory, before any row names it. */
-export async function keepBody(message: SubmittedMessage | undefined, emailId: string): Promise<void> {
-  if (message && isSpooled(message)) await message.spooled.keep(`${emailId}/${MESSAGE_BLOB}`);
+/** Stores a body that was too large for memory, before any row names it. Returns the row that describes its file. */
+export async function keepBody(message: SubmittedMessage | undefined, emailId: string): Promise<FileRow[]> {
+  if (!message || !isSpooled(message)) return [];
+  const key = `${emailId}/${MESSAGE_BLOB}`;
+  const digest = await message.spooled.keep(key);
+  return digest ? [fileRow(key, digest)] : [];
 }
 
 export const isSpooled = ({ spooled }: SubmittedMessage): boolean => spooled.body === undefined;

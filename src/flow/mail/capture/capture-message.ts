@@ -1,13 +1,16 @@
 import type { World } from '../../../platform/world/index.ts';
 import type { DeliveryJob } from '../deliver/index.ts';
-import { insertCaptured, MESSAGE_BLOB, subjectOf } from './captured-messages.store.ts';
+import { insertCaptured, isCaptured, MESSAGE_BLOB, subjectOf } from './captured-messages.store.ts';
 
+/** Stores a message once, even if it is delivered again because a crash lost the record of the first delivery. */
 export async function captureMessage(world: World, job: DeliveryJob, message: Buffer): Promise<void> {
+  if (await isCaptured(world.db, job.id)) return;
   const id = world.ids.uuid();
   await world.blobs.put(MESSAGE_BLOB(id), message);
-  await insertCaptured(world.db, {
+  const isNew = await insertCaptured(world.db, {
     id,
     email_id: job.emailId,
+    delivery_id: job.id,
     team_id: job.teamId,
     mail_from: job.mailFrom,
     recipients: JSON.stringify(job.recipients),
@@ -15,4 +18,5 @@ export async function captureMessage(world: World, job: DeliveryJob, message: Bu
     size: message.length,
     created_at: world.clock.now(),
   });
+  if (!isNew) await world.blobs.remove(id);
 }

@@ -4,6 +4,8 @@ import type { Blobs } from '../../../platform/blobs/index.ts';
 export interface CapturedRow {
   id: string;
   email_id: string;
+  /** Null in messages of earlier versions. */
+  delivery_id: string | null;
   team_id: string;
   mail_from: string;
   /** A JSON list of addresses. */
@@ -15,10 +17,26 @@ export interface CapturedRow {
 
 export const MESSAGE_BLOB = (id: string): string => `${id}/message.eml`;
 
-const COLUMNS = ['id', 'email_id', 'team_id', 'mail_from', 'recipients', 'subject', 'size', 'created_at'] as const;
+const COLUMNS = [
+  'id',
+  'email_id',
+  'delivery_id',
+  'team_id',
+  'mail_from',
+  'recipients',
+  'subject',
+  'size',
+  'created_at',
+] as const;
 
-export async function insertCaptured(db: Executor, row: CapturedRow): Promise<void> {
-  await db.insertMany('playground_messages', COLUMNS, [COLUMNS.map((column) => row[column])]);
+/** Returns false if the delivery has a message already. */
+export async function insertCaptured(db: Executor, row: CapturedRow): Promise<boolean> {
+  const values = COLUMNS.map((column) => row[column]);
+  return (await db.insertMany('playground_messages', COLUMNS, [values], 'on conflict (delivery_id) do nothing')) === 1;
+}
+
+export async function isCaptured(db: Executor, deliveryId: string): Promise<boolean> {
+  return (await db.get('select 1 as found from playground_messages where delivery_id = ?', [deliveryId])) !== undefined;
 }
 
 export async function subjectOf(db: Executor, emailId: string): Promise<string> {

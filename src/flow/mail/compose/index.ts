@@ -5,4 +5,5 @@
  */
 export type { Batch } from './batch.ts';
 export { createComposer, type Composer } from './composer.ts';
+export { ContentChanged } from './pieces.ts';
 export { DomainRemoved, DomainUnverified, KeysChanged } from './signing-domains.ts';

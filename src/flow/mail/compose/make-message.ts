@@ -4,7 +4,7 @@ import { readContents } from '../../../resources/contents/index.ts';
 import { attachmentsOf, createBodyFinder, type EmailRow, type StoredBody } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { createFairBudget, type FairBudget, type GiveBack } from '../../../platform/fair-share/index.ts';
-import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
+import { attachmentOf, dateOf, messageInput, signedHead, withTextPart } from './message-input.ts';
 import type { SigningDomain } from './signing-domains.ts';
 import { streamedMessage, type Sources } from './streamed-message.ts';
 import {
@@ -122,7 +122,8 @@ const TRACKED_FACTOR = 2;
 function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; streamed: number } {
   const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
   const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);
-  const texts = html + (body?.textBytes ?? 0);
+  // A missing text is made from the HTML and is never longer than it.
+  const texts = html + (body?.textBytes || body?.htmlBytes || 0);
   const head = HEAD_BYTES + (row.headers?.length ?? 0);
   return { whole: head + (texts + files) * MAKING_FACTOR, streamed: head + BLOCKS_BYTES + texts * TEXT_FACTOR };
 }
@@ -135,7 +136,9 @@ async function wholeMessage(world: World, sources: Sources, body?: StoredBody): 
     rows.map(({ id }) => id),
   );
   const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
-  const composed = composeMessage(messageInput(world, row, { domain, body: await body?.load(), attachments }));
+  const composed = composeMessage(
+    await messageInput(world, row, { domain, body: await withTextPart(world, row, await body?.load()), attachments }),
+  );
   const { headers, needsSmtpUtf8 } = composed;
   const head = await signedHead({ headers, body: composed.body, keys: domain.keys, at: dateOf(row) });
   return { content: [head, composed.body], size: head.length + composed.body.length, needsSmtpUtf8 };

@@ -7,16 +7,17 @@ import {
   type HeaderField,
   type MessageInput,
 } from '../../../protocol/mime/index.ts';
+import { makeText } from '../../../platform/text-thread/index.ts';
 import type { AttachmentRow, EmailBody, EmailRow } from '../../../resources/emails/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
 /** The input of an email's composition; the same each time as long as the domain's tracking is the same. */
-export function messageInput(
+export async function messageInput(
   world: World,
   row: EmailRow,
-  parts: { domain: SigningDomain; body: EmailBody | undefined; attachments: Attachment[] },
-): MessageInput {
+  parts: { domain: SigningDomain; body: SentBody | undefined; attachments: Attachment[] },
+): Promise<MessageInput> {
   const { domain, body, attachments } = parts;
   return {
     from: readMailbox(row.sender),
@@ -27,8 +28,8 @@ export function messageInput(
     subject: row.subject,
     date: dateOf(row),
     messageId: row.message_id,
-    html: htmlOf(world, row, domain, body),
-    text: body?.text ?? undefined,
+    html: await htmlOf(world, row, domain, body),
+    text: body?.text,
     headers: row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]),
     attachments,
     boundarySeed: row.id,
@@ -47,9 +48,37 @@ export function attachmentOf(row: AttachmentRow, content: Attachment['content'])
 }
 
 /** Tracking changes only the message that is sent: the stored HTML stays as the caller gave it. */
-function htmlOf(world: World, row: EmailRow, { tracking }: SigningDomain, body?: EmailBody): string | undefined {
+async function htmlOf(
+  world: World,
+  row: EmailRow,
+  { tracking }: SigningDomain,
+  body?: SentBody,
+): Promise<string | undefined> {
   if (!body?.html) return body?.html ?? undefined;
-  return tracking ? trackedHtml(world, { emailId: row.id, domainId: row.domain_id }, body.html, tracking) : body.html;
+  if (!tracking) return body.html;
+  const { id: emailId, domain_id: domainId, team_id: teamId } = row;
+  return trackedHtml(world, { emailId, domainId, teamId }, body.html, tracking);
+}
+
+/** A body as it is sent; the text is absent if the message has none. */
+export interface SentBody {
+  html: string | null;
+  text: string | undefined;
+}
+
+/**
+ * Returns a body with the text that accompanies its HTML: the given one, or one made from the HTML. An empty given text
+ * and HTML that shows nothing result in no text.
+ */
+export async function withTextPart(
+  { texts }: World,
+  { team_id: teamId }: Pick<EmailRow, 'team_id'>,
+  body: EmailBody | undefined,
+): Promise<SentBody | undefined> {
+  if (!body?.html) return body && { html: body.html, text: body.text ?? undefined };
+  const { html } = body;
+  const text = body.text ?? (await texts.run({ teamId, chars: html.length, task: makeText, isPatient: true }, html));
+  return { html, text: text === '' ? undefined : text };
 }
 
 const readMailboxes = (json: string | null): Mailbox[] =>

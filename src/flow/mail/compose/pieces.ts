@@ -26,9 +26,18 @@ export async function hashPieces(
   return { bodyHash: hasher.digest(), bodySize };
 }
 
+/** Thrown if the body of a message differs from the one that was signed. */
+export class ContentChanged extends Error {
+  constructor(emailId: string) {
+    super(`the content of email ${emailId} has changed since it was signed`);
+  }
+}
+
 interface Streamed {
   emailId: string;
   head: Buffer;
+  /** The hash that was signed. */
+  bodyHash: string;
   bodySize: number;
   /** Lays the body out anew, so that its texts are in memory only while it is read. */
   layOut(): Promise<readonly Piece[]>;
@@ -36,20 +45,29 @@ interface Streamed {
   takeMemory(): Promise<GiveBack>;
 }
 
-/** Content that is made anew, to the same bytes, at each reading. */
-export function streamed({ emailId, head, bodySize, layOut, takeMemory }: Streamed): OutboundMessage['content'] {
+/**
+ * Content that is made again, with the same bytes, for each reading. Its last block is sent only after the body has
+ * matched the signed hash: if it has changed, the reading fails before the final dot, and no receiver accepts it.
+ */
+export function streamed(message: Streamed): OutboundMessage['content'] {
+  const { emailId, head, bodyHash, bodySize, layOut, takeMemory } = message;
+
   async function* read(): AsyncGenerator<Buffer> {
     const giveBack = await takeMemory();
     try {
       const pieces = await layOut();
       yield head;
+      const hasher = new BodyHasher();
       let left = bodySize;
+      let last: Buffer | undefined;
       for await (const block of blocksOf(pieces)) {
+        if (last) yield last;
         left -= block.length;
-        yield block;
+        hasher.update(block);
+        last = block;
       }
-      // Thrown before the dot, so that half a message is never accepted.
-      if (left !== 0) throw new Error(`the content of email ${emailId} has changed since it was signed`);
+      if (left !== 0 || hasher.digest() !== bodyHash) throw new ContentChanged(emailId);
+      if (last) yield last;
     } finally {
       giveBack();
     }

@@ -1,11 +1,11 @@
 import type { World } from '../../../platform/world/index.ts';
 import { isComposite, layOutMessage, surveySevenBit } from '../../../protocol/mime/index.ts';
 import type { MessageLayout, StoredContent } from '../../../protocol/mime/index.ts';
-import { openContent } from '../../../resources/contents/index.ts';
+import { DamagedContent, openContent } from '../../../resources/contents/index.ts';
 import { ATTACHMENT_BLOB, findBody, type AttachmentRow, type EmailRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import type { GiveBack } from '../../../platform/fair-share/index.ts';
-import { attachmentOf, dateOf, messageInput, signedHead } from './message-input.ts';
+import { attachmentOf, dateOf, messageInput, signedHead, withTextPart } from './message-input.ts';
 import { hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
@@ -24,11 +24,12 @@ interface Limits {
 /** Hashes and signs the message now, block by block; each reading makes it anew, to the same bytes. */
 export async function streamedMessage(world: World, sources: Sources, limits: Limits): Promise<OutboundMessage> {
   const layOut = await layouts(world, sources);
-  const { head, bodySize, needsSmtpUtf8 } = await sign(await layOut(), sources, limits.signal);
+  const { head, bodyHash, bodySize, needsSmtpUtf8 } = await sign(await layOut(), sources, limits.signal);
 
   const content = streamed({
     emailId: sources.row.id,
     head,
+    bodyHash,
     bodySize,
     layOut: async () => (await layOut()).pieces,
     takeMemory: limits.takeMemory,
@@ -44,8 +45,8 @@ async function layouts(
   const attachments: ReturnType<typeof attachmentOf>[] = [];
   for (const each of rows) attachments.push(attachmentOf(each, await storedContent(world, each)));
   return async () => {
-    const body = await (await findBody(world, world.db, row.id))?.load();
-    return layOutMessage(messageInput(world, row, { domain, body, attachments }));
+    const body = await withTextPart(world, row, await (await findBody(world, world.db, row.id))?.load());
+    return layOutMessage(await messageInput(world, row, { domain, body, attachments }));
   };
 }
 
@@ -53,20 +54,20 @@ async function sign(
   { headers, pieces, needsSmtpUtf8 }: MessageLayout,
   { row, domain }: Sources,
   signal: AbortSignal,
-): Promise<{ head: Buffer; bodySize: number; needsSmtpUtf8: boolean }> {
+): Promise<{ head: Buffer; bodyHash: string; bodySize: number; needsSmtpUtf8: boolean }> {
   const { bodyHash, bodySize } = await hashPieces(pieces, signal);
   const head = await signedHead({ headers, bodyHash, keys: domain.keys, at: dateOf(row) });
-  return { head, bodySize, needsSmtpUtf8 };
+  return { head, bodyHash, bodySize, needsSmtpUtf8 };
 }
 
 async function storedContent(world: World, row: AttachmentRow): Promise<StoredContent> {
-  const read = (): AsyncIterable<Buffer> => blocksOf(world, ATTACHMENT_BLOB(row.email_id, row.id));
+  const read = (): AsyncIterable<Buffer> => blocksOf(world, ATTACHMENT_BLOB(row.email_id, row.id), row.size);
   const isSevenBit = isComposite(row.content_type) && (await surveySevenBit(read()));
   return { size: row.size, isSevenBit, read };
 }
 
-async function* blocksOf(world: World, key: string): AsyncGenerator<Buffer> {
-  const stored = await openContent(world, key);
-  if (!stored) throw new Error(`the attachment ${key} is not stored`);
+async function* blocksOf(world: World, key: string, size: number): AsyncGenerator<Buffer> {
+  const stored = await openContent(world, key, { size: Number(size) });
+  if (!stored) throw new DamagedContent(key, 'is missing');
   yield* stored.content as AsyncIterable<Buffer>;
 }

@@ -3,13 +3,13 @@ import { sealArc, type ArcChain } from '../../../protocol/arc/index.ts';
 import { signDkim } from '../../../protocol/dkim/index.ts';
 import { encodeText, type HeaderField, type Piece } from '../../../protocol/mime/index.ts';
 import { decodeText, readFields, type RawField, type TextPart } from '../../../protocol/mime-read/index.ts';
-import { contentParts } from '../../../resources/contents/index.ts';
+import { contentParts, DamagedContent } from '../../../resources/contents/index.ts';
 import { findMessage, MESSAGE_BLOB, type EmailRow, type MessageRow } from '../../../resources/emails/index.ts';
 import type { OutboundMessage } from '../deliver/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
 import type { GiveBack } from '../../../platform/fair-share/index.ts';
 import { dateOf } from './message-input.ts';
-import { blocksOf, hashPieces, streamed } from './pieces.ts';
+import { blocksOf, ContentChanged, hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
 /** A message that its client composed, ready to be signed. */
@@ -80,7 +80,11 @@ export async function wholeSubmitted(layOut: () => Promise<SubmittedLayout>, par
   const body: Buffer[] = [];
   for await (const block of blocksOf(pieces)) body.push(block);
   const size = body.reduce((sum, { length }) => sum + length, 0);
-  const bodyHash = layout.bodyHash ?? (await hashPieces(body, parts.signal)).bodyHash;
+  const isInRow = pieces.every((piece) => Buffer.isBuffer(piece));
+  const known = layout.bodyHash;
+  const bodyHash = known !== undefined && isInRow ? known : (await hashPieces(body, parts.signal)).bodyHash;
+  // The hash was made when the message was accepted.
+  if (known !== undefined && bodyHash !== known) throw new ContentChanged(parts.row.id);
   const head = await signedHead(layout, bodyHash, parts);
   return { content: [head, ...body], size: head.length + size, ...flagsOf(layout) };
 }
@@ -101,6 +105,7 @@ export async function streamedSubmitted(
   const content = streamed({
     emailId: parts.row.id,
     head,
+    bodyHash,
     bodySize,
     layOut: async () => (await layOut()).pieces,
     takeMemory,
@@ -133,15 +138,18 @@ const htmlParts = ({ html_parts: parts }: MessageRow): TextPart[] =>
   parts === null ? [] : (JSON.parse(parts) as TextPart[]);
 
 /** Reads a range of the body, on demand where it is not in the row. */
-function bodyOf(world: World, { body, email_id: id }: MessageRow): (start: number, end: number) => Piece {
+function bodyOf(
+  world: World,
+  { body, body_bytes: bytes, email_id: id }: MessageRow,
+): (start: number, end: number) => Piece {
   if (body !== null) return (start, end) => Buffer.from(body.slice(start, end), 'latin1');
-  const part = contentParts(world, `${id}/${MESSAGE_BLOB}`);
+  const part = contentParts(world, `${id}/${MESSAGE_BLOB}`, Number(bytes));
   return (start, end) => ({
     length: end - start,
     async *read() {
       if (end <= start) return;
       const content = await part({ start, end });
-      if (!content) throw new Error(`the message of email ${id} is not stored`);
+      if (!content) throw new DamagedContent(`${id}/${MESSAGE_BLOB}`, 'is missing');
       yield* content as AsyncIterable<Buffer>;
     },
   });
@@ -173,7 +181,8 @@ async function trackPart(
   if (part.headStart !== part.start && !fieldsOf(await read(part.headStart, part.start))) return undefined;
   const html = decodeText(await read(part.start, part.end), part);
   const links = { ...domain.tracking, opens: domain.tracking.opens && isFirst };
-  const tracked = trackedHtml(world, { emailId: row.id, domainId: row.domain_id }, html, links);
+  const { id: emailId, domain_id: domainId, team_id: teamId } = row;
+  const tracked = await trackedHtml(world, { emailId, domainId, teamId }, html, links);
   return tracked === html ? undefined : encodeText(isUnicode(part.charset) ? tracked : escaped(tracked));
 }
 

@@ -120,7 +120,7 @@ function createNetwork(options: DeliverOptions): Delivery {
   const pool = createDestinationPool({
     limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
     clock,
-    now: options.now ?? (() => clock.now()),
+    now: options.now ?? (() => clock.steady()),
     random,
     quitMs: timeouts.quitMs,
     route: createRouting(options, random),

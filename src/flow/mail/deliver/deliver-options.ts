@@ -59,7 +59,7 @@ export function deliverOptionsOf(
       openMs: delivery.open_timeout_seconds * 1000,
     },
     tls: { verifyEnforced: delivery.verify_enforced_tls, ...(trustedCa ? { ca: trustedCa.join('\n') } : {}) },
-    now: () => world.clock.now(),
+    now: () => world.clock.steady(),
     random: world.random,
     onTrouble: ({ job, mx, transcript }) => log.debug({ emailId: job.emailId, mx, transcript }, 'smtp session'),
   };

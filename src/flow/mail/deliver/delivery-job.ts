@@ -43,8 +43,10 @@ export interface HandOff {
 export type TlsInfo = { version: string; cipher: string; authorized: boolean } | null;
 
 export type DeferReason =
-  /** No name server could say where the domain's mail goes. */
+  /** The name servers of the domain could not return its MX records. */
   | 'dns_failure'
+  /** Our own resolver did not answer the query for the MX records, or refused it. */
+  | 'resolver_failure'
   /** No host of the destination could be spoken to. */
   | 'unreachable'
   /** The destination failed a moment ago; this job was not tried. */

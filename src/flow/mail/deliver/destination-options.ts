@@ -19,6 +19,7 @@ export interface DestinationOptions {
   peerOf: (target: Target) => Peer;
   open: (target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
   clock: Clock;
+  /** Monotonic milliseconds: a clock that is set back does not extend the life of cached entries. */
   now: () => number;
   random: () => number;
   quitMs: number;

@@ -36,7 +36,7 @@ const TARGETS_MAX = 20;
 export async function planRoute(domain: string, options: RoutePlanOptions): Promise<Route> {
   if (/^\[.*\]$/.test(domain)) return literalRoute(domain, options);
   const answer = await options.resolver.mx(domain);
-  if (answer.kind === 'failed') return dnsFailure(`MX look-up of ${domain}: ${answer.reason}`);
+  if (answer.kind === 'failed') return lookUpFailure(`MX look-up of ${domain}`, answer.reason);
   if (answer.kind === 'none' && answer.why === 'nxdomain') {
     return ownBounce('no_such_domain', 550, '5.1.2', `The domain ${domain} does not exist`);
   }
@@ -141,8 +141,10 @@ async function targetsOf(domain: string, hosts: string[], options: TargetOptions
     targets.push(...open.map((address) => ({ host, address, port: options.smtpPort, ...home })));
   }
   if (targets.length > 0) return { kind: 'route', targets: targets.slice(0, TARGETS_MAX) };
-  const failed = answers.findIndex((answer) => answer.kind === 'failed');
-  if (failed !== -1) return dnsFailure(`address look-up of ${hosts[failed] ?? domain}: ${reasonOf(answers[failed])}`);
+  for (const [index, host] of hosts.entries()) {
+    const answer = answers[index];
+    if (answer?.kind === 'failed') return lookUpFailure(`address look-up of ${host}`, answer.reason);
+  }
   if (refused.length > 0) return blocked(domain, refused);
   return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of ${domain} has an address (${hosts.join(', ')})`);
 }
@@ -165,10 +167,12 @@ function blocked(domain: string, addresses: string[]): JobOutcome {
   );
 }
 
-function dnsFailure(detail: string): JobOutcome {
-  return { kind: 'deferred', reason: 'dns_failure', detail };
-}
+type LookUpFault = Extract<Lookup<unknown>, { kind: 'failed' }>['reason'];
 
-function reasonOf(answer: Lookup<unknown> | undefined): string {
-  return answer?.kind === 'failed' ? answer.reason : 'no answer';
+/** Faults of our own resolver. The other codes report faults of the domain's name servers. */
+const OF_OUR_RESOLVER: ReadonlySet<LookUpFault> = new Set(['unreachable', 'timeout', 'refused']);
+
+function lookUpFailure(what: string, fault: LookUpFault): JobOutcome {
+  const reason = OF_OUR_RESOLVER.has(fault) ? 'resolver_failure' : 'dns_failure';
+  return { kind: 'deferred', reason, detail: `${what}: ${fault}` };
 }

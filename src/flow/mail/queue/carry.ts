@@ -1,6 +1,7 @@
 import type { World } from '../../../platform/world/index.ts';
 import { readAsked } from '../../../protocol/dsn/index.ts';
-import { DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
+import { DamagedContent } from '../../../resources/contents/index.ts';
+import { ContentChanged, DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
 import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
 import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
@@ -92,6 +93,7 @@ export function createCarry(options: CarryOptions): Carry {
         return undefined;
       }
       if (interrupt.aborted && !hand.isOff) return again(recipients, INTERRUPTED);
+      if (isDamage(error) && !hand.isOff) return untilWhole(world, row, recipients, error);
       world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
       const detail = 'The message could not be sent because of a local problem';
       return recipients.map((address) =>
@@ -126,6 +128,14 @@ async function timed(
 function untilVerified(recipients: readonly string[], domain: string): Outcome[] {
   const detail = `The domain ${domain} is not verified any more; the mail waits until its records are seen`;
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
+}
+
+const isDamage = (error: unknown): error is Error => error instanceof DamagedContent || error instanceof ContentChanged;
+
+function untilWhole({ log }: World, row: DeliveryRow, recipients: readonly string[], error: Error): Outcome[] {
+  log.error({ err: error, emailId: row.email_id }, 'an email waits because its stored content is damaged');
+  const detail = 'The stored content of the message is damaged; it is sent once it is whole again';
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'content_damaged', detail }));
 }
 
 const KEYS_CHANGED = 'The keys of the domain changed while the message was under way';

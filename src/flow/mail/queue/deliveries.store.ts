@@ -20,6 +20,8 @@ export interface DeliveryRow {
   accepted_at: number;
   /** When it may be claimed: its next attempt, or the end of the lease, or the end of the doubt. */
   due_at: number;
+  /** 1 while the delivery waits for `due_at`; 0 if its first attempt is due whatever the clock says. */
+  waits: 0 | 1;
   lease_owner: string | null;
   /** Set while a final dot may have been written whose reply is not known: such a row is never delivered again. */
   handed_off_at: number | null;
@@ -54,6 +56,7 @@ const COLUMNS = [
   'attempt',
   'accepted_at',
   'due_at',
+  'waits',
   'lease_owner',
   'handed_off_at',
   'asked',
@@ -140,10 +143,31 @@ type Part = { sql: string; values: Value[] };
 
 const skipLocked = ({ dialect }: Executor): string => (dialect === 'pg' ? 'for update skip locked' : '');
 
-function dueFirst(tx: Executor, work: DueWork): Part {
-  const sql = `select id from (select id from deliveries where ${inLane(work.lane)} and due_at <= ?
-      order by due_at limit ? ${skipLocked(tx)}) as oldest`;
-  return { sql, values: [work.now, work.limit] };
+/**
+ * Selects first attempts of unscheduled mail, and deliveries whose time has come. Each is a range of the indexes. First
+ * attempts may have any time, because the clock was set back or belongs to another node; rows of a version without
+ * `waits` may include retries.
+ */
+const DUE_WHENEVER = 'waits = 0 and (attempt = 0 or due_at <= ?)';
+const DUE_BY_NOW = 'waits = 1 and due_at <= ?';
+
+/** Selects the oldest deliveries of both kinds within `where`, at most `max`. */
+function oldestDue(
+  tx: Executor,
+  where: string,
+  { now, values, max }: { now: number; values: Value[]; max: number },
+): Part {
+  const kind = (due: string): string => `select id, due_at from (select id, due_at from deliveries
+      where ${where} and ${due} order by due_at limit ? ${skipLocked(tx)})`;
+  const sql = `select id from (${kind(DUE_WHENEVER)} as at_once union all ${kind(DUE_BY_NOW)} as in_time) as oldest
+      order by due_at limit ?`;
+  const ofKind = [...values, now, max];
+  return { sql, values: [...ofKind, ...ofKind, max] };
+}
+
+function dueFirst(tx: Executor, { lane, now, limit }: DueWork): Part {
+  const { sql, values } = oldestDue(tx, inLane(lane), { now, values: [], max: limit });
+  return { sql: `select id from (${sql}) as oldest_due`, values };
 }
 
 /** Reads the index by team, so that the backlog of other teams makes no difference. */
@@ -154,19 +178,25 @@ function sharedOut(tx: Executor, work: DueWork, share: NonNullable<DueWork['shar
     textsIn(tx.dialect, 'destination', atLimit.destinations),
     textsIn(tx.dialect, `${isPg ? 'team_id::text' : 'team_id'} || ' ' || destination`, atLimit.pairs),
   ];
-  const of = (team: string): string => `select id from deliveries where ${inLane(work.lane)} and team_id = ${team}
-      and due_at <= ? ${busy ? `and not (${busy.map(({ sql }) => sql).join(' or ')})` : ''}
-      order by due_at limit ? ${skipLocked(tx)}`;
+  const free = busy ? `not (${busy.map(({ sql }) => sql).join(' or ')})` : 'true';
+  const due = oldestDue(tx, `${inLane(work.lane)} and team_id = ${isPg ? 'team.id' : 'team.value'} and ${free}`, {
+    now: work.now,
+    values: (busy ?? []).map(({ value }) => value),
+    max: perTeam,
+  });
   const sql = isPg
-    ? `select due.id from unnest(?::uuid[]) as team(id) cross join lateral (${of('team.id')}) as due`
-    : `select due.id from json_each(?) as team cross join deliveries as due on due.id in (${of('team.value')})`;
+    ? `select due.id from unnest(?::uuid[]) as team(id) cross join lateral (${due.sql}) as due`
+    : `select due.id from json_each(?) as team cross join deliveries as due on due.id in (${due.sql})`;
   const among = isPg ? `{${teams.join(',')}}` : JSON.stringify(teams);
-  return { sql, values: [among, work.now, ...(busy ?? []).map(({ value }) => value), perTeam] };
+  return { sql, values: [among, ...due.values] };
 }
 
 /** The teams that have something due. The query jumps from team to team in the index and reads no rows between. */
 export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'now'>): Promise<string[]> {
   const lane = inLane(work.lane);
+  // The order keeps planners from scanning the table.
+  const firstOf = (due: string): string =>
+    `(select due_at from deliveries where ${lane} and team_id = team.id and ${due} order by due_at limit 1)`;
   const rows = await db.all<{ id: string }>(
     `with recursive team(id) as (
       select * from (select team_id from deliveries where ${lane} order by team_id limit 1) as first
@@ -174,23 +204,31 @@ export async function teamsWithDue(db: Executor, work: Pick<DueWork, 'lane' | 'n
       select (select team_id from deliveries where ${lane} and team_id > team.id order by team_id limit 1)
         from team where team.id is not null)
     select id from team
-      where id is not null and exists (select 1 from deliveries where ${lane} and team_id = team.id and due_at <= ?)`,
-    [work.now],
+      where id is not null and (${firstOf(DUE_WHENEVER)} is not null or ${firstOf(DUE_BY_NOW)} is not null)`,
+    [work.now, work.now],
   );
   return rows.map((row) => row.id);
 }
 
 /** When the next delivery that `owner` may claim falls due, in the order of the lanes; Infinity where there is none. */
-export async function nextDueAt(db: Executor, owner: string): Promise<number[]> {
-  const first = (lane: Lane): string => `(select due_at from deliveries where ${inLane(lane)} order by due_at limit 1)`;
-  const row = await db.get<Record<LaneName | 'expires', number | null>>(
-    `select ${LANES.map((name) => `${first(laneNumber(name))} as ${name}`).join(', ')},
+export async function nextDueAt(db: Executor, owner: string, now: number): Promise<number[]> {
+  const first = (lane: Lane, waits: 0 | 1): string =>
+    `(select ${waits === 0 ? 'case when attempt = 0 and due_at > ? then ? else due_at end' : 'due_at'}
+      from deliveries where ${inLane(lane)} and waits = ${waits} order by deliveries.due_at limit 1)`;
+  const ofLane = (name: LaneName): string =>
+    `${first(laneNumber(name), 0)} as ${name}_at_once, ${first(laneNumber(name), 1)} as ${name}`;
+  const row = await db.get<Record<LaneName | `${LaneName}_at_once` | 'expires', number | null>>(
+    `select ${LANES.map(ofLane).join(', ')},
       (select due_at from deliveries where lease_owner is not null and lease_owner <> ? order by due_at limit 1) as expires`,
-    [owner],
+    [...LANES.flatMap(() => [now, now]), owner],
   );
   // An expired lease is taken over by the claim of any lane, and each look begins with the first.
   return LANES.map((name, lane) =>
-    Math.min(row?.[name] ?? Infinity, lane === 0 ? (row?.expires ?? Infinity) : Infinity),
+    Math.min(
+      row?.[name] ?? Infinity,
+      row?.[`${name}_at_once`] ?? Infinity,
+      lane === 0 ? (row?.expires ?? Infinity) : Infinity,
+    ),
   );
 }
 
@@ -279,7 +317,7 @@ export async function reschedule(
     awaitsDomain = false,
     isFailing = false,
   } = next;
-  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, handed_off_at = ?, awaits_domain = ?,
+  const sql = `update deliveries set recipients = ?, attempt = ?, due_at = ?, waits = 1, handed_off_at = ?, awaits_domain = ?,
       lane = ${laneSql(isFailing ? 'retrying' : 'usual')}, lease_owner = null where id = ? and attempt = ? and lease_owner = ?`;
   const set = [JSON.stringify(recipients), attempt, dueAt, handedOffAt, awaitsDomain ? 1 : 0];
   const values = [...set, claim.id, claim.attempt, owner];
@@ -311,7 +349,7 @@ export async function deferClaims(
   { now, until }: { now: number; until: number },
 ): Promise<void> {
   const among = uuidsIn(tx.dialect, 'id', ids);
-  const sql = `update deliveries set lease_owner = null, due_at = ?, attempt = attempt - 1,
+  const sql = `update deliveries set lease_owner = null, due_at = ?, waits = 1, attempt = attempt - 1,
       accepted_at = case when attempt = 1 then ? else accepted_at + ? end
     where ${among.sql} and lease_owner = ?`;
   await tx.run(sql, [until, until, until - now, among.value, owner]);
@@ -358,7 +396,8 @@ export async function moveUnclaimed(
   emailId: string,
   dueAt: number,
 ): Promise<{ moved: number; claimed: number }> {
-  const sql = `update deliveries set due_at = ?, accepted_at = ?, lane = ${laneSql('usual')}, hold_id = null where ${UNCLAIMED}`;
+  const sql = `update deliveries set due_at = ?, waits = 1, accepted_at = ?, lane = ${laneSql('usual')},
+      hold_id = null where ${UNCLAIMED}`;
   const moved = await tx.run(sql, [dueAt, dueAt, emailId]);
   const all = await tx.get<{ n: number }>('select count(*) as n from deliveries where email_id = ?', [emailId]);
   return { moved, claimed: (all?.n ?? 0) - moved };

@@ -27,6 +27,7 @@ export {
   type SelectionKind,
 } from './holds.store.ts';
 export {
+  bringBackDeliveries,
   countStates,
   countTouched,
   heldIn,

@@ -14,6 +14,8 @@ export type Outcome =
   | { kind: 'failed'; address: string; reason: 'dropped_by_operator'; detail: string }
   /** A local error kept the message from being composed or handed over; the log says which. */
   | LocalDeferral<'local_trouble'>
+  /** Stored content differs from what was accepted; the message waits until the content is whole again. */
+  | LocalDeferral<'content_damaged'>
   /** The domain lost its key or its records: a message signed now would be refused, so it waits for them. */
   | LocalDeferral<'domain_unverified'>;
 

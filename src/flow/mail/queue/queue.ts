@@ -141,7 +141,7 @@ export function createQueue(options: QueueOptions): Queue {
 
   /** When the loop looks next, after a look at what was due at `asOf`; undefined: when deliveries end, or at the next poll. */
   async function nextAt(asOf: number): Promise<number | undefined> {
-    const dueAt = await nextDueAt(world.db, handOffLog.owner);
+    const dueAt = await nextDueAt(world.db, handOffLog.owner, asOf);
     // A lane whose next delivery was due sooner than the scheduler knew was left out of this look: it looks again at once.
     const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
     if (isNews) return asOf;

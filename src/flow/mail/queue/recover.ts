@@ -1,9 +1,8 @@
 import type { Executor } from '../../../platform/db/index.ts';
-import type { ProcessMarks } from '../../../platform/process-mark/index.ts';
 import { ofEmail } from '../../../platform/log/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
-import { leftHandOffLogs, type LeftLog } from './hand-off-log.ts';
+import { leftHandOffLogs, type HandOffOptions, type LeftLog } from './hand-off-log.ts';
 import { LATE_COMMITS_MS } from './orphaned-claims.ts';
 
 export interface Recovered {
@@ -21,10 +20,10 @@ export interface Recovery {
  * Takes back what earlier processes of this data folder held. A delivery that did not reach its final dot is due at once; one
  * that may have passed it is never sent again, and fails after two hours unless a report says otherwise.
  */
-export async function recoverDeliveries(world: World, runDir: string, marks?: ProcessMarks): Promise<Recovery> {
+export async function recoverDeliveries(world: World, runDir: string, options: HandOffOptions = {}): Promise<Recovery> {
   // An embedded database has one process: the holder of any lease has ended, with or without a log.
   const isAlone = world.db.dialect === 'sqlite';
-  const left = leftHandOffLogs(runDir, { isAlone, marks });
+  const left = leftHandOffLogs(runDir, { ...options, isAlone });
   const owners: Owners = new Map(left.map((log) => [log.owner, log.marked]));
   if (isAlone) for (const owner of await leaseOwners(world.db)) if (!owners.has(owner)) owners.set(owner, undefined);
   const recovered = await takeBackFrom(world, owners);

@@ -66,6 +66,7 @@ export async function putAside(
   // An attempt at a destination that is down costs as much as a delivery.
   if (down.length > 0) await moveToRetrying(tx, owner, idsOf(down), now);
   if (suspended.length === 0) return;
+  // An id that is ahead of the clock belongs to recent mail.
   const ageMs = Math.min(...suspended.map((row) => now - timeOfId(row.id)));
   const deferMs = Math.min(DEFER_MS_MAX, Math.max(DEFER_MS_MIN, ageMs / 2));
   await deferClaims(tx, owner, idsOf(suspended), { now, until: Math.round(now + deferMs) });

@@ -36,7 +36,7 @@ function stateAt(dialect: Dialect, { now, suspendedTeams }: Moment): { sql: stri
   const isSuspended = uuidsIn(dialect, 'team_id', suspendedTeams);
   const sql = `case when handed_off_at is not null then 'in_doubt' when lease_owner is not null then 'under_way'
     when hold_id is not null then 'held' when ${isSuspended.sql} then 'team_suspended'
-    when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying' when due_at > ? then 'scheduled'
+    when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying' when waits = 1 and due_at > ? then 'scheduled'
     else 'waiting' end`;
   return { sql, values: [isSuspended.value, now] };
 }
@@ -161,6 +161,24 @@ export async function retryNow(db: Executor, selection: Selection, now: number):
   let changed = 0;
   for await (const { after, upTo } of batchesOf(db, selection)) {
     changed += await db.run(sql, [now, after, upTo, selection.value, now]);
+  }
+  return changed;
+}
+
+/**
+ * Makes deliveries due that wait beyond `latest`, which no retry and no deferral does; scheduled mail gets its own time
+ * back. Returns the number of deliveries.
+ */
+export async function bringBackDeliveries(
+  db: Executor,
+  { now, latest }: { now: number; latest: number },
+): Promise<number> {
+  const scheduledAt = '(select scheduled_at from emails where emails.id = deliveries.email_id)';
+  const sql = `update deliveries set due_at = case when ${scheduledAt} > ? then ${scheduledAt} else ? end where ${IN_BATCH}
+    and ${UNTOUCHED} and hold_id is null and due_at > ? and coalesce(${scheduledAt}, 0) <> due_at`;
+  let changed = 0;
+  for await (const { after, upTo } of batches(db, 'asc', { after: FIRST, upTo: LAST })) {
+    changed += await db.run(sql, [now, now, after, upTo, latest]);
   }
   return changed;
 }

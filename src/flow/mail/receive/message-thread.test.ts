@@ -47,6 +47,7 @@ it('a thread that has had a large message is ended when it is idle, and another 
   const timers: (() => void)[] = [];
   const clock = {
     now: () => 0,
+    steady: () => 0,
     timer: (delayMs: number, fire: () => void) => {
       if (delayMs === 7) timers.push(fire);
       return () => void (delayMs === 7 && timers.splice(timers.indexOf(fire), 1));

@@ -1,6 +1,6 @@
 import type { World } from '../../../platform/world/index.ts';
 import type { MessageReading } from '../../../protocol/read-message/index.ts';
-import { contentsPlacer } from '../../../resources/contents/index.ts';
+import { contentsPlacer, putFiles } from '../../../resources/contents/index.ts';
 import type { DroppedReason, NewReceivedEmail } from '../../../resources/received-emails/index.ts';
 import { planOf, storageOf } from '../../../resources/usage/index.ts';
 import { forInboxes } from './into-threads.ts';
@@ -44,7 +44,7 @@ export function createStoreMessage(world: World): StoreMessage {
       else if (message.withoutContent?.has(team.rows.email.team_id)) fitting.push(withoutFiles(team, 'inbound_rule'));
       else fitting.push((await mayFit(team.rows)) ? team : withoutFiles(team, 'storage_quota'));
     }
-    for (const { files } of fitting) if (files.length > 0) await world.blobs.putAll(files);
+    for (const { rows, files } of fitting) rows.contents.push(...(await putFiles(world, files)));
     // The source is needed for forwards, by its caller.
     const stored = fitting.flatMap(({ files }) => files.map(({ content }) => content));
     for (const content of stored) if (content !== message.raw) letGoLarge(content);

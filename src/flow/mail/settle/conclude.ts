@@ -165,10 +165,11 @@ function deferred(
     giveUpAfterMs: hours * HOUR_MS,
     random: world.random,
   });
-  if ('giveUp' in next && first.reason === 'domain_unverified') {
+  if ('giveUp' in next && (first.reason === 'domain_unverified' || first.reason === 'content_damaged')) {
     // It failed without a refusal: no mail server was asked.
-    done.events.push({ type: 'email.failed', data: { to, failed: { reason: first.reason } } });
-    done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: 'domain_unverified' }));
+    const { reason } = first;
+    done.events.push({ type: 'email.failed', data: { to, failed: { reason } } });
+    done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason }));
     return;
   }
   if ('giveUp' in next) {
@@ -195,11 +196,15 @@ function deferred(
     });
 }
 
-/** Reasons that concern the destination and not the message. A reply of 421, service not available, is one as well. */
+/**
+ * Reasons that concern the way to the destination and not the message. A reply of 421 (service not available) is one of
+ * them.
+ */
 const OF_THE_DESTINATION = new Set<string>([
   'destination_down',
   'unreachable',
   'dns_failure',
+  'resolver_failure',
   'timeout',
   'connection_lost',
   'protocol_error',
@@ -218,6 +223,7 @@ function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.d
 
 const DELAY_TYPES: Record<string, string> = {
   dns_failure: 'RecipientServerError',
+  resolver_failure: 'TransientCommunicationFailure',
   unreachable: 'RecipientServerError',
   destination_down: 'RecipientServerError',
   connection_lost: 'TransientCommunicationFailure',

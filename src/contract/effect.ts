@@ -1,0 +1,70 @@
+/**
+ * The effects of operations on mail and data, which decide the limits and the approvals of an app. They are ordered by
+ * severity: if several apply to one call, the last of them counts.
+ *
+ * - `reads`: changes nothing.
+ * - `changes`: changes data of the team, and sends no mail.
+ * - `alters_mail`: writes text that other mail contains, such as a signature, a fallback or a draft.
+ * - `sends`: sends mail to the recipients in the call, which are counted when it is accepted.
+ * - `starts_mail`: may send mail to people who are not in the call, through an automation, a confirmation or a link.
+ * - `sends_broadcast`: sends mail to a segment.
+ */
+export const EFFECTS = ['reads', 'changes', 'alters_mail', 'sends', 'starts_mail', 'sends_broadcast'] as const;
+export type Effect = (typeof EFFECTS)[number];
+
+/** Effects of an operation that depend on its body, or on who wrote what it changes. */
+export interface EffectRules {
+  usually: Effect;
+  /** The effect of a body that has the field: the key is `field` or `field=value`. */
+  with?: Readonly<Record<string, Effect>>;
+  /** The effect of a body that has this field and no other. */
+  alone?: Readonly<Record<string, Effect>>;
+  /** The effect if the app is the only writer of what is changed. */
+  own?: Effect;
+}
+
+/** An operation of the contract, reduced to what decides its effect. */
+interface Marked {
+  method: string;
+  operation: { 'x-service-effect'?: Effect | EffectRules };
+}
+
+/**
+ * Returns the effect of one call. An operation without a declared effect counts as the most severe one, except a GET.
+ */
+export function effectOf({ method, operation }: Marked, body: unknown, { isOwn = false } = {}): Effect {
+  const rules = rulesOf({ method, operation });
+  if (isOwn && rules.own !== undefined) return rules.own;
+  const fields = typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as object) : {};
+  const alone = Object.entries(rules.alone ?? {}).find(
+    ([mark]) => has(fields, mark) && Object.keys(fields).length === 1,
+  );
+  if (alone) return alone[1];
+  const found = Object.entries(rules.with ?? {}).flatMap(([mark, effect]) => (has(fields, mark) ? [effect] : []));
+  return most([rules.usually, ...found]);
+}
+
+/** Returns the least effect that a call of the operation can have: a limit that refuses this one refuses every call. */
+export function leastEffectOf(marked: Marked): Effect {
+  const { usually, alone = {}, own } = rulesOf(marked);
+  const all = [usually, ...Object.values(alone), ...(own === undefined ? [] : [own])];
+  return EFFECTS.find((effect) => all.includes(effect)) ?? usually;
+}
+
+/** Returns whether the effect of a call depends on who wrote what it changes. */
+export const asksForWriter = (marked: Marked): boolean => rulesOf(marked).own !== undefined;
+
+function rulesOf({ method, operation }: Marked): EffectRules {
+  const marked = operation['x-service-effect'];
+  if (marked === undefined) return { usually: method === 'get' ? 'reads' : 'sends_broadcast' };
+  return typeof marked === 'string' ? { usually: marked } : marked;
+}
+
+function has(fields: object, mark: string): boolean {
+  const [name = '', value] = mark.split('=');
+  if (!Object.hasOwn(fields, name)) return false;
+  return value === undefined || String((fields as Record<string, unknown>)[name]) === value;
+}
+
+const most = (effects: readonly Effect[]): Effect =>
+  EFFECTS.findLast((effect) => effects.includes(effect)) ?? 'sends_broadcast';

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { decodeFlowedText } from './flowed-text.ts';
+import { readMessage } from './index.ts';
+
+const flowed = (...lines: string[]): string => decodeFlowedText(lines.join('\n'), false);
+
+describe('format=flowed', () => {
+  test('flowed lines are joined as in the example of RFC 3676 section 4.1', () => {
+    expect(
+      flowed(
+        "`Take some more tea,' the March Hare said to Alice, very ",
+        'earnestly.',
+        '',
+        "`I've had nothing yet,' Alice replied in an offended ",
+        "tone, `so I can't take more.'",
+      ),
+    ).toBe(
+      "`Take some more tea,' the March Hare said to Alice, very earnestly.\n\n`I've had nothing yet,' Alice replied in an offended tone, `so I can't take more.'",
+    );
+  });
+
+  test('flowed quotes are separated by depth as in the example of RFC 3676 section 4.5', () => {
+    expect(
+      flowed(
+        '>>>Take some more tea.',
+        ">>I've had nothing yet, so I can't take more.",
+        ">You mean you can't take LESS, it's very easy to take ",
+        '>MORE than nothing.',
+      ),
+    ).toBe(
+      [
+        '>>> Take some more tea.',
+        ">> I've had nothing yet, so I can't take more.",
+        "> You mean you can't take LESS, it's very easy to take MORE than nothing.",
+      ].join('\n'),
+    );
+  });
+
+  test('a quoted paragraph has its quote marks once', () => {
+    expect(flowed('New.', '> A quoted line that goes on and ', '> on and on and ', '> ends.', '')).toBe(
+      'New.\n> A quoted line that goes on and on and on and ends.\n',
+    );
+  });
+
+  test('lines of different quote depth are never joined, even after a soft break', () => {
+    expect(flowed('> quoted ', 'new ', '>> older ', '> quoted')).toBe('> quoted \nnew \n>> older \n> quoted');
+  });
+
+  test('space-stuffing removes one space and keeps the others', () => {
+    expect(flowed(' From here', ' > is no quote', '  two', '>  two', '> ', '>')).toBe(
+      'From here\n> is no quote\n two\n>  two\n>\n>',
+    );
+  });
+
+  test.each([
+    ['of the text', ['a ', '-- ', 'me'], 'a \n-- \nme'],
+    ['within a quote', ['> a ', '> -- ', '> me'], '> a \n> -- \n> me'],
+    ['with stuffing', ['a', ' -- ', 'me'], 'a\n-- \nme'],
+  ])('a signature separator %s remains a line of its own', (_, lines, shown) => {
+    expect(flowed(...lines)).toBe(shown);
+  });
+
+  test('DelSp=yes removes the space of each soft break', () => {
+    const joined = (...lines: string[]): string => decodeFlowedText(lines.join('\r\n'), true);
+    expect(joined('你好 ', '世界', 'two  ', 'words', '> a ', '> b', '-- ', 'me')).toBe(
+      '你好世界\ntwo words\n> ab\n-- \nme',
+    );
+  });
+
+  test('a flowed text keeps its last line break, or the lack of one', () => {
+    expect([flowed(''), flowed('a'), flowed('a', ''), flowed('a ', ''), flowed('a ')]).toEqual([
+      '',
+      'a',
+      'a\n',
+      'a \n',
+      'a ',
+    ]);
+  });
+});
+
+test.each([
+  ['format=flowed', '> one two\n> three\n'],
+  ['format=Flowed; delsp=YES', '> onetwo\n> three\n'],
+  ['format=fixed', '> one \n> two\n> three\n'],
+])('a text/plain part with %s is read by these parameters', async (parameters, text) => {
+  const raw = Buffer.from(`Content-Type: text/plain; ${parameters}\r\n\r\n> one \r\n> two\r\n> three`);
+  const limits = { depthMax: 20, headerBytesMax: 10_000, partsMax: 10 };
+  expect(await readMessage(raw, limits)).toMatchObject({ text });
+});

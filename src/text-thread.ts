@@ -1,0 +1,11 @@
+/**
+ * The entry module of the thread for large texts (`platform/text-thread/`), with the tasks that it knows. Each group is
+ * loaded on first use.
+ */
+import { htmlTasks, serveTextTasks } from './platform/text-thread/index.ts';
+
+serveTextTasks({
+  html: () => Promise.resolve(htmlTasks),
+  templates: async () => (await import('./resources/templates/index.ts')).textTasks,
+  broadcasts: async () => (await import('./resources/broadcasts/index.ts')).textTasks,
+});

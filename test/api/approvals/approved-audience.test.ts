@@ -1,0 +1,192 @@
+// An approved broadcast goes to the contacts it was approved for, with the approved text, until it has been sent.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../../src/contract/index.ts';
+import { mailsTo } from '../../rig/mailbox.ts';
+import { oauthOf, type OauthApp } from '../../rig/oauth.ts';
+import { peopleOf, type Person } from '../../rig/people.ts';
+import { startScene, type Scene } from '../../rig/scene.ts';
+import { openDesk, type Desk } from '../broadcasts/drafting.ts';
+
+let scene: Scene;
+let desk: Desk;
+let oauth: ReturnType<typeof oauthOf>;
+let app: OauthApp;
+let owner: Person;
+beforeAll(async () => {
+  scene = await startScene();
+  desk = await openDesk(scene);
+  oauth = oauthOf(scene);
+  app = await oauth.register();
+  owner = await peopleOf(scene).person({ team: desk.team, role: 'owner', email: `owner@${desk.domain.name}` });
+});
+afterAll(() => scene.close());
+
+const call = (key: string, method: string, path: string, body?: object) =>
+  scene.api(method, path, { key, ...(body === undefined ? {} : { body }) });
+const tokenFor = async (approval: string): Promise<string> =>
+  (await oauth.letIn(owner, app, { scope: SCOPE_NAMES.join(' ') }, { approval })).access_token;
+const said = ({ status, body }: { status: number; body: { message?: string } }): string =>
+  status < 300 ? `${status}` : `${status} ${body.message}`;
+const approve = (id: string) => owner.call('POST', `/approvals/${id}/approve`, {});
+
+let count = 0;
+const contact = async (more: object = {}): Promise<string> => {
+  const email = `c${++count}@example.org`;
+  expect((await desk.call('POST', '/contacts', { email, ...more })).status).toBe(201);
+  return email;
+};
+const segmentOf = async (filter?: object): Promise<string> =>
+  (await desk.call('POST', '/segments', { name: `Segment ${++count}`, ...(filter && { filter }) })).body.id as string;
+/** Asks to send a broadcast to the segment; returns the ids of the broadcast and of the waiting call. */
+async function waiting(token: string, segment: string, more: object = {}, send: object = {}) {
+  const id = await desk.make({ segment_id: segment, ...more });
+  const held = await call(token, 'POST', `/broadcasts/${id}/send`, send);
+  expect(held.body.details?.approval_id, held.text).toEqual(expect.any(String));
+  return { id, approvalId: held.body.details.approval_id as string };
+}
+const UNTIL_DECIDED = /^403 .*until a person has decided/;
+const UNTIL_LEFT = /^403 .*has not been sent yet/;
+
+describe('a broadcast that waits for approval', () => {
+  it('an app cannot fill a segment through an automation while its broadcast waits for approval or to be sent', async () => {
+    const segment = await segmentOf();
+    const email = await contact({ segments: [segment] });
+    const token = await tokenFor('broadcasts');
+    const name = `event_${++count}`;
+    await desk.call('POST', '/events', { name });
+    const inTwoHours = new Date(scene.clock.now() + 2 * 3_600_000).toISOString();
+    const { approvalId } = await waiting(token, segment, {}, { scheduled_at: inTwoHours });
+    const steps = [
+      { key: 'start', type: 'trigger', config: { event_name: name } },
+      { key: 'add', type: 'add_to_segment', config: { segment_id: segment } },
+    ];
+    const automation = { name, status: 'enabled', steps, connections: [{ from: 'start', to: 'add' }] };
+    const fill = async (): Promise<string[]> => [
+      said(await call(token, 'POST', '/automations', automation)),
+      said(await call(token, 'POST', '/events/send', { event: name, email })),
+    ];
+    for (const answer of await fill()) expect(answer).toMatch(UNTIL_DECIDED);
+    expect((await approve(approvalId)).status).toBe(200);
+    for (const answer of await fill()) expect(answer).toMatch(UNTIL_LEFT);
+  });
+
+  it('an app cannot fill a filtered segment by adding or deleting a property or topic while its broadcast waits for approval', async () => {
+    const key = `keep_${++count}`;
+    const property = (await desk.call('POST', '/contact-properties', { key, type: 'string' })).body.id as string;
+    const topic = (await desk.call('POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' })).body
+      .id as string;
+    for (const value of ['no', 'no', 'yes']) await contact({ properties: { [key]: value } });
+    const segment = await segmentOf({ not: [{ field: `properties.${key}`, op: 'eq', value: 'no' }] });
+    const token = await tokenFor('broadcasts');
+    const { approvalId } = await waiting(token, segment);
+    const tries: [string, string, object?][] = [
+      ['DELETE', `/contact-properties/${property}`],
+      ['POST', '/contact-properties', { key: `other_${++count}`, type: 'string' }],
+      ['POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' }],
+      ['PATCH', `/topics/${topic}`, { name: `T${++count}` }],
+      ['DELETE', `/topics/${topic}`],
+    ];
+    for (const [method, path, body] of tries) {
+      expect(said(await call(token, method, path, body)), `${method} ${path}`).toMatch(UNTIL_DECIDED);
+    }
+    expect((await owner.call('POST', `/approvals/${approvalId}/reject`, {})).status).toBe(200);
+    expect(said(await call(token, 'DELETE', `/contact-properties/${property}`))).toBe('200');
+  });
+
+  it('an app cannot change a fallback, the sender name or the topic while its broadcast waits for approval', async () => {
+    const topic = (await desk.call('POST', '/topics', { name: `T${++count}`, default_subscription: 'opt_in' })).body
+      .id as string;
+    const made = { key: `vip_${++count}`, type: 'string', fallback_value: 'reader' };
+    const property = (await desk.call('POST', '/contact-properties', made)).body.id as string;
+    const segment = await segmentOf();
+    await contact({ segments: [{ id: segment }] });
+    const token = await tokenFor('broadcasts');
+    const { approvalId } = await waiting(token, segment, { topic_id: topic, html: `<p>Hi {{{${made.key}}}}</p>` });
+    for (const [method, path, body] of [
+      ['PATCH', `/contact-properties/${property}`, { fallback_value: 'EVIL' }],
+      ['PATCH', '/team', { sender_name: 'Evil Corp' }],
+      ['DELETE', `/topics/${topic}`, undefined],
+    ] as const) {
+      expect(said(await call(token, method, path, body)), path).toMatch(UNTIL_DECIDED);
+    }
+    // A person may change it; the shown content is different then.
+    await desk.call('PATCH', `/contact-properties/${property}`, { fallback_value: 'friend' });
+    expect(said(await approve(approvalId))).toMatch(/^422 .*was changed/);
+    await desk.call('PATCH', `/contact-properties/${property}`, { fallback_value: 'reader' });
+    await desk.call('PATCH', '/team', { sender_name: 'Another GmbH' });
+    expect(said(await approve(approvalId))).toMatch(/^422 .*was changed/);
+    await desk.call('PATCH', '/team', { sender_name: 'Example GmbH' });
+    expect((await approve(approvalId)).body.status).toBe('done');
+  });
+});
+
+describe('the approval of a broadcast', () => {
+  it('an approval is refused and has to be requested again when the audience has grown by more than a tenth', async () => {
+    const segment = await segmentOf();
+    for (let n = 0; n < 3; n++) await contact({ segments: [{ id: segment }] });
+    const token = await tokenFor('broadcasts');
+    const { id, approvalId } = await waiting(token, segment);
+    for (let n = 0; n < 2; n++) await contact({ segments: [{ id: segment }] });
+    expect(said(await approve(approvalId))).toMatch(/^422 This would go to 5 contacts, and it was 3/);
+    expect((await desk.call('GET', `/approvals/${approvalId}`)).body).toMatchObject({
+      status: 'pending',
+      content: { is_changed: true, audience: { subscribed: 5, subscribed_before: 3 } },
+    });
+    const again = (await call(token, 'POST', `/broadcasts/${id}/send`, {})).body.details.approval_id as string;
+    expect(again).not.toBe(approvalId);
+    expect((await approve(again)).body.status).toBe('done');
+  });
+
+  it('an approval stays valid when a few contacts have signed up or some have left', async () => {
+    const segment = await segmentOf();
+    for (let n = 0; n < 3; n++) await contact({ segments: [{ id: segment }] });
+    const token = await tokenFor('broadcasts');
+    const { approvalId } = await waiting(token, segment);
+    await contact({ segments: [{ id: segment }] });
+    expect((await approve(approvalId)).body.status).toBe('done');
+  });
+});
+
+describe('an approved broadcast that has not been sent', () => {
+  it.each(['sent by its id', 'made and sent'])(
+    'an app cannot add contacts to the segment of an approved broadcast that was %s and has not left',
+    async (way) => {
+      const token = await tokenFor('broadcasts');
+      const segment = await segmentOf();
+      const first = await contact({ segments: [{ id: segment }] });
+      const later = { scheduled_at: 'in 2 hours' };
+      let id: string;
+      let approvalId: string;
+      if (way === 'sent by its id') ({ id, approvalId } = await waiting(token, segment, {}, later));
+      else {
+        const body = { ...desk.draft, segment_id: segment, send: true, ...later };
+        approvalId = (await call(token, 'POST', '/broadcasts', body)).body.details.approval_id;
+        id = '';
+      }
+      const done = (await approve(approvalId)).body;
+      expect(done.status).toBe('done');
+      id ||= done.result.id;
+      const late = { email: `late${++count}@evil.example`, segments: [{ id: segment }] };
+      expect(said(await call(token, 'POST', '/contacts', late))).toMatch(UNTIL_LEFT);
+      // Its text is fixed now, so the app may change the sources again.
+      expect(said(await call(token, 'PATCH', '/team', { sender_name: 'Example GmbH' }))).toBe('200');
+      scene.clock.advance(2 * 3_600_000 + 1000);
+      await scene.settled();
+      expect((await desk.get(id)).status).toBe('sent');
+      expect([mailsTo(scene, first).length, mailsTo(scene, late.email).length]).toEqual([1, 0]);
+      expect(said(await call(await tokenFor('broadcasts'), 'POST', '/contacts', late))).toBe('201');
+    },
+  );
+
+  it('an app may fill the segment again once its approved broadcast is canceled', async () => {
+    const token = await tokenFor('broadcasts');
+    const segment = await segmentOf();
+    await contact({ segments: [{ id: segment }] });
+    const { id, approvalId } = await waiting(token, segment, {}, { scheduled_at: 'in 2 hours' });
+    expect((await approve(approvalId)).body.status).toBe('done');
+    const late = { email: `late${++count}@example.org`, segments: [{ id: segment }] };
+    expect(said(await call(token, 'POST', '/contacts', late))).toMatch(UNTIL_LEFT);
+    expect(said(await call(token, 'POST', `/broadcasts/${id}/cancel`))).toBe('200');
+    expect(said(await call(token, 'POST', '/contacts', late))).toBe('201');
+  });
+});

@@ -1,0 +1,174 @@
+import PostalMime from 'postal-mime';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { setSending } from '../../src/resources/instance/index.ts';
+import { start, step, supply, type Supplies } from '../api/automations/graph.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import { desk } from './automations-desk.ts';
+import { POSTAL_ADDRESS } from './campaign.ts';
+import { MINUTE } from './mail.ts';
+
+let scene: Scene;
+let has: Supplies;
+let at: ReturnType<typeof desk>;
+beforeAll(async () => {
+  scene = await startScene();
+});
+afterAll(() => scene.close());
+beforeEach(async () => {
+  has = await supply(scene);
+  at = desk(scene, has);
+  scene.sink.messages.length = 0;
+});
+
+const nameTeam = () => at.must('PATCH', '/team', { sender_name: 'Example Ltd', postal_address: POSTAL_ADDRESS });
+
+/** Publishes a template, and returns its id with the response. */
+async function publish(content: object): Promise<{ id: string; answer: Record<string, unknown> }> {
+  const from = `Shop <shop@${has.domain}>`;
+  const { id } = await at.must('POST', '/templates', { name: 'Welcome', from, subject: 'Welcome', ...content });
+  return { id, answer: await at.must('POST', `/templates/${id}/publish`) };
+}
+
+const sends = (template: string, more: object = {}) => step('m', 'send_email', { template: { id: template }, ...more });
+
+/** Sends the event, and returns the mail that follows. */
+async function arrivedOnce() {
+  await at.send({ product: 'Tea' });
+  await scene.settled();
+  expect(scene.sink.messages).toHaveLength(1);
+  const raw = String(scene.sink.messages[0]?.data);
+  return { raw, ...(await PostalMime.parse(raw)) };
+}
+
+const counted = async () => {
+  const { used, sent } = (await at.get('/usage')).emails.monthly;
+  return { transactional: used as number, marketing: (sent - used) as number };
+};
+
+describe('emails of automations', () => {
+  it('an automation email contains unsubscribe links, fields and properties of the contact, and name and address of the team', async () => {
+    await nameTeam();
+    await at.must('PATCH', `/contacts/${has.contact}`, { first_name: 'Ben & Co', properties: { plan: 'pro' } });
+    const { id } = await publish({
+      subject: 'Hi {{{FIRST_NAME|friend}}}',
+      html: '<p>Hi {{{FIRST_NAME|friend}}}, {{{plan}}}, {{{LAST_NAME|you}}} <a href="{{{UNSUBSCRIBE_URL}}}">leave</a> <a href="{{{PREFERENCES_URL}}}">choose</a> <a href="https://a.example/?n={{{FIRST_NAME}}}">page</a></p><p>{{{SENDER_NAME}}}, {{{POSTAL_ADDRESS}}}</p>',
+      variables: [{ key: 'plan', type: 'string' }],
+    });
+    await at.automate(sends(id));
+    const mail = await arrivedOnce();
+    const unsubscribe = /<a href="([^"]+\/unsubscribe\/[^"]+)">leave/.exec(mail.html ?? '')?.[1];
+    expect(mail.raw.replaceAll(/\r\n[ \t]+/g, ' ')).toContain(`List-Unsubscribe: <${unsubscribe}>`);
+    expect(mail.html).toMatch(/<a href="http[^"]+\/preferences\/[^"]+">choose/);
+    expect(mail.html).toContain('Hi Ben &amp; Co, pro, you ');
+    expect(mail.html).toContain('<a href="https://a.example/?n=Ben%20%26%20Co">page');
+    expect(mail.html).toContain('<p>Example Ltd, 1 Mail Street, 10115 Berlin BE, DE</p>');
+    expect(mail.html, 'it has a link of its own').not.toContain('>Unsubscribe</a>');
+    expect(mail.subject).toBe('Hi Ben & Co');
+    expect(mail.text).toContain(`leave (${unsubscribe})`);
+    expect(await counted()).toEqual({ transactional: 0, marketing: 1 });
+    const answer = await fetch(unsubscribe ?? '', { method: 'POST', body: 'List-Unsubscribe=One-Click' });
+    expect(answer.status).toBe(200);
+    expect(await at.get(`/contacts/${has.contact}`)).toMatchObject({ unsubscribed: true });
+  });
+
+  it('an automation email with a topic has the broadcast footer in its HTML and its text', async () => {
+    await nameTeam();
+    await at.must('PATCH', `/contacts/${has.contact}/topics`, { topics: [{ id: has.topic, subscription: 'opt_in' }] });
+    const { id } = await publish({ html: '<!doctype html><body><p>News</p></body>', text: 'News' });
+    await at.automate(sends(id, { topic_id: has.topic }));
+    const mail = await arrivedOnce();
+    expect(mail.html).toMatch(
+      /<p>News<\/p><div[^>]*><p[^>]*>Example Ltd<br>1 Mail Street<br>10115 Berlin BE<br>DE<\/p>.*<a href="http[^"]+\/unsubscribe\/[^"]+"[^>]*>Unsubscribe<\/a><\/p><\/div><\/body>/,
+    );
+    expect(mail.text?.replaceAll('\r\n', '\n')).toMatch(
+      /^News\n\n-- \nExample Ltd\n1 Mail Street\n10115 Berlin BE\nDE\nUnsubscribe: http\S+\/unsubscribe\/\S+\n$/,
+    );
+    expect(await counted()).toEqual({ transactional: 0, marketing: 1 });
+  });
+
+  it('an automation email without a topic and an unsubscribe link is an ordinary email with a text part and no footer', async () => {
+    await nameTeam();
+    const { id, answer } = await publish({ html: '<!doctype html><p>Receipt for <b>tea</b></p>' });
+    expect(answer).toEqual({ object: 'template', id });
+    await at.automate(sends(id));
+    const mail = await arrivedOnce();
+    expect([mail.html?.trim(), mail.text?.trim()]).toEqual([
+      '<!doctype html><p>Receipt for <b>tea</b></p>',
+      'Receipt for tea',
+    ]);
+    expect(await counted()).toEqual({ transactional: 1, marketing: 0 });
+  });
+
+  it('a marketing email of an automation waits while marketing mail is switched off', async () => {
+    await nameTeam();
+    const { id } = await publish({ html: '<p>Come back</p> <a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
+    const marketing = await at.automate(sends(id));
+    const { id: plain } = await publish({ subject: 'Receipt', html: '<p>Receipt</p>' });
+    await at.automate(sends(plain));
+    await setSending(scene.app.world, { isOn: false, reason: 'too many complaints' }, 'sending.marketing');
+    const { raw } = await arrivedOnce();
+    expect(raw).toContain('Subject: Receipt');
+    expect(await at.run(marketing)).toMatchObject({
+      status: 'running',
+      by: {
+        m: {
+          status: 'waiting',
+          output: { reason: 'Marketing mail is switched off on this installation (too many complaints).' },
+        },
+      },
+    });
+    await setSending(scene.app.world, { isOn: true }, 'sending.marketing');
+    scene.clock.advance(5 * MINUTE);
+    await scene.settled();
+    expect(scene.sink.messages).toHaveLength(2);
+    expect(await at.run(marketing)).toMatchObject({ status: 'completed' });
+  });
+
+  it('values of the step take precedence over those of the contact in an automation email', async () => {
+    await at.must('PATCH', `/contacts/${has.contact}`, { properties: { plan: 'pro', seats: 3 } });
+    const { id } = await publish({
+      html: '<p>{{{plan}}} {{{SEATS}}}</p>',
+      variables: [
+        { key: 'plan', type: 'string', fallback_value: 'none' },
+        { key: 'SEATS', type: 'number' },
+      ],
+    });
+    await at.automate(step('m', 'send_email', { template: { id, variables: { plan: { var: 'event.product' } } } }));
+    expect((await arrivedOnce()).html?.trim()).toBe('<p>Tea 3</p>');
+  });
+});
+
+describe('warnings', () => {
+  it('publishing a template warns of each variable that POST /emails cannot fill', async () => {
+    const { answer } = await publish({
+      html: '<p>{{{FIRST_NAME}}} {{{LAST_NAME|you}}} {{{PRODUCT}}}</p><a href="{{{UNSUBSCRIBE_URL}}}">leave</a>',
+      subject: '{{{EMAIL}}}',
+      variables: [{ key: 'PRODUCT', type: 'string' }],
+    });
+    expect(answer.warnings).toEqual([
+      expect.stringMatching(/^html uses \{\{\{FIRST_NAME\}\}\}, \{\{\{UNSUBSCRIBE_URL\}\}\}, which broadcasts and/),
+      expect.stringMatching(/^subject uses \{\{\{EMAIL\}\}\}, which broadcasts and automations fill;/),
+    ]);
+  });
+
+  it('writing or enabling an automation warns of marketing mail without a postal address', async () => {
+    const { id } = await publish({ html: '<a href="{{{UNSUBSCRIBE_URL}}}">leave</a>' });
+    const graph = { steps: [start, sends(id)], connections: [{ from: 'start', to: 'm' }] };
+    const made = await at.must('POST', '/automations', { name: 'A', ...graph });
+    const none =
+      'The step m sends marketing mail, and the team has no postal address to show in it; set postal_address.';
+    expect(made).toEqual({ object: 'automation', id: made.id, warnings: [none] });
+    await nameTeam();
+    const enabled = await at.must('PATCH', `/automations/${made.id}`, { status: 'enabled' });
+    expect(enabled.warnings).toEqual([
+      expect.stringMatching(
+        /^The step m sends a template with an unsubscribe link of its own, .*\{\{\{POSTAL_ADDRESS\}\}\}/,
+      ),
+    ]);
+    const { id: right } = await publish({
+      html: '<a href="{{{UNSUBSCRIBE_URL}}}">leave</a> {{{POSTAL_ADDRESS}}}',
+    });
+    const mended = { steps: [start, sends(right)], connections: graph.connections };
+    expect(await at.must('PATCH', `/automations/${made.id}`, mended)).toEqual({ object: 'automation', id: made.id });
+  });
+});
