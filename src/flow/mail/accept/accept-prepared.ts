@@ -12,7 +12,7 @@ import type { InSlices } from './in-slices.ts';
 import type { createIdempotent } from './idempotent.ts';
 import type { Prepared } from './prepare.ts';
 import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
-import { keepBody } from './submitted-message.ts';
+import { keepBodies } from './submitted-message.ts';
 import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 interface AcceptOptions<Answer> {
@@ -65,8 +65,12 @@ export function createAcceptPrepared(
       const answer = answerOf(emails);
       if (emails.length === 0 && !idempotency) return answer;
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
-        for (const [i, { email, contents }] of emails.entries())
-          contents.push(...(await keepBody(prepared[i]?.message, email.id)));
+        const bodies = emails.map(({ email, contents }, at) => ({
+          message: prepared[at]?.message,
+          emailId: email.id,
+          contents,
+        }));
+        await keepBodies(world, bodies);
         await writeFiles(world, emails);
         const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency, answer };
         await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
