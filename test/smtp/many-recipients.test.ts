@@ -47,7 +47,7 @@ describe('a submitted message with more recipients than an email may have', () =
       tls: { rejectUnauthorized: false },
       auth: { user: 'rasket', pass: team.key },
     });
-    let response = '';
+    let response: string | undefined;
     const got = await arrivedDuring(async () => {
       const sent = await transport.sendMail({ from, to, subject: 'News', text: 'hello' });
       expect(sent.accepted).toEqual(to);
@@ -56,7 +56,7 @@ describe('a submitted message with more recipients than an email may have', () =
     });
     transport.close();
     expect(got.flatMap(({ rcptTo }) => rcptTo).sort()).toEqual(to.toSorted());
-    const ids = idsIn(response);
+    const ids = idsIn(response ?? '');
     expect(ids).toHaveLength(2);
     const [first, second] = [await read(ids[0] ?? ''), await read(ids[1] ?? '')];
     expect(first.to).toEqual(to.slice(0, 50));

@@ -82,7 +82,10 @@ function readContent(content: NonNullable<SendEmailAttachment['content']>, path:
     throw invalidAttachment(path, `${isList ? path : `${path}.data`} must be a list of bytes from 0 to 255.`);
   }
   if (/^data:/i.test(content)) {
-    throw invalidAttachment(path, `${path} must be base64 alone; remove the prefix up to the comma ("data:…;base64,").`);
+    throw invalidAttachment(
+      path,
+      `${path} must be base64 alone; remove the prefix up to the comma ("data:…;base64,").`,
+    );
   }
   const bytes = decodeBase64(content);
   if (!bytes) throw invalidAttachment(path, `${path} must be base64.`);
