@@ -244,7 +244,7 @@ describe('membership', () => {
     const small = await contact(team, { email: 'small@example.org', properties: { seats: 1 } });
     const large = await contact(team, { email: 'large@example.org', properties: { seats: 9 } });
     const path = (one: string) => `/contacts/${one}/segments/${id}`;
-    const reference = { object: 'contact_segment', contact_id: small, segment_id: id };
+    const reference = { object: 'contact_segment', id, contact_id: small, segment_id: id };
     for (let i = 0; i < 2; i++) expect((await call(team, 'POST', path(small))).body).toEqual(reference);
     await call(team, 'POST', path('large@example.org'));
     expect(await emailsOf(team, id)).toEqual(['large@example.org', 'small@example.org']);

@@ -77,6 +77,7 @@ describe('/contacts/{contact}/topics', () => {
     const body = { topics: [{ id: offers, subscription: 'opt_in' }] };
     expect((await call(team, 'PATCH', `/contacts/${id}/topics`, body)).body).toEqual({
       object: 'contact_topics',
+      id,
       contact_id: id,
       topics: body.topics,
     });
