@@ -38,9 +38,9 @@ export interface ClientScene extends AsyncDisposable {
 }
 
 /** A server with an endpoint for webhooks that it may reach. */
-export async function startClientScene(): Promise<ClientScene> {
+export async function startClientScene(trustedCa: readonly string[] = []): Promise<ClientScene> {
   const receiver = await startWebhookReceiver();
-  const scene = await startScene(sceneFor(receiver, { roles: ['http', 'delivery', 'submission'] }));
+  const scene = await startScene(sceneFor(receiver, { trustedCa }));
   receiver.publishIn(scene.dns);
   return {
     scene,

@@ -153,9 +153,6 @@ const NEVER_RETURNED: RegExp[] = [
   // One type for every response about a domain, and for a broadcast alone and in a list.
   /^(GET|POST|PATCH|DELETE) \/domains\S* (data\.0\.)?(deleted|created_at|createdAt|dnsProvider|name|records|region|status)$/,
   /^GET \/broadcasts(\?\S*)? data\.0\.(from|html|preview_text|reply_to|scheduled_at|sent_at|subject|text)$/,
-  // The documents show other fields.
-  /^(POST|DELETE) \/contacts\/\S+\/segments\/\S+ id$/,
-  /^PATCH \/contacts\/\S+\/topics id$/,
   // A type of an earlier version of the API.
   /^PATCH \/(audiences\/\S+\/)?contacts\/\S+ (data\S*|error)$/,
 ];
