@@ -169,6 +169,7 @@ describe('official clients', () => {
 
   it.for(CLIENTS)('$name makes every call that it has', async (client, ctx) => {
     const reason = findReasonToSkip(client);
+    // runs only where the client's sources and its interpreter are on this machine
     if (reason !== undefined) return ctx.skip(reason);
     const { calls, exchanges } = await runClient(client);
     const isRefused = ({ exchanges: made }: Call): boolean =>
