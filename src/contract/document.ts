@@ -8,6 +8,8 @@ export interface OpenApiDocument {
   security?: Record<string, string[]>[];
   tags: { name: string; description?: string }[];
   paths: Record<string, PathItem>;
+  /** What endpoints are sent, by the type of the event. */
+  webhooks?: Record<string, { post: WebhookRequest }>;
   components: Components;
   'x-errors': ErrorRow[];
 }
@@ -79,6 +81,12 @@ export interface Operation {
   requestBody?: { required?: boolean; content: Record<string, MediaType> };
   responses: Record<string, OrRef<ResponseObject>>;
 }
+
+/** The request that delivers an event to an endpoint. */
+export type WebhookRequest = Pick<
+  Operation,
+  'tags' | 'summary' | 'description' | 'security' | 'parameters' | 'requestBody' | 'responses'
+>;
 
 export interface Parameter {
   name: string;

@@ -3,7 +3,7 @@
 // rules that need data, and it knows no server.
 import type { components } from './types.gen.ts';
 
-export { loadContract, formatContractYaml } from './load.ts';
+export { addressContract, formatContractYaml, loadContract } from './load.ts';
 export {
   accessOf,
   ANY_SCOPE,

@@ -60,6 +60,7 @@ const OAUTH_RESPONSES: Operation['responses'] = {
   '400': { $ref: '#/components/responses/OauthRefused' },
   '401': { $ref: '#/components/responses/OauthUnauthorized' },
   '403': { $ref: '#/components/responses/UserAgentRequired' },
+  '405': { $ref: '#/components/responses/MethodNotAllowed' },
   '429': { $ref: '#/components/responses/OauthLimited' },
   '500': { $ref: '#/components/responses/OauthFailed' },
   '503': { $ref: '#/components/responses/OauthUnavailable' },
