@@ -33,6 +33,7 @@ const withoutDatabase = [
 // Values that a dialect could refuse, orders, races and fairness stay on both.
 const onSqliteAlone = [
   'test/cli/{audience-files,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,setup,sso,starts,storage,systemd,tail,teams,users,webhooks-listen}.test.ts',
+  'test/clients/*.test.ts',
   'test/console/*.test.ts',
   'test/pages/*.test.ts',
   'test/api/accounts/enumeration.test.ts',

@@ -141,6 +141,7 @@ export const emails = {
       start_date: { value: '<time>', says: 'only those created at this ISO 8601 time or later' },
       end_date: { value: '<time>', says: 'only those created at this ISO 8601 time or earlier' },
       search: { value: '<text>', says: 'only those whose subject, sender or recipient contains this' },
+      tag: { value: '<pair>', says: 'only those with this tag, name:value' },
       id_end: idEnd,
     },
     columns: [

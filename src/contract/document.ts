@@ -8,6 +8,8 @@ export interface OpenApiDocument {
   security?: Record<string, string[]>[];
   tags: { name: string; description?: string }[];
   paths: Record<string, PathItem>;
+  /** What endpoints are sent, by the type of the event. */
+  webhooks?: Record<string, { post: WebhookRequest }>;
   components: Components;
   'x-errors': ErrorRow[];
 }
@@ -80,6 +82,12 @@ export interface Operation {
   responses: Record<string, OrRef<ResponseObject>>;
 }
 
+/** The request that delivers an event to an endpoint. */
+export type WebhookRequest = Pick<
+  Operation,
+  'tags' | 'summary' | 'description' | 'security' | 'parameters' | 'requestBody' | 'responses'
+>;
+
 export interface Parameter {
   name: string;
   in: 'path' | 'query' | 'header' | 'cookie';
@@ -130,6 +138,10 @@ export interface Schema {
   anyOf?: OrRef<Schema>[];
   /** One clause that says what would be right, shown when this schema is violated. */
   'x-message'?: string;
+  /** Other names that clients give to properties of this object, each with the documented name. */
+  'x-aliases'?: Record<string, string>;
+  /** Whether null means that an optional property of this object is left out. */
+  'x-null-is-absent'?: true;
   /** What the examples of answers and bodies show of it; gone once they are made. */
   'x-example'?: unknown;
 }

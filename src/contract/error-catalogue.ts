@@ -1,7 +1,7 @@
 /** Every error name and the statuses it stands under. errors.yaml says the same in words; a test compares the two. */
 export const errorCatalogue = {
   invalid_idempotency_key: [400],
-  validation_error: [400, 403, 415, 422],
+  validation_error: [400, 403, 413, 415, 422],
   missing_api_key: [401],
   invalid_api_key: [401],
   restricted_api_key: [401, 403],

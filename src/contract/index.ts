@@ -3,7 +3,7 @@
 // rules that need data, and it knows no server.
 import type { components } from './types.gen.ts';
 
-export { loadContract, formatContractYaml } from './load.ts';
+export { addressContract, formatContractYaml, loadContract } from './load.ts';
 export {
   accessOf,
   ANY_SCOPE,
@@ -53,6 +53,7 @@ export { compileValidators } from './compile.ts';
 export type { OperationValidators, RequestParameters, Validators } from './validators.ts';
 export type { Problem } from './problems.ts';
 export type { Answer } from './response-check.ts';
+export { findNearest } from './nearest-name.ts';
 export { errorCatalogue } from './error-catalogue.ts';
 export type { ErrorName } from './error-catalogue.ts';
 export type { components, operations, paths } from './types.gen.ts';

@@ -18,6 +18,7 @@ const MERGING = [
   'sdk-samples.ts',
   'shared-answers.ts',
   'usual-shapes.ts',
+  'webhook-events.ts',
 ];
 
 /** Names the state of the sources: what was made under another name is stale. */
@@ -69,6 +70,15 @@ function mergeSources(): OpenApiDocument {
     rmSync(draft, { force: true });
   }
   return document;
+}
+
+/** Returns the document as a server describes itself: its `servers` begin with the address of that server. */
+export function addressContract(document: OpenApiDocument, origin: string): OpenApiDocument {
+  const servers = document.servers.map((server) => ({
+    ...server,
+    url: origin + new URL(server.url).pathname.replace(/\/$/, ''),
+  }));
+  return { ...document, servers };
 }
 
 /** The document as YAML in one piece, without anchors, so that any reader understands it. */

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import type { Schema } from './document.ts';
+import { findNearest } from './nearest-name.ts';
 
 /** One field of a request that is not as the contract says. */
 export interface Problem {
@@ -57,8 +58,13 @@ function describe(error: ErrorObject, noun: string, fault: ErrorObject): Problem
     return { kind: 'missing', path, message: `${path} is required` };
   }
   if (error.keyword === 'additionalProperties') {
-    const path = inside((error.params as { additionalProperty: string }).additionalProperty);
-    return { kind: 'unknown', path, message: `${path} is not ${noun}${knownNames(error.parentSchema as Schema)}` };
+    const name = (error.params as { additionalProperty: string }).additionalProperty;
+    const path = inside(name);
+    return {
+      kind: 'unknown',
+      path,
+      message: `${path} is not ${noun}${suggestName(name, error.parentSchema as Schema)}`,
+    };
   }
   const stated = (error.parentSchema as Schema | undefined)?.['x-message'];
   const rule = stated ?? (at ? `${at} ${error.message ?? 'is malformed'}` : 'the body must be a JSON object');
@@ -82,9 +88,17 @@ function fieldPath(instancePath: string): string {
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
 }
 
-function knownNames(schema: Schema | undefined): string {
+function suggestName(given: string, schema: Schema | undefined): string {
   const names = Object.keys(schema?.properties ?? {});
-  return names.length > 0 ? `; known are ${names.join(', ')}` : '';
+  if (names.length === 0) return '';
+  // Clients of other languages write replyTo or ReplyTo.
+  const inSnakeCase = given
+    .slice(0, 100)
+    .replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
+    .toLowerCase();
+  const nearest = names.includes(inSnakeCase) ? inSnakeCase : findNearest(inSnakeCase, names);
+  const known = `nown are ${names.join(', ')}`;
+  return nearest === undefined ? `; k${known}` : `; did you mean ${nearest}? K${known}`;
 }
 
 /** Says what came without repeating a whole body: long strings are cut, lists and objects only named. */

@@ -6,6 +6,7 @@ import { addJsonContent } from './json-content.ts';
 import { addSdkSamples } from './sdk-samples.ts';
 import { addTables, addSharedAnswers } from './shared-answers.ts';
 import { addUsualShapes } from './usual-shapes.ts';
+import { addWebhookEvents } from './webhook-events.ts';
 
 /** One source file of the contract: its name and what its YAML says. */
 export interface ContractPart {
@@ -22,6 +23,7 @@ export function readContractSources(directory: string = import.meta.dirname): Op
     [...families, 'errors.yaml'].map((file) => readPart(directory, file)),
   );
   addUsualShapes(document);
+  addWebhookEvents(document);
   addJsonContent(document);
   addSharedAnswers(document);
   addSdkSamples(document);
@@ -40,7 +42,7 @@ export function mergeContract(index: ContractPart, parts: ContractPart[]): OpenA
       const components = merged['components'] as Record<string, object>;
       put(`components.${kind}`, entries, (components[kind] ??= {}), file, declaredIn);
     }
-    if ('x-errors' in content) merged['x-errors'] = content['x-errors'];
+    for (const key of ['webhooks', 'x-errors']) if (key in content) merged[key] = content[key];
     tagOperations(content['paths'], file);
   }
   return merged as unknown as OpenApiDocument;
@@ -63,8 +65,8 @@ function readPart(directory: string, file: string): ContractPart {
 }
 
 function mustBeMergeable(key: string, file: string, indexFile: string): void {
-  if (file === indexFile || ['paths', 'components', 'x-errors'].includes(key)) return;
-  throw new Error(`${file} has the key "${key}"; a part may hold paths, components and x-errors`);
+  if (file === indexFile || ['paths', 'components', 'webhooks', 'x-errors'].includes(key)) return;
+  throw new Error(`${file} has the key "${key}"; a part may hold paths, components, webhooks and x-errors`);
 }
 
 function put(kind: string, entries: unknown, into: object, file: string, declaredIn: Map<string, string>): void {

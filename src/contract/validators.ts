@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { OpenAPIValidator, ValidationContext, type Document, type Operation } from 'openapi-backend';
+import { createClientVariants, type ClientVariants } from './client-variants.ts';
 import { listOperations, resolveRef, type OpenApiDocument, type OperationEntry, type Schema } from './document.ts';
 import { describeProblems, type Problem } from './problems.ts';
 import { checkAnswer, checkResponse, type Answer, type SchemaAt } from './response-check.ts';
@@ -13,6 +14,8 @@ export interface RequestParameters {
 }
 
 export interface OperationValidators extends OperationEntry {
+  /** Accepts the other forms of a request that official clients send; to be applied before the checks. */
+  variants: ClientVariants;
   /**
    * Checks path, query and header parameters; undefined when all is well. In the query, numbers and booleans are coerced
    * in place and defaults are filled in, so pass the object the handler reads. Unknown query parameters are problems.
@@ -80,8 +83,13 @@ function validatorsOf(
   const coerce = queryCoercion(document, entry);
   const body = once(() => quick.of(entry).body);
   const everyError = once(() => thorough().of(entry).body);
+  const variants = once(() => createClientVariants(document, entry));
   const validators: OperationValidators = {
     ...entry,
+    variants: {
+      dropPathIds: (path, fields, place) => variants().dropPathIds(path, fields, place),
+      normalizeBody: (body) => variants().normalizeBody(body),
+    },
     checkParameters: (values) => {
       coerce(values.query);
       if (parameters()(values)) return undefined;

@@ -99,7 +99,7 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
       const { bodyLimit: limit, config } = request.routeOptions;
       const setting = config.limitedBy === undefined ? '' : ` (${config.limitedBy} of this server)`;
       const say = `The request body may have at most ${limit} bytes${setting}.`;
-      return refuse('validation_error', { status: 400, say });
+      return refuse('validation_error', { status: 413, say });
     }
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return refuse('validation_error', {
@@ -118,7 +118,7 @@ function fastifyRefusal(error: unknown, request: FastifyRequest): Refusal | unde
 /** Its `retry-after` is never 0. */
 export function rateLimited(state: RateState): Refusal {
   return refuse('rate_limit_exceeded', {
-    say: `Too many requests: at most ${state.limit} at once (rate_limit.burst of this server). Try again in ${state.retryAfterSeconds} s.`,
+    say: `Too many requests: this server accepts ${state.perSecond} requests a second (rate_limit.requests_per_second), and up to ${state.limit} of them at once (rate_limit.burst). Try again in ${state.retryAfterSeconds} s.`,
     retryAfterSeconds: state.retryAfterSeconds,
   });
 }

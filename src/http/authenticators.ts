@@ -41,6 +41,18 @@ export const createAuthenticators = (world: World): Authenticator[] => [
 export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
   /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 
+/** Refuses a token that is recognisably something else, with what to do. */
+function mustLookLikeOurs(token: string): void {
+  if (token.startsWith('re_')) {
+    throw refuse('invalid_api_key', {
+      say: 'This is an API key of Resend (re_…); the keys of this server begin with rk_. Create one with: rasket api-keys create NAME',
+    });
+  }
+  if (/^["'].*["']$/.test(token)) {
+    throw refuse('invalid_api_key', { say: 'The API key is sent in quotes; send it without them.' });
+  }
+}
+
 /**
  * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
  * valid credential is counted (`onRefused`); the fault of the credential is reported first. Undefined where the operation
@@ -58,6 +70,7 @@ export function createCallerCheck(
     const { headers } = request;
     const token = bearerOf(request);
     if (token !== undefined) {
+      mustLookLikeOurs(token);
       const authenticator = byToken.find(({ prefix }) => token.startsWith(prefix));
       if (!authenticator) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
       return authenticator.identify(token);

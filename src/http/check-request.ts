@@ -31,7 +31,8 @@ function parameterFault(operation: OperationValidators, parameters: RequestParam
       });
     }
   }
-  const first = operation.checkParameters(parameters)?.[0];
+  const repeated = operation.variants.dropPathIds(parameters.path, parameters.query, 'query');
+  const first = repeated[0] ?? operation.checkParameters(parameters)?.[0];
   if (!first) return undefined;
   return refuse(first.kind === 'missing' ? 'missing_required_parameter' : 'invalid_parameter', {
     say: `${first.message}.`,
@@ -90,10 +91,24 @@ export function unwrapped(operation: OperationValidators, body: ParsedBody): Par
 
 const badBody = (say: string) => refuse('validation_error', { status: 400, say });
 
-/** The last checks of a request: refuses the required fields that are absent, and where none is, all other fields at fault. */
-export function checkBody(operation: OperationValidators, { value: body, hasEscapes }: ParsedBody): void {
+/**
+ * The last checks of a request: refuses the required fields that are absent, and where none is, all other fields at fault.
+ * `path` holds the parameters of the path, whose ids a body may repeat.
+ */
+export function checkBody(
+  operation: OperationValidators,
+  { value: body, hasEscapes }: ParsedBody,
+  path: RequestParameters['path'] = {},
+): void {
+  const repeated = operation.variants.dropPathIds(path, body, 'body');
+  operation.variants.normalizeBody(body);
   refuseFields(operation.operation, body);
   const problems = operation.checkBody?.(body) ?? unexpectedFields(operation, body);
+  for (const problem of repeated) {
+    const same = problems.findIndex(({ path: at }) => at === problem.path);
+    if (same === -1) problems.push(problem);
+    else problems[same] = problem;
+  }
   const missing = problems.filter((problem) => problem.kind === 'missing').map(({ path }) => path);
   if (missing.length > 0) throw refuse('missing_required_field', { say: sayMissing([...new Set(missing)]) });
   if (problems.length === 0 && hasEscapes) problems.push(...unstorable(body));

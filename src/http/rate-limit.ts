@@ -12,6 +12,8 @@ export interface RateState {
   resetSeconds: number;
   allowed: boolean;
   retryAfterSeconds: number;
+  /** How many requests a second the bucket is filled for. */
+  perSecond: number;
 }
 
 export interface RateLimit {
@@ -70,6 +72,7 @@ export function createRateLimit(world: World): RateLimit {
       resetSeconds: Math.ceil((burst - tokens) / perSecond),
       allowed,
       retryAfterSeconds: Math.max(1, Math.ceil((1 - tokens) / perSecond)),
+      perSecond,
     };
   }
 

@@ -44,6 +44,7 @@ interface OperationParts extends McpParts {
 }
 
 interface Served {
+  find: FindTarget;
   /** To be the server's before its first route. */
   constraints: NonNullable<FastifyServerOptions['routerOptions']>['constraints'];
   addRoutes(server: FastifyInstance): Promise<void>;
@@ -107,6 +108,7 @@ export function serveOperations(parts: OperationParts): Served {
   }
 
   return {
+    find,
     constraints: { kind: constraintOf(find) },
     async addRoutes(server) {
       for (const operation of operations) if (isMcp(operation)) serveMcp(server, operation, parts);
@@ -173,7 +175,10 @@ function routeOptionsOf(
   if (kind === 'oauth page') return { bodyLimit, config: { oauthFlow: 'page' } };
   // A picture is the whole body of its upload.
   if (kind === 'picture') return { bodyLimit: images.max_bytes, config: { limitedBy: 'images.max_bytes' } };
-  return { bodyLimit: kind === 'email' ? http.email_body_limit_bytes : bodyLimit, config: {} };
+  if (kind === 'email') {
+    return { bodyLimit: http.email_body_limit_bytes, config: { limitedBy: 'http.email_body_limit_bytes' } };
+  }
+  return { bodyLimit, config: { limitedBy: 'http.body_limit_bytes' } };
 }
 
 const takesKey = ({ parameters }: OperationValidators): boolean =>
@@ -222,7 +227,9 @@ function readBody(operation: OperationValidators, request: FastifyRequest, calle
   const body = bodyOf(operation, request);
   if (caller) caller.body = body.value;
   const isJson = operation.method !== 'get' && takesJson(operation);
-  if (isJson && !isOfOauth(operation) && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
+  if (isJson && !isOfOauth(operation) && !checksItsOwnBody.has(operation.operationId)) {
+    checkBody(operation, body, callParameters(request).path);
+  }
   return body;
 }
 

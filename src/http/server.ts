@@ -7,7 +7,7 @@ import fastify, {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { compileValidators } from '../contract/index.ts';
-import { notFound, Refusal, refuse } from '../platform/refusal/index.ts';
+import { Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
 import { answerPreflight, createRefusalAnswer } from './answer-refusal.ts';
@@ -23,6 +23,7 @@ import { createAnswerNote } from './request-log.ts';
 import { contractTarget, parseQuery } from './target.ts';
 import { routeOf, targetOf } from './find-operation.ts';
 import { serveOperations } from './serve-operations.ts';
+import { createRouteSuggestion } from './suggest-route.ts';
 import { createPreferencePages } from './preference-pages/index.ts';
 import { isPeoplePage, methodsOfPage, servePeoplePages } from './people-pages/index.ts';
 import { createPlaygroundPages } from './playground-pages/index.ts';
@@ -76,6 +77,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
   const answerRefusal = createRefusalAnswer(world, { rateLimit, letGo });
   const served = serveOperations({ services, validators, rateLimit, noteAnswer, countUpload, findCaller });
+  const suggestRoute = createRouteSuggestion(validators.operations.values(), served.find);
   const answersPublic = publicRoutesOf(world, parts);
   const lastAnswers = createLastAnswers();
   const server: FastifyInstance = fastify({
@@ -102,7 +104,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     // Responses belong to a team or a person; the few public ones set their own header.
     reply.header('cache-control', 'no-store');
     if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
-    done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply));
+    done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply, suggestRoute));
   });
   const unread = createUnreadAnswers(world, server.server);
   endSlowUploads(world, server.server);
@@ -133,11 +135,17 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
 }
 
 /** Unknown paths and methods: refused before the credential is checked and before any byte of a body is read. */
-function targetFault(request: FastifyRequest, reply: FastifyReply): Refusal | undefined {
+function targetFault(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  suggestRoute: ReturnType<typeof createRouteSuggestion>,
+): Refusal | undefined {
   const { operation, methods: known = [] } = targetOf(request) ?? {};
   if (operation || request.routeOptions.config.isForPeople) return undefined;
   const methods = [...known, ...methodsOfPage(request.url)];
-  if (methods.length === 0) return notFound('Route');
+  if (methods.length === 0) {
+    return refuse('not_found', { say: `Route not found.${suggestRoute(request.method, request.url)}` });
+  }
   reply.header('allow', methods.join(', '));
   return refuse('method_not_allowed', {
     say: `${request.method} is not allowed here; allowed: ${methods.join(', ')}.`,

@@ -5,10 +5,25 @@ const REPLACEMENT = '%EF%BF%BD';
 // The second server of the contract: all paths exist below it too, for clients that know only that base.
 const DEPLOYMENT_BASE = '/api/v1';
 
-/** The path as the contract writes it, whichever of the two servers the caller uses. Pages for people are at one address alone. */
+/**
+ * Returns the path as the contract writes it, whichever of the two servers the caller uses. Pages for people are at one address
+ * alone. Slashes at the beginning count as one: clients append `/emails` to a base address that ends with a slash.
+ */
 export function contractTarget(target: string, isPage: (target: string) => boolean = () => false): string {
+  const single = target.startsWith('//') ? target.replace(/^\/+/, '/') : target;
+  return contractPath(single, isPage);
+}
+
+function contractPath(target: string, isPage: (target: string) => boolean): string {
   const below = target.startsWith(`${DEPLOYMENT_BASE}/`) ? target.slice(DEPLOYMENT_BASE.length) : undefined;
-  return decodableTarget(below === undefined || isPage(below) ? target : below);
+  return withSegments(decodableTarget(below === undefined || isPage(below) ? target : below));
+}
+
+/** Reads `/audiences` and `/audiences/{id}`, the former names, as `/segments`; what stands below an audience has routes of its own. */
+function withSegments(target: string): string {
+  return target.startsWith('/audiences')
+    ? target.replace(/^\/audiences(?=(?:\/[^/?#]+)?(?:[?#]|$))/, '/segments')
+    : target;
 }
 
 /**

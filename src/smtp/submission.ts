@@ -15,8 +15,13 @@ import { replyTo } from './refusal-reply.ts';
 import { SmtpReply } from './smtp-reply.ts';
 import { timedContent } from './timed-content.ts';
 
-/** As many as in POST /emails. */
-const RECIPIENTS_MAX = 50;
+/**
+ * RFC 5321 §4.5.3.1.8 asks for 100 at least. Most client libraries do not send a message again to the recipients that were
+ * refused as too many, so the limit is one that they do not reach.
+ */
+const RECIPIENTS_MAX = 1000;
+/** How many ids fit into the line of a reply. */
+const SHOWN_IDS_MAX = 10;
 /** RFC 3461 §4.2 and §4.4. */
 const ORCPT_MAX = 500;
 const ENVID_MAX = 100;
@@ -62,8 +67,10 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       mustFit(to, 'ORCPT', ORCPT_MAX);
       mustFitCharset(session, to.address);
       const mailbox = readRecipient(to.address);
-      const known = session.envelope.rcptTo.map(({ address }) => normalizeAddress(address));
-      if (known.length < RECIPIENTS_MAX || known.includes(normalizeAddress(mailbox.address))) return;
+      const known = session.envelope.rcptTo;
+      if (known.length < RECIPIENTS_MAX) return;
+      const normalized = normalizeAddress(mailbox.address);
+      if (known.some(({ address }) => normalizeAddress(address) === normalized)) return;
       const say = `${RECIPIENTS_MAX} recipients are taken at once; send the message to the others in another transaction`;
       throw new SmtpReply(452, '4.5.3', say);
     },
@@ -75,10 +82,10 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
       try {
         const message = (spooled = await spoolMessage(world, timedContent(content, contentLimitsOf(world))));
         if (session.user) await logins.mustStillLive(session.user);
-        const { id } = await inReplies(() =>
+        const { id, others = [] } = await inReplies(() =>
           accept.acceptMessage(ctx, message, { recipients, protocol: protocolOf(session), asked: askedOf(session) }),
         );
-        return `2.6.0 Accepted as ${id}`;
+        return `2.6.0 Accepted as ${listIds([id, ...others])}`;
       } catch (error) {
         if (error instanceof SmtpReply) {
           mailLog.submissionRefused({ address: session.remoteAddress, teamId: ctx.teamId, reason: error.message });
@@ -91,6 +98,11 @@ export function createSubmission(world: World, accept: Accept): SubmissionDoor {
 
     closed: (session) => limits.leave(session.id),
   };
+}
+
+function listIds(ids: readonly string[]): string {
+  const shown = ids.slice(0, SHOWN_IDS_MAX).join(', ');
+  return ids.length > SHOWN_IDS_MAX ? `${shown} and ${ids.length - SHOWN_IDS_MAX} more` : shown;
 }
 
 function ctxOf(world: World, { id, user }: Session): Ctx {

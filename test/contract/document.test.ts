@@ -4,7 +4,14 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
-import { ANY_SCOPE, listOperations, loadContract, resolveRef, SCOPE_NAMES } from '../../src/contract/index.ts';
+import {
+  addressContract,
+  ANY_SCOPE,
+  listOperations,
+  loadContract,
+  resolveRef,
+  SCOPE_NAMES,
+} from '../../src/contract/index.ts';
 import type { MediaType, Operation, OrRef, ResponseObject, Schema } from '../../src/contract/index.ts';
 
 const document = loadContract();
@@ -19,8 +26,19 @@ test('the document is valid OpenAPI 3.1', async () => {
   expect(document.info.version).toBe('1.0.0');
 });
 
-test('the two servers are the production base and a deployment below /api/v1', () => {
-  expect(document.servers.map(({ url }) => url)).toEqual(['{base_url}', '{deployment_url}/api/v1']);
+test('the two servers are the address of this one and a base below /api/v1', () => {
+  const addressed = addressContract(document, 'http://127.0.0.1:3000');
+  expect(addressed.servers.map(({ url }) => url)).toEqual(['http://127.0.0.1:3000', 'http://127.0.0.1:3000/api/v1']);
+});
+
+test('the webhooks are the types of events that endpoints subscribe to, each with its payload', () => {
+  const types = document.components.schemas['WebhookEventType']?.enum as string[];
+  expect(Object.keys(document.webhooks ?? {}).sort()).toEqual(types.toSorted());
+  for (const [type, { post }] of Object.entries(document.webhooks ?? {})) {
+    const media = post.requestBody?.content['application/json'];
+    const payload = media && resolveRef<Schema>(document, media.schema);
+    expect(payload?.properties?.['type']).toEqual({ type: 'string', const: type });
+  }
 });
 
 test('every ref leads somewhere', () => {
@@ -79,6 +97,7 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     const takesBody = operation.requestBody !== undefined || method !== 'get';
     const expected = [
       '403',
+      '405',
       ...(isOfOauth ? ['400'] : ['422']),
       '429',
       '500',
@@ -117,13 +136,14 @@ describe.each(operations)('$operationId', ({ operation, operationId, method, pat
     }
   });
 
-  test('sends the rate limit and the request id with every answer, www-authenticate with 401, and retry-after with 429 and where nothing can be stored', () => {
+  test('sends the rate limit and the request id with every answer, www-authenticate with 401, allow with 405, and retry-after with 429 and where nothing can be stored', () => {
     const always = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'x-request-id'];
     for (const [status, response] of Object.entries(operation.responses)) {
       const names = Object.keys(resolveRef<ResponseObject>(document, response).headers ?? {});
       const isUnstored = '$ref' in response && String(response.$ref).endsWith('/ServiceUnavailable');
       const more =
-        { '401': ['www-authenticate'], '429': ['retry-after'] }[status] ?? (isUnstored ? ['retry-after'] : []);
+        { '401': ['www-authenticate'], '405': ['allow'], '429': ['retry-after'] }[status] ??
+        (isUnstored ? ['retry-after'] : []);
       expect(names, status).toEqual([...always, ...more]);
     }
   });

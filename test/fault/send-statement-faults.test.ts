@@ -3,7 +3,16 @@ import { readContent } from '../../src/resources/contents/index.ts';
 import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
-const TABLES = ['emails', 'email_bodies', 'email_attachments', 'contents', 'deliveries', 'events', 'idempotency_keys'];
+const TABLES = [
+  'emails',
+  'email_bodies',
+  'email_tags',
+  'email_attachments',
+  'contents',
+  'deliveries',
+  'events',
+  'idempotency_keys',
+];
 
 const FAULTS = [
   { why: 'a defect of ours', code: undefined, status: 500, name: 'application_error' },
@@ -41,6 +50,7 @@ it.each(CASES)(
           subject: `Fault ${n}`,
           text: 'long enough for the blob store '.repeat(1000),
           attachments: [{ filename: 'a.txt', content: Buffer.from('attached').toString('base64') }],
+          tags: [{ name: 'kind', value: 'receipt' }],
         },
       });
 
@@ -65,7 +75,7 @@ it.each(CASES)(
         expect((await send(n)).body).toEqual(again.body);
       }
       const grown = (await countRows(scene)).map((now, i) => now - (before[i] ?? 0));
-      expect(grown).toEqual([1, 1, 1, contents, 2, 1, 1]);
+      expect(grown).toEqual([1, 1, 1, 1, contents, 2, 1, 1]);
       if (!wasReached) {
         expect(answer.status).toBe(200);
         break;
@@ -93,6 +103,7 @@ async function mustBeWhole(scene: Scene, id: string): Promise<void> {
   expect(await rows('email_bodies')).toMatchObject([{ text: null, text_in_blob: 1 }]);
   expect((await readContent(scene.app.world, `${id}/text`)).toString()).toContain('long enough');
   expect(await rows('email_attachments')).toHaveLength(1);
+  expect(await rows('email_tags')).toMatchObject([{ tag: 'kind:receipt' }]);
   expect((await rows('deliveries')).map((row) => row.destination).sort()).toEqual(['example.net', 'example.org']);
   expect((await scene.events(id)).map((event) => event.type)).toEqual(['email.queued']);
 }

@@ -80,6 +80,7 @@ export async function traces(scene: Scene, emailIds: readonly string[]): Promise
     emails: 'id',
     email_bodies: 'email_id',
     email_attachments: 'email_id',
+    email_tags: 'email_id',
     contents: 'owner_id',
     email_shares: 'email_id',
     events: 'subject_id',

@@ -8,7 +8,15 @@ import { DAY, removeExpired, traces, writeSent } from './expiry.ts';
 import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
 
 const NONE = { emails: 0, events: 0, caught: 0 };
-const GONE = { emails: 0, email_bodies: 0, email_attachments: 0, contents: 0, email_shares: 0, events: 0 };
+const GONE = {
+  emails: 0,
+  email_bodies: 0,
+  email_attachments: 0,
+  email_tags: 0,
+  contents: 0,
+  email_shares: 0,
+  events: 0,
+};
 
 let scene: Scene;
 const folderOf = (owner: string): string => path.join(scene.dataDir, 'blobs', owner.slice(-2), owner);
@@ -36,11 +44,18 @@ describe('what is older than the plan keeps it', () => {
     const id = await mail.send('x@one.example', {
       html: `<p>${'long '.repeat(repeated)}</p>`,
       attachments: [{ filename: 'a.txt', content }],
+      tags: [{ name: 'kind', value: 'receipt' }],
     });
     await scene.settled();
     await scene.api('POST', `/emails/${id}/share`, { key: mail.team.key, body: {} });
     const contents = where === 'rows' ? 2 : 0;
-    expect(await traces(scene, [id])).toMatchObject({ emails: 1, email_bodies: 1, email_attachments: 1, contents });
+    expect(await traces(scene, [id])).toMatchObject({
+      emails: 1,
+      email_bodies: 1,
+      email_attachments: 1,
+      email_tags: 1,
+      contents,
+    });
     expect(existsSync(folderOf(id))).toBe(where === 'files');
     scene.clock.advance(30 * DAY);
     expect(await removeExpired(scene)).toMatchObject(NONE);

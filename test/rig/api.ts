@@ -118,7 +118,10 @@ const nearby = Map.groupBy(operations, ({ operation }) => placeOf(operation.path
 
 /** A word goes before a parameter: /emails/metrics is no email, and /inboxes/{inbox}/threads/search no thread. */
 export function operationAt(method: string, path: string): OperationValidators | undefined {
-  const plain = path.split('?', 1)[0] ?? '';
+  // Slashes at the beginning count as one, and a former name leads to the present one.
+  const plain = (path.split('?', 1)[0] ?? '')
+    .replace(/^\/+/, '/')
+    .replace(/^\/audiences(?=(?:\/[^/]+)?$)/, '/segments');
   const parametersIn = ({ operation }: (typeof operations)[number]): number => operation.path.split('{').length;
   const near = nearby.get(placeOf(plain)) ?? [];
   const fitting = near.filter(({ operation, form }) => operation.path === plain || form.test(plain));

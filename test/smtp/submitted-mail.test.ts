@@ -226,18 +226,6 @@ describe('a message', () => {
     expect(await client.say('NOOP')).toMatch(/^250 /);
   });
 
-  it('of 50 recipients is taken, and the fifty-first is for another transaction', async () => {
-    await client.say(`MAIL FROM:<${from}>`);
-    for (let n = 0; n < 50; n++) expect(await client.say(`RCPT TO:<r${n}@example.net>`)).toMatch(/^250 /);
-    expect(await client.say('RCPT TO:<r50@example.net>')).toMatch(/^452 4\.5\.3 50 recipients are taken at once; /);
-    expect(await client.say('RCPT TO:<R49@example.net>')).toMatch(/^250 /);
-    expect(await client.say('DATA')).toMatch(/^354/);
-    client.send(`From: ${from}\r\n\r\nx\r\n.\r\n`);
-    const id = idIn((await client.reply()).join());
-    await scene.settled();
-    expect((await read(id)).bcc).toHaveLength(50);
-  });
-
   it('says the same twice under one idempotency key, and is sent once', async () => {
     const content = (date: string, text: string): string =>
       lines(`From: ${from}`, `Date: ${date}`, 'Resend-Idempotency-Key: order-1', '', text);

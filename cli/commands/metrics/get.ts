@@ -13,6 +13,7 @@ export interface MetricsOptions {
   domainId?: string;
   emailId?: string;
   broadcastId?: string;
+  tag?: string;
 }
 
 export async function getEmailMetrics(session: Session, options: MetricsOptions): Promise<void> {
@@ -30,6 +31,7 @@ export async function getEmailMetrics(session: Session, options: MetricsOptions)
       domain_id: options.domainId,
       email_id: options.emailId,
       broadcast_id: options.broadcastId,
+      tag: options.tag,
     },
   });
   if (isJson) return terminal.printJson(answer);

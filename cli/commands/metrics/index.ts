@@ -17,5 +17,6 @@ export function addMetricsCommands(program: Command): void {
     .option('--domain-id <ids>', 'only mail from these domains, separated by commas')
     .option('--email-id <ids>', 'only these emails, separated by commas')
     .option('--broadcast-id <ids>', 'only mail of these broadcasts, separated by commas')
+    .option('--tag <pair>', 'only emails with this tag, name:value, that were accepted in the range')
     .action(act(async (session, _, options) => (await import('./get.ts')).getEmailMetrics(session, options)));
 }

@@ -6,13 +6,19 @@ const PATH = 'endpoint';
 const CONNECT_SECONDS = 5;
 
 /**
- * Connects to an endpoint, up to the TLS handshake: nothing is posted before there is an event. Every delivery checks
- * the address again, for a name may lead elsewhere by then.
+ * Connects to an endpoint, up to the TLS handshake: nothing is posted before there is an event. With `webhooks.check_connection`
+ * off it only checks that the host has no private address, and a host whose address is not known yet passes. Every delivery
+ * checks the address again, for a name may lead elsewhere by then.
  */
 export async function mustBeReachable(world: World, url: URL): Promise<void> {
   const stop = new AbortController();
   const cancel = world.clock.timer(CONNECT_SECONDS * 1000, () => stop.abort());
   try {
+    if (!world.config.webhooks.check_connection) {
+      const failed = await world.fetch.checkAddress(url, stop.signal);
+      if (failed?.fault.kind === 'blocked') throw unreachable(failed.fault, failed.because);
+      return;
+    }
     const failed = await world.fetch.probe(url, stop.signal);
     if (failed) throw unreachable(failed.fault, failed.because);
   } finally {
@@ -35,16 +41,19 @@ const UNKNOWN_ISSUERS: ReadonlySet<string> = new Set([
 const TRUSTED =
   ' One of an issuer of your own is trusted when the server is started with NODE_EXTRA_CA_CERTS=/path/ca.pem.';
 
+const SWITCH =
+  ' An endpoint can be created before its server runs when the operator of this installation sets webhooks.check_connection = false.';
+
 /** A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
 function inWords(fault: FetchFault): string {
   switch (fault.kind) {
     case 'blocked':
       return 'its host has no public address; it must resolve to one that the internet can reach.';
     case 'tls':
-      return `its server has no TLS certificate that is valid for this host (${fault.code}).${UNKNOWN_ISSUERS.has(fault.code) ? TRUSTED : ''}`;
+      return `its server has no TLS certificate that is valid for this host (${fault.code}).${UNKNOWN_ISSUERS.has(fault.code) ? TRUSTED : ''}${SWITCH}`;
     case 'timeout':
-      return `its server accepted no TLS connection within ${CONNECT_SECONDS} seconds.`;
+      return `its server accepted no TLS connection within ${CONNECT_SECONDS} seconds.${SWITCH}`;
     default:
-      return 'its server cannot be reached; it must accept TLS connections on the port of the URL.';
+      return `its server cannot be reached; it must accept TLS connections on the port of the URL.${SWITCH}`;
   }
 }

@@ -33,7 +33,8 @@ export function createCallOperation(validators: Validators, services: HttpServic
     checkParameters(operation, parameters);
     // Any string of an argument may have come with an escape.
     const body = { value, hasEscapes: true };
-    if (operation.method !== 'get' && !checksItsOwnBody.has(operation.operationId)) checkBody(operation, body);
+    if (operation.method !== 'get' && !checksItsOwnBody.has(operation.operationId))
+      checkBody(operation, body, parameters.path);
     const answer = await runnerFor(operation)({ request, reply, caller, body, parameters });
     return answer instanceof Answered ? (answer as Answered<unknown>).body : answer;
   };

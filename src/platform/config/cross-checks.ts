@@ -1,4 +1,4 @@
-import { findNearest } from './nearest.ts';
+import { findNearest } from '../../contract/index.ts';
 import type { Config } from './settings.ts';
 
 /** A rule over several settings that does not hold; `keys` are the settings it looked at. */

@@ -2,7 +2,7 @@ import { entryName, entrySections } from './settings.ts';
 import type { Source } from './settings.ts';
 import { findKind, isEntrySection, listKeys, sectionNames, splitEntryKey } from './keys.ts';
 import type { Kind } from './kind.ts';
-import { findNearest } from './nearest.ts';
+import { findNearest } from '../../contract/index.ts';
 import { isTable, spellKey } from './toml-tree.ts';
 import type { Leaf } from './toml-tree.ts';
 

@@ -1,7 +1,7 @@
 import { applyLeaf } from './draft.ts';
 import type { Draft } from './draft.ts';
 import { findKind, listKeys, variableName } from './keys.ts';
-import { findNearest } from './nearest.ts';
+import { findNearest } from '../../contract/index.ts';
 import { entrySections } from './settings.ts';
 
 /** Read by the launcher, the command line and the tests; no settings of the server. */

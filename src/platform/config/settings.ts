@@ -134,6 +134,7 @@ export const sections = {
   webhooks: {
     max_in_flight: integer({ min: 0, max: 10_000, unit: 'requests' }),
     max_in_flight_per_endpoint: integer({ min: 1, max: 1000, unit: 'requests' }),
+    check_connection: flag(),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },

@@ -24,6 +24,8 @@ export interface GuardedFetch {
   send(request: Send, limits: FetchLimits): Promise<SendAnswer>;
   /** Whether a request could be made: a connection and its TLS, and nothing more. Answers what is in the way. */
   probe(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
+  /** Whether the host has an address that may be connected to, without connecting. Answers what is in the way. */
+  checkAddress(url: URL, signal: AbortSignal): Promise<FetchFailure | undefined>;
   /** Connections for many requests to one host, which stay open, each of them guarded; no redirect is followed. */
   pool(url: URL, wishes: PoolWishes): PostPool;
 }
@@ -54,6 +56,11 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
     return 'fault' in addresses ? addresses : probeOnce({ url, addresses: addresses.found, mayReach, ca }, signal);
   }
 
+  async function checkAddress(url: URL): Promise<FetchFailure | undefined> {
+    const addresses = await publicAddresses(url, mayReach, resolver);
+    return 'fault' in addresses ? addresses : undefined;
+  }
+
   async function send(request: Send, limits: FetchLimits): Promise<SendAnswer> {
     const addresses = await publicAddresses(request.url, mayReach, resolver);
     if ('fault' in addresses) return addresses;
@@ -64,6 +71,7 @@ export function createGuardedFetch({ resolver, allowPrivate, userAgent, ca }: Gu
     send: (request, limits) => untilAborted(send(request, limits), limits.signal),
     get: (url, limits) => untilAborted(follow(url, limits), limits.signal),
     probe: (url, signal) => untilAborted(probe(url, signal), signal),
+    checkAddress: (url, signal) => untilAborted(checkAddress(url), signal),
     pool: createPostPools({ mayReach, ca, addresses: (host) => publicAddresses(host, mayReach, resolver) }),
   };
 }

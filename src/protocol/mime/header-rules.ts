@@ -37,6 +37,9 @@ export function isReservedHeader(name: string): boolean {
   return reserved.has(lower) || reservedFamilies.some((family) => lower.startsWith(family));
 }
 
+const INSTEAD_OF_LIST_UNSUBSCRIBE =
+  ' The service writes it in broadcasts and in automation emails with a topic_id; for a link of your own send the message by SMTP, which keeps the header.';
+
 /** What is wrong with a header that a caller wants to add; undefined when it may be written. */
 export function headerFault(name: string, value: string): string | undefined {
   const shown = JSON.stringify(name.slice(0, 80));
@@ -46,7 +49,10 @@ export function headerFault(name: string, value: string): string | undefined {
   }
   if (!fieldName.test(name))
     return `The header name ${shown} may hold only printable ASCII characters other than the colon and the space.`;
-  if (isReservedHeader(name)) return `The header ${shown} is written by the service and cannot be set; remove it.`;
+  if (isReservedHeader(name)) {
+    const instead = name.toLowerCase().startsWith('list-unsubscribe') ? INSTEAD_OF_LIST_UNSUBSCRIBE : '';
+    return `The header ${shown} is written by the service and cannot be set; remove it.${instead}`;
+  }
   const bytes = Buffer.byteLength(value);
   if (bytes > valueBytesMax)
     return `The value of the header ${shown} has ${bytes} bytes; at most ${valueBytesMax} are possible.`;

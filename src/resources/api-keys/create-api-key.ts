@@ -4,7 +4,7 @@ import type { Ctx } from '../access/index.ts';
 import { findDomain } from '../domains/index.ts';
 import { issueApiKey } from './issue-api-key.ts';
 
-export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest): Promise<{ id: string; token: string }> {
+export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest) {
   const permission = input.permission ?? 'full_access';
   // The letter case of a UUID means nothing (RFC 9562 §4); SQLite compares it as text.
   const domainId = input.domain_id?.toLowerCase() ?? null;
@@ -24,6 +24,7 @@ export async function createApiKey(ctx: Ctx, input: CreateApiKeyRequest): Promis
         });
       }
     }
-    return issueApiKey(ctx.store, tx, { teamId: ctx.teamId, name: input.name, permission, domainId });
+    const issued = await issueApiKey(ctx.store, tx, { teamId: ctx.teamId, name: input.name, permission, domainId });
+    return { object: 'api_key' as const, ...issued };
   });
 }

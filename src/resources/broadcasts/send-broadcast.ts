@@ -20,7 +20,8 @@ import { inOtherStatus } from './status-faults.ts';
 
 /** A change of state: the mail itself is created behind it, page by page. */
 export async function sendBroadcast({ store, teamId, actor }: Ctx, id: string, input: SendBroadcastRequest = {}) {
-  const when = readWhen(input.scheduled_at, store.clock.now());
+  // Clients with typed fields, such as that of Go, write an empty text for a time that was not given.
+  const when = readWhen(input.scheduled_at || undefined, store.clock.now());
   await repeatWhileChanged(async () => {
     const seen = await findBroadcast(store.db, teamId, id);
     if (!seen) throw notFound('Broadcast');

@@ -13,7 +13,7 @@ export async function addContactToSegment({ store, teamId }: Ctx, name: string, 
     await joinSegments(store, tx, contact, [segment_id]);
     return { contact_id: contact.id, segment_id };
   });
-  return { object: 'contact_segment' as const, ...membership };
+  return { object: 'contact_segment' as const, id: membership.segment_id, ...membership };
 }
 
 /** What the filter matches stays. */
@@ -25,5 +25,5 @@ export async function removeContactFromSegment({ store, teamId }: Ctx, name: str
     await removeMember(tx, { segment_id, contact_id });
     return { contact_id, segment_id };
   });
-  return { object: 'contact_segment' as const, ...membership, deleted: true as const };
+  return { object: 'contact_segment' as const, id: membership.segment_id, ...membership, deleted: true as const };
 }

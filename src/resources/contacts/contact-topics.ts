@@ -38,7 +38,7 @@ export async function updateContactTopics({ store, teamId }: Ctx, name: string, 
     const contact = await contactNamed(tx, teamId, name, true);
     const live = await liveTopics(tx, teamId);
     const topics = await chooseByApi(store, tx, contact, { choices: readChoices(given, live), live });
-    return { object: 'contact_topics' as const, contact_id: contact.id, topics };
+    return { object: 'contact_topics' as const, id: contact.id, contact_id: contact.id, topics };
   });
 }
 

@@ -37,5 +37,5 @@ export async function deleteContact({ store, teamId }: Ctx, name: string, segmen
     await addToContactCount(tx, teamId, -1);
     return row.id;
   });
-  return { object: 'contact' as const, id, deleted: true as const };
+  return { object: 'contact' as const, id, contact: id, deleted: true as const };
 }

@@ -194,6 +194,13 @@ export async function receivingNames(db: Executor, teamId: string): Promise<stri
   return (await db.all<{ name: string }>(sql, [teamId])).map((row) => row.name);
 }
 
+/** Returns the names of the domains that a team may send from, the one verified longest first. */
+export async function listSendableDomains(db: Executor, teamId: string, limit: number): Promise<string[]> {
+  const sql = `select name from domains where team_id = ? and verified_at is not null and sending = 'enabled'
+    order by verified_at, id limit ?`;
+  return (await db.all<{ name: string }>(sql, [teamId, limit])).map(({ name }) => name);
+}
+
 /** The domain from which a team gets mail about itself: of the team's own, the one verified longest. */
 export async function noticeDomain(db: Executor, teamId: string): Promise<string | undefined> {
   const sql = `select name from domains where team_id = ? and verified_at is not null and sending = 'enabled'

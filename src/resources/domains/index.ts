@@ -22,6 +22,7 @@ export {
   countDomains,
   domainsToSweep,
   findDomain,
+  listSendableDomains,
   findDomainByName,
   lockDomain,
   isOwnedElsewhere,

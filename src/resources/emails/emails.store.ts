@@ -149,6 +149,8 @@ export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]
     BODY_COLUMNS,
     emails.map(({ body }) => BODY_COLUMNS.map((column) => body[column])),
   );
+  const tags = emails.flatMap(({ email }) => listTagKeys(email));
+  if (tags.length > 0) await tx.insertMany('email_tags', ['team_id', 'tag', 'email_id'], tags);
   await insertMessages(
     tx,
     emails.flatMap(({ message }) => message ?? []),
@@ -164,6 +166,16 @@ export async function insertEmails(tx: Executor, emails: readonly NewEmailRows[]
     ATTACHMENT_COLUMNS,
     attachments.map((row) => ATTACHMENT_COLUMNS.map((column) => row[column])),
   );
+}
+
+/** A tag as it is looked for: neither its name nor its value may contain a colon. */
+const writeTag = ({ name, value }: { name: string; value: string }): string => `${name}:${value}`;
+
+/** The keys of the rows that find an email by its tags. */
+export function listTagKeys({ id, team_id: teamId, tags }: Pick<EmailRow, 'id' | 'team_id' | 'tags'>): string[][] {
+  if (tags === null) return [];
+  const written = (JSON.parse(tags) as { name: string; value: string }[]).map(writeTag);
+  return [...new Set(written)].map((tag) => [teamId, tag, id]);
 }
 
 /**
@@ -248,6 +260,8 @@ export interface EmailRowFilter {
   createdFrom?: number | undefined;
   createdTo?: number | undefined;
   search?: string | undefined;
+  /** As `name:value`. */
+  tag?: string | undefined;
 }
 
 export async function listEmailRows(
@@ -292,6 +306,40 @@ export function emailsBetween(
   return db.all<EmailRow>(sql, [...values, ...edges.values, limit]);
 }
 
+/**
+ * The first `limit` emails with a tag, of a range, that the filter lets through. The tag is looked up first, whatever share of
+ * the emails has it.
+ */
+export function taggedBetween(
+  db: Executor,
+  teamId: string,
+  { tag, ...filter }: EmailRowFilter & { tag: string },
+  { order, limit, ...range }: IdSteps & { limit: number },
+): Promise<EmailRow[]> {
+  const edges = edgesOf(range, 'email_id');
+  const { where, values } = conditionsOf(db, teamId, filter);
+  // SQLite keeps the order of a cross join.
+  const join = db.dialect === 'pg' ? 'join' : 'cross join';
+  const sql = `select emails.* from (
+      select email_id from email_tags where ${['team_id = ?', 'tag = ?', ...edges.where].join(' and ')}
+    ) as tagged ${join} emails on emails.id = tagged.email_id
+    where ${where.join(' and ')} order by tagged.email_id ${order} limit ?`;
+  return db.all<EmailRow>(sql, [teamId, tag, ...edges.values, ...values, limit]);
+}
+
+/** The id that comes after `skip` others of the range, among the emails with a tag. */
+export async function taggedAfter(
+  db: Executor,
+  teamId: string,
+  tag: string,
+  { order, skip, ...range }: IdSteps & { skip: number },
+): Promise<string | undefined> {
+  const edges = edgesOf(range, 'email_id');
+  const sql = `select email_id from email_tags
+    where ${['team_id = ?', 'tag = ?', ...edges.where].join(' and ')} order by email_id ${order} limit 1 offset ?`;
+  return (await db.get<{ email_id: string }>(sql, [teamId, tag, ...edges.values, skip]))?.email_id;
+}
+
 /** The id that comes after `skip` others of the range; undefined where there are no more. */
 export async function emailAfter(
   db: Executor,
@@ -332,15 +380,19 @@ function conditionsOf(db: Executor, teamId: string, filter: EmailRowFilter): { w
     const position = db.dialect === 'pg' ? 'strpos(search_text, ?) > 0' : 'instr(search_text, ?) > 0';
     narrow(position, foldForSearch(filter.search));
   }
+  if (filter.tag !== undefined) {
+    where.push('exists (select 1 from email_tags as t where t.team_id = ? and t.tag = ? and t.email_id = emails.id)');
+    values.push(teamId, filter.tag);
+  }
   return { where, values };
 }
 
 const EDGES = { from: '>=', to: '<=', above: '>', below: '<' } as const;
 
-function edgesOf(range: IdRange): { where: string[]; values: Value[] } {
+function edgesOf(range: IdRange, column = 'id'): { where: string[]; values: Value[] } {
   const edges = Object.entries(EDGES).flatMap(([name, sign]) => {
     const id = range[name as keyof IdRange];
-    return id === undefined ? [] : [{ condition: `id ${sign} ?`, id }];
+    return id === undefined ? [] : [{ condition: `${column} ${sign} ?`, id }];
   });
   return { where: edges.map(({ condition }) => condition), values: edges.map(({ id }) => id) };
 }

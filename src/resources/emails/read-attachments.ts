@@ -73,12 +73,19 @@ function filenameFault(filename: string): string | undefined {
   return undefined;
 }
 
-/** Base64 text, with or without line breaks, or what JSON makes of a Node Buffer. */
+/** Reads base64 text with or without line breaks, a list of bytes, or what JSON makes of a Node Buffer. */
 function readContent(content: NonNullable<SendEmailAttachment['content']>, path: string): Buffer {
   if (typeof content !== 'string') {
-    if (content.data.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255))
-      return Buffer.from(content.data);
-    throw invalidAttachment(path, `${path}.data must be a list of bytes from 0 to 255.`);
+    const isList = Array.isArray(content);
+    const list = isList ? content : content.data;
+    if (list.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)) return Buffer.from(list);
+    throw invalidAttachment(path, `${isList ? path : `${path}.data`} must be a list of bytes from 0 to 255.`);
+  }
+  if (/^data:/i.test(content)) {
+    throw invalidAttachment(
+      path,
+      `${path} must be base64 alone; remove the prefix up to the comma ("data:…;base64,").`,
+    );
   }
   const bytes = decodeBase64(content);
   if (!bytes) throw invalidAttachment(path, `${path} must be base64.`);

@@ -7,7 +7,7 @@ import { loadBodies, type EmailBody } from './email-bodies.ts';
 import { emailRowsEnding, findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
 import { presentEmail } from './present.ts';
 import { readCreatedRange } from './read-created-range.ts';
-import { searchEmails } from './search-emails.ts';
+import { listTaggedEmails, searchEmails } from './search-emails.ts';
 import { canBeFound } from './search-text.ts';
 
 export async function getEmail(ctx: Ctx, id: string) {
@@ -32,16 +32,16 @@ export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: 
 
 async function rowsOf({ store, teamId }: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
   const range = readCreatedRange(filter);
-  const { status, api_key_id: apiKeyId, search, id_end: end } = filter;
+  const { status, api_key_id: apiKeyId, search, tag, id_end: end } = filter;
   if (end !== undefined) {
     mustBeAlone(filter);
     return emailRowsEnding(store.db, teamId, end, page);
   }
   if (search !== undefined && !canBeFound(search)) return { rows: [], hasMore: false };
-  const rowFilter = { status, apiKeyId, ...range };
-  return search === undefined
-    ? listEmailRows(store.db, teamId, rowFilter, page)
-    : searchEmails(store, teamId, { ...rowFilter, search }, page);
+  const rowFilter = { status, apiKeyId, tag, ...range };
+  if (search !== undefined) return searchEmails(store, teamId, { ...rowFilter, search }, page);
+  if (tag !== undefined) return listTaggedEmails(store, teamId, { ...rowFilter, tag }, page);
+  return listEmailRows(store.db, teamId, rowFilter, page);
 }
 
 /** A hundred bodies of 2 MB would be a page that no client can hold, and each megabyte blocks the process for milliseconds. */

@@ -1,4 +1,5 @@
 import { deleteMessages } from './email-messages.store.ts';
+import { listTagKeys, type EmailRow } from './emails.store.ts';
 import { uuidsIn, type Executor } from '../../platform/db/index.ts';
 import { removeContents } from '../contents/index.ts';
 
@@ -10,6 +11,8 @@ const IS_OVER = `last_event not in ('queued', 'scheduled')
   and (scheduled_at is null or scheduled_at < ? or last_event = 'canceled')
   and not exists (select 1 from deliveries where deliveries.email_id = emails.id)`;
 
+type Removed = Pick<EmailRow, 'id' | 'team_id' | 'tags' | 'attachment_count' | 'has_message'>;
+
 /** Answers the emails that went, with whether the blob store has something of theirs: an email's contents are all in one place. */
 export async function removeEmailRows(
   tx: Executor,
@@ -17,9 +20,9 @@ export async function removeEmailRows(
   ids: readonly string[],
 ): Promise<{ id: string; hasFiles: boolean }[]> {
   const among = uuidsIn(tx.dialect, 'id', ids);
-  const sql = `delete from emails where ${among.sql} and ${IS_OVER} returning id, attachment_count, has_message`;
+  const sql = `delete from emails where ${among.sql} and ${IS_OVER} returning id, team_id, tags, attachment_count, has_message`;
   const values = [among.value, beforeMs];
-  const removed = await tx.all<{ id: string; attachment_count: number; has_message: number }>(sql, values);
+  const removed = await tx.all<Removed>(sql, values);
   if (removed.length === 0) return [];
   const gone = removed.map((row) => row.id);
   const theirs = uuidsIn(tx.dialect, 'email_id', gone);
@@ -28,6 +31,8 @@ export async function removeEmailRows(
     [theirs.value],
   );
   await tx.run(`delete from email_attachments where ${theirs.sql}`, [theirs.value]);
+  const tags = removed.flatMap(listTagKeys);
+  if (tags.length > 0) await tx.runEach('delete from email_tags where team_id = ? and tag = ? and email_id = ?', tags);
   const withContents = new Set(bodies.filter((row) => row.elsewhere > 0).map((row) => row.email_id));
   const composed = removed.filter((row) => row.has_message === 1).map((row) => row.id);
   if (composed.length > 0) for (const id of await deleteMessages(tx, composed)) withContents.add(id);

@@ -1,6 +1,6 @@
 import type { Page } from '../../platform/db/index.ts';
 import { notFound, refuse } from '../../platform/refusal/index.ts';
-import { pinnedDomainOf, type Actor, type Ctx } from '../access/index.ts';
+import type { Actor, Ctx } from '../access/index.ts';
 import {
   channelRows,
   draftsIn,
@@ -45,17 +45,10 @@ export async function listInboxes({ store, teamId, actor }: Ctx, page: Page) {
   return { object: 'list' as const, has_more: hasMore, data };
 }
 
-/**
- * What a credential may be shown of a restricted one is decided by the domain that its key is limited to. A team without an open
- * one is not set up for a person who reaches none: an empty list would say that there is one to be let into.
- */
-export async function listInboxChannels({ store, teamId, actor }: Ctx) {
-  const rows = await channelRows(store.db, teamId);
-  const pinned = pinnedDomainOf(actor);
-  const reached = rows.filter(({ channel, domain_id: domainId }) =>
-    pinned === null ? channel === 'open' : domainId === pinned,
-  );
-  if (reached.length === 0 && rows.every(({ channel }) => channel !== 'open')) {
+/** Lists the open inboxes of a team. Throws if it has none: an empty list would say that there is one to be let into. */
+export async function listInboxChannels({ store, teamId }: Ctx) {
+  const reached = (await channelRows(store.db, teamId)).filter(({ channel }) => channel === 'open');
+  if (reached.length === 0) {
     throw refuse('inbox_not_set_up', { say: 'This team has no open inbox channel; create one with POST /inboxes.' });
   }
   const data = reached.map((row) => ({
@@ -63,7 +56,7 @@ export async function listInboxChannels({ store, teamId, actor }: Ctx) {
     id: row.id,
     address: row.address,
     name: row.name ?? row.address,
-    restricted: row.channel === 'restricted',
+    restricted: false,
   }));
   return { object: 'list' as const, data };
 }

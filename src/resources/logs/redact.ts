@@ -142,6 +142,7 @@ function contentNote(content: unknown): string {
     const padding = content.endsWith('==') ? 2 : content.endsWith('=') ? 1 : 0;
     return sizeNote(Math.floor(((content.length - padding) * 3) / 4));
   }
+  if (Array.isArray(content)) return sizeNote(content.length);
   if (typeof content === 'object' && content !== null && isFileBytes(content)) return sizeNote(content.data.length);
   return REDACTED;
 }

@@ -1,4 +1,5 @@
 import { countedAs, countersOf, noCounts, type Counter, type Counts } from '../../events/index.ts';
+import { nextTurn } from '../../platform/clock/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import {
@@ -6,6 +7,8 @@ import {
   emailsAcceptedIn,
   emailsOfTeam,
   eventCountsOf,
+  taggedAcceptedIn,
+  taggedAmong,
   type EmailOfDomain,
   type EventCount,
 } from './metrics.store.ts';
@@ -17,16 +20,30 @@ import { createTally, type Subject, type Tally } from './tally.ts';
 /** No index knows the domain of an email: those of a domain are picked out of all that were accepted. */
 const LOOKED_AT_MAX = 20_000;
 
-/** The team's emails that were named, or else those that were accepted in the range; of the domains, if any are named. */
+/** How many emails one statement reads, so that it holds the event loop for few milliseconds. */
+const EMAILS_AT_ONCE = 500;
+
+/**
+ * The team's emails that were named, or else those that were accepted in the range; of the domains, and with the tag, if any
+ * are named.
+ */
 export async function emailsFor(
   ctx: Ctx,
-  { emailIds, domainIds, range }: Asked,
+  { emailIds, domainIds, tag, range, dimensions }: Asked,
   most: number,
 ): Promise<EmailOfDomain[]> {
   const { store, teamId } = ctx;
+  const isOfDomains = (email: EmailOfDomain): boolean => domainIds?.includes(email.domain_id) ?? true;
   if (emailIds) {
-    const emails = await emailsOfTeam(store.db, teamId, emailIds);
-    return domainIds ? emails.filter((email) => domainIds.includes(email.domain_id)) : emails;
+    const emails = (await emailsOfTeam(store.db, teamId, emailIds)).filter(isOfDomains);
+    if (tag === undefined) return emails;
+    const tagged = await taggedAmong(store.db, teamId, tag, emailIds);
+    return emails.filter(({ id }) => tagged.has(id));
+  }
+  if (tag !== undefined) {
+    const emails = (await readTagged(ctx, tag, range)).filter(isOfDomains);
+    if (dimensions.includes('email') && emails.length > most) throw tooManyEmails(most, 'with the tag');
+    return emails;
   }
   if (domainIds && (await countAcceptedIn(store.db, teamId, range, LOOKED_AT_MAX + 1)) > LOOKED_AT_MAX) {
     throw tooManyEmails(LOOKED_AT_MAX, 'of any domain');
@@ -36,6 +53,33 @@ export async function emailsFor(
   return emails;
 }
 
+async function readTagged({ store, teamId }: Ctx, tag: string, range: Asked['range']): Promise<EmailOfDomain[]> {
+  const emails: EmailOfDomain[] = [];
+  for (;;) {
+    const page = { tag, range, after: emails.at(-1)?.id, limit: EMAILS_AT_ONCE };
+    const read = await taggedAcceptedIn(store.db, teamId, page);
+    emails.push(...read);
+    if (emails.length > LOOKED_AT_MAX) {
+      throw refuse('invalid_parameter', {
+        say: `With tag, at most ${LOOKED_AT_MAX} emails that have it may have been accepted in the range; give a shorter range.`,
+      });
+    }
+    if (read.length < EMAILS_AT_ONCE) return emails;
+    await nextTurn();
+  }
+}
+
+/** Reads what happened to each of the emails, by their ids. */
+export async function readEventCounts(ctx: Ctx, emails: readonly EmailOfDomain[]): Promise<Map<string, EventCount[]>> {
+  const counts: EventCount[] = [];
+  for (let at = 0; at < emails.length; at += EMAILS_AT_ONCE) {
+    if (at > 0) await nextTurn();
+    const ids = emails.slice(at, at + EMAILS_AT_ONCE).map(({ id }) => id);
+    counts.push(...(await eventCountsOf(ctx.store.db, ids)));
+  }
+  return Map.groupBy(counts, (row) => row.subject_id);
+}
+
 function tooManyEmails(most: number, which: string | undefined): Refusal {
   const emails = which ? `emails ${which}` : 'emails';
   return refuse('invalid_parameter', {
@@ -43,16 +87,14 @@ function tooManyEmails(most: number, which: string | undefined): Refusal {
   });
 }
 
-/** Counts single emails from their own events, by the same rule as the sums of all. */
-export async function countEmails(
-  ctx: Ctx,
+/** Counts single emails from their own events (`readEventCounts`), by the same rule as the sums of all. */
+export function countEmails(
   emails: readonly EmailOfDomain[],
+  ofEmail: ReadonlyMap<string, EventCount[]>,
   dimensions: Asked['dimensions'],
   periods: readonly Pick<Period, 'from' | 'until'>[],
-): Promise<Tally> {
+): Tally {
   const tally = createTally();
-  const ids = emails.map((email) => email.id);
-  const ofEmail = Map.groupBy(await eventCountsOf(ctx.store.db, ids), (row) => row.subject_id);
   for (const email of emails) {
     const subject: Subject = {
       emailId: dimensions.includes('email') ? email.id : undefined,

@@ -3,7 +3,7 @@ import { isoTime } from '../../platform/clock/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { broadcastNames } from '../broadcasts/index.ts';
-import { countEmails, emailsFor } from './count-emails.ts';
+import { countEmails, emailsFor, readEventCounts } from './count-emails.ts';
 import { countScopes, scopesFor } from './count-scopes.ts';
 import { domainNames } from './metrics.store.ts';
 import { periodsOf, type Period } from './periods.ts';
@@ -44,9 +44,10 @@ export async function getEmailMetrics(ctx: Ctx, query: MetricsQuery) {
 }
 
 async function counting(ctx: Ctx, asked: Asked): Promise<Count> {
-  if (asked.emailIds || asked.dimensions.includes('email')) {
+  if (asked.emailIds || asked.tag !== undefined || asked.dimensions.includes('email')) {
     const emails = await emailsFor(ctx, asked, ROWS_MAX);
-    return (dimensions, periods) => countEmails(ctx, emails, dimensions, periods);
+    const counts = await readEventCounts(ctx, emails);
+    return (dimensions, periods) => Promise.resolve(countEmails(emails, counts, dimensions, periods));
   }
   const scopes = await scopesFor(ctx, asked);
   return (dimensions, periods) => countScopes(ctx, scopes, dimensions, periods);

@@ -95,6 +95,32 @@ export function emailsAcceptedIn(
   return db.all<EmailOfDomain>(sql, values);
 }
 
+/** The first `limit` emails with a tag that were accepted in the range, after an id. */
+export function taggedAcceptedIn(
+  db: Executor,
+  teamId: string,
+  { tag, range, after, limit }: { tag: string; range: TimeRange; after: string | undefined; limit: number },
+): Promise<EmailOfDomain[]> {
+  // SQLite keeps the order of a cross join.
+  const join = db.dialect === 'pg' ? 'join' : 'cross join';
+  const sql = `select emails.id, emails.domain_id from (
+      select email_id from email_tags where team_id = ? and tag = ? and email_id ${after === undefined ? '>=' : '>'} ? and email_id < ?
+    ) as tagged ${join} emails on emails.id = tagged.email_id order by tagged.email_id limit ?`;
+  return db.all<EmailOfDomain>(sql, [teamId, tag, after ?? firstIdAt(range.from), firstIdAt(range.until), limit]);
+}
+
+/** Those of the ids whose emails have a tag. */
+export async function taggedAmong(
+  db: Executor,
+  teamId: string,
+  tag: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const among = uuidsIn(db.dialect, 'email_id', ids);
+  const sql = `select email_id from email_tags where team_id = ? and tag = ? and ${among.sql}`;
+  return new Set((await db.all<{ email_id: string }>(sql, [teamId, tag, among.value])).map((row) => row.email_id));
+}
+
 /** Events of one type, of one type of bounce, and of machines or people, that happened to one email within one quarter of an hour. */
 export interface EventCount {
   subject_id: string;

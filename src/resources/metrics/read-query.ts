@@ -24,6 +24,8 @@ export interface Asked {
   domainIds?: string[] | undefined;
   emailIds?: string[] | undefined;
   broadcastIds?: string[] | undefined;
+  /** As `name:value`. */
+  tag?: string | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -41,9 +43,10 @@ export function readMetricsQuery(query: MetricsQuery, now: number): Asked {
     domainIds: readIds('domain_id', query.domain_id),
     emailIds: readIds('email_id', query.email_id),
     broadcastIds: readIds('broadcast_id', query.broadcast_id),
+    tag: query.tag,
   };
   const has = (dimension: Dimension): boolean => asked.dimensions.includes(dimension);
-  const byEmail = has('email') ? 'the dimension email' : asked.emailIds && 'email_id';
+  const byEmail = has('email') ? 'the dimension email' : (asked.emailIds && 'email_id') || (asked.tag && 'tag');
   const byBroadcast = has('broadcast') ? 'the dimension broadcast' : asked.broadcastIds && 'broadcast_id';
   if (byEmail && byBroadcast) throw wrong(`${byEmail} and ${byBroadcast} exclude each other; give one of them.`);
   return asked;

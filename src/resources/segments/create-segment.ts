@@ -24,7 +24,7 @@ export async function createSegment({ store, teamId }: Ctx, { name, filter = nul
   } catch (error) {
     throw isUniqueViolation(error) ? segmentNameTaken(name) : error;
   }
-  return { object: 'segment' as const, id };
+  return { object: 'segment' as const, id, name };
 }
 
 export const segmentNameTaken = (name: string) =>

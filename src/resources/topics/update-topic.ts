@@ -1,6 +1,6 @@
 import type { UpdateTopicRequest } from '../../contract/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
-import { notFound, refuse } from '../../platform/refusal/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { mustBeConfirmable } from './confirmation.ts';
 import { removeConfirmationsFor } from './confirmations.store.ts';
@@ -8,10 +8,6 @@ import { topicNameTaken } from './create-topic.ts';
 import { findTopic, updateTopicRow, type TopicRow } from './topics.store.ts';
 
 export async function updateTopic({ store, teamId }: Ctx, id: string, input: UpdateTopicRequest) {
-  // Clients that build a body from what they have read repeat the id.
-  if (input.id !== undefined && input.id.toLowerCase() !== id) {
-    throw refuse('invalid_parameter', { say: 'id is another one than in the path; leave it out or repeat it.' });
-  }
   try {
     await store.db.tx(async (tx) => {
       const row = await findTopic(tx, teamId, id);

@@ -15,7 +15,7 @@ describe('201', () => {
     const team = await scene.team();
     const made = await create(team, { name: 'Billing' });
     expect(made.status).toBe(201);
-    expect(Object.keys(made.body).sort()).toEqual(['id', 'token']);
+    expect(Object.keys(made.body).sort()).toEqual(['id', 'object', 'token']);
     const { id, token } = made.body as { id: string; token: string };
     expect(token).toMatch(/^rk_[A-Za-z0-9_-]{32}$/);
     const row = await rowOf(id);

@@ -40,6 +40,13 @@ describe('POST /broadcasts/{id}/send', () => {
     expect((await desk.get(await desk.make({ send: true }))).status).toBe('queued');
   });
 
+  it('an empty scheduled_at queues the draft at once, as the client of Go sends it', async () => {
+    const desk = await openDesk(scene);
+    const id = await desk.make();
+    expect((await send(desk, id, { scheduled_at: '' })).status).toBe(200);
+    expect((await desk.get(id)).status).toBe('queued');
+  });
+
   it.each([
     'in 59 seconds',
     'in 30 seconds',

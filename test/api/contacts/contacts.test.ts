@@ -320,6 +320,7 @@ describe('DELETE /contacts/{contact}', () => {
     expect((await call(team, 'DELETE', '/contacts/erased.person@example.org')).body).toEqual({
       object: 'contact',
       id,
+      contact: id,
       deleted: true,
     });
     for (const method of ['GET', 'DELETE']) {
@@ -365,7 +366,11 @@ describe('the former /audiences/{id}/contacts', () => {
       const given = method === 'PATCH' ? { last_name: 'L' } : undefined;
       expect(await call(team, method, `${path}/${outside}`, given)).toMatchObject({ status: 404 });
     }
-    expect((await call(team, 'DELETE', `${path}/in@example.org`)).body).toEqual({ ...body, deleted: true });
+    expect((await call(team, 'DELETE', `${path}/in@example.org`)).body).toEqual({
+      ...body,
+      contact: body.id,
+      deleted: true,
+    });
     expect((await call(team, 'GET', path)).body.data).toEqual([]);
     const nowhere = '/audiences/019a9c1e-7d52-7c3a-9a54-0b8f4c1f2e99/contacts';
     expect(await call(team, 'POST', nowhere, { email: 'in@example.org' })).toMatchObject({ status: 404 });

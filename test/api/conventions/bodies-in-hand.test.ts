@@ -58,7 +58,7 @@ describe('bodies that are under way', () => {
     for (let i = 0; i < PER_TEAM; i++) await upload(teams[0]);
     for (let i = 0; i < 3; i++) {
       expect((await (await upload(teams[0], HELD_BYTES, 'GET /emails')).answer()).status).toBe(200);
-      expect((await (await upload(teams[0], HELD_BYTES, 'POST /domains')).answer()).status).toBe(400);
+      expect((await (await upload(teams[0], HELD_BYTES, 'POST /domains')).answer()).status).toBe(413);
     }
   });
 
@@ -86,7 +86,7 @@ describe('bodies that are under way', () => {
     // One without an end is cut off.
     dropped.write(Buffer.alloc(5 * LARGEST_BYTES, ' '));
     const answer = await dropped.answer();
-    expect([answer.status, answer.headers['connection']]).toEqual([400, 'close']);
+    expect([answer.status, answer.headers['connection']]).toEqual([413, 'close']);
   });
 
   it('are bounded for all together, and give back what they held when they break off or are answered', async () => {

@@ -82,7 +82,7 @@ describe('what no client would send', () => {
     const proxy = await connectRaw(behind.url);
     proxy.write(head(await behind.team()));
     proxy.write('x'.repeat(size));
-    expect(await proxy.answer()).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect(await proxy.answer()).toMatchObject({ status: 413, body: { name: 'validation_error' } });
 
     // What never ends is answered after a minute.
     const slow = await connectRaw(behind.url);
@@ -93,7 +93,7 @@ describe('what no client would send', () => {
       behind.clock.advance(60_000);
       return Promise.race([answered, Promise.reject(new Error('not yet'))]);
     });
-    expect(await answered).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect(await answered).toMatchObject({ status: 413, body: { name: 'validation_error' } });
   });
 
   it('a chunk that is none, in the middle of a body', async () => {
@@ -145,7 +145,7 @@ describe('what no client would send', () => {
         await new Promise((next) => setImmediate(next));
       }
       const answer = await connection.answer();
-      expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+      expect(answer).toMatchObject({ status: 413, body: { name: 'validation_error' } });
       expect(answer.body.message).toContain(String(limit));
       expect(answer.headers['connection']).toBe('close');
       // What follows is never taken for another request.
@@ -156,7 +156,7 @@ describe('what no client would send', () => {
     it('is refused by its length before any of it is read', async () => {
       const connection = await connectRaw(scene.url);
       connection.write(head('/emails', 'Content-Length: 200001'));
-      expect((await connection.answer()).status).toBe(400);
+      expect((await connection.answer()).status).toBe(413);
       expect(await connection.closed()).toBe('');
     });
 
@@ -164,7 +164,7 @@ describe('what no client would send', () => {
       const body = JSON.stringify({ subject: 'a'.repeat(20_000_000) });
       for (const path of ['/emails', '/domains']) {
         const answer = await scene.api('POST', path, { key: team.key, body });
-        expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+        expect(answer).toMatchObject({ status: 413, body: { name: 'validation_error' } });
       }
     });
 
@@ -172,7 +172,7 @@ describe('what no client would send', () => {
       const frame = JSON.stringify({ name: '' }).length;
       for (const [over, status] of [
         [0, 400],
-        [1, 400],
+        [1, 413],
       ] as const) {
         const body = JSON.stringify({ name: 'a'.repeat(100_000 - frame + over) });
         const answer = await scene.api('POST', '/domains', { key: team.key, body });

@@ -38,7 +38,8 @@ const faults: Fault[] = [
     name: 'an unknown path',
     status: 404,
     error: 'not_found',
-    commit: (draft) => (draft.path = draft.path.replace(/^\/\w+/, '$&s')),
+    // Like no family of the API, so that no route is suggested.
+    commit: (draft) => (draft.path = draft.path.replace(/^\/[\w-]+/, '/qqqqqqqq')),
   },
   {
     rank: 2,

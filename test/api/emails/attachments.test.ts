@@ -137,7 +137,6 @@ describe('attachments', () => {
     [{ filename: 'a', content: { type: 'Buffer', data: ['1'] } }, 'attachments.0.content'],
     [{ filename: 'a', content: { type: 'Blob', data: [] } }, 'attachments.0.content'],
     [{ filename: 'a', path: 7 }, 'attachments.0.path'],
-    [{ filename: 'a', path: null }, 'attachments.0.path'],
     [{ filename: 'a', path: ['https://example.com/'] }, 'attachments.0.path'],
     [{ filename: 'a', content: '', content_type: 7 }, 'attachments.0.content_type'],
     [{ filename: 'a', content: '', content_id: 7 }, 'attachments.0.content_id'],

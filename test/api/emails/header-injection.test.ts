@@ -49,6 +49,14 @@ describe('headers that a caller may not write', () => {
       body: { from: `a@${domain}`, to: 'x@example.org', subject: 'Hello', text: 'It works.', ...fields },
     });
 
+  it.each(['List-Unsubscribe', 'list-unsubscribe-post'])('the refusal of %s says what to use instead', async (name) => {
+    const answer = await send({ headers: { [name]: '<https://example.com/u>' } });
+    const message = expect.stringMatching(
+      /topic_id; for a link of your own send the message by SMTP, which keeps the header\.$/,
+    );
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: `headers.${name}`, message }] } });
+  });
+
   it.each(Object.entries(BREAKS))('a %s is refused in every field that becomes a header', async (_, bad) => {
     const refused: [string, string, Record<string, unknown>][] = [
       ['from', 'validation_error', { from: `${bad} <a@${domain}>` }],

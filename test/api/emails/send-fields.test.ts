@@ -76,7 +76,8 @@ describe('POST /emails, field by field', () => {
         const answer = await send({ from: `a@${name}` });
         expect(answer).toMatchObject({ status: 403, body: { statusCode: 403, name: 'validation_error' } });
         expect(answer.body.message).toBe(
-          `The domain ${name} is not verified for this team; verify it before sending from it.`,
+          `The domain ${name} is not verified for this team; verify it before sending from it: rasket domains verify ${name}. ` +
+            `This team may send from ${domain.name}.`,
         );
         expect(answer.body).not.toHaveProperty('code');
         expect(answer.body).not.toHaveProperty('details');

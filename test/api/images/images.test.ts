@@ -118,7 +118,7 @@ describe('POST /images', () => {
     expect((await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare }))).status).toBe(201);
     const refused = await upload(pngOf(1, 1, { salt: 'limit', padding: MAX - bare + 1 }));
     expect([...said(refused), refused.body.message]).toEqual([
-      ...[400, 'validation_error', `The request body may have at most ${MAX} bytes (images.max_bytes of this server).`],
+      ...[413, 'validation_error', `The request body may have at most ${MAX} bytes (images.max_bytes of this server).`],
     ]);
   });
 

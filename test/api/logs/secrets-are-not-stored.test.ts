@@ -19,7 +19,7 @@ describe('what is never stored in the log', () => {
   it('the token a key was created with, and the one the request came with', async () => {
     const { answer, log } = await logged(scene, team, 'POST', '/api-keys', { body: { name: 'New' } });
     expect(answer.body.token).toMatch(/^rk_/);
-    expect(log.response_body).toEqual({ id: answer.body.id, token: '[redacted]' });
+    expect(log.response_body).toEqual({ object: 'api_key', id: answer.body.id, token: '[redacted]' });
     const stored = await everythingStored(scene);
     expect(stored).toContain(answer.body.id);
     expect(stored).not.toContain(answer.body.token);

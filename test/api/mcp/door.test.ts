@@ -165,7 +165,7 @@ describe('the request', () => {
 
   it('of 10 MB is refused before it is read, and its sender is told the limit', async () => {
     const answer = await ask(call('createTemplate', { name: 'Big', html: 'x'.repeat(10 * 1024 * 1024) }));
-    expect(answer).toMatchObject({ status: 400, body: { name: 'validation_error' } });
+    expect(answer).toMatchObject({ status: 413, body: { name: 'validation_error' } });
     expect(answer.body.message).toContain('1048576 bytes');
   });
 

@@ -29,7 +29,7 @@ describe('POST /segments', () => {
     const team = await withProperties();
     const filter = { all: [{ field: 'properties.plan', op: 'in', value: ['Pro'] }, { not: [subscribed] }] };
     const { status, body } = await call(team, 'POST', '/segments', { name: 'Left', filter });
-    expect([status, body]).toEqual([201, { object: 'segment', id: body.id }]);
+    expect([status, body]).toEqual([201, { object: 'segment', id: body.id, name: 'Left' }]);
     const item = { id: body.id, name: 'Left', created_at: new Date(scene.clock.now()).toISOString() };
     expect((await call(team, 'GET', `/segments/${body.id}`)).body).toEqual({ object: 'segment', ...item, filter });
     expect((await call(team, 'GET', '/segments')).body).toEqual({ object: 'list', has_more: false, data: [item] });
@@ -244,7 +244,7 @@ describe('membership', () => {
     const small = await contact(team, { email: 'small@example.org', properties: { seats: 1 } });
     const large = await contact(team, { email: 'large@example.org', properties: { seats: 9 } });
     const path = (one: string) => `/contacts/${one}/segments/${id}`;
-    const reference = { object: 'contact_segment', contact_id: small, segment_id: id };
+    const reference = { object: 'contact_segment', id, contact_id: small, segment_id: id };
     for (let i = 0; i < 2; i++) expect((await call(team, 'POST', path(small))).body).toEqual(reference);
     await call(team, 'POST', path('large@example.org'));
     expect(await emailsOf(team, id)).toEqual(['large@example.org', 'small@example.org']);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { loadContract } from '../../../src/contract/index.ts';
+import { addressContract, loadContract } from '../../../src/contract/index.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
@@ -12,11 +12,11 @@ describe('the description of the API', () => {
   });
   afterAll(() => scene.close());
 
-  it('GET /openapi.json is the contract itself', async () => {
+  it('GET /openapi.json is the contract with the address of the server', async () => {
     const { status, body, headers } = await scene.api('GET', '/openapi.json');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(body).toEqual(JSON.parse(JSON.stringify(loadContract())));
+    expect(body).toEqual(JSON.parse(JSON.stringify(addressContract(loadContract(), scene.url))));
     expect(body).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
     expect(body.servers).toHaveLength(2);
     for (const { operation } of contractOperations()) {

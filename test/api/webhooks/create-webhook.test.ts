@@ -200,7 +200,7 @@ describe('POST /webhooks', () => {
 
     it('a server that takes no connection, or whose name cannot be looked up', async () => {
       const nobody = await freePort();
-      const text = expect.stringContaining('cannot be reached') as string;
+      const text = expect.stringMatching(/cannot be reached.* webhooks\.check_connection = false/) as string;
       expect(await add(`https://hooks.test:${nobody}/`)).toMatchObject(refused(text));
       expect(await add('https://lame.test/')).toMatchObject(refused(text));
     });
@@ -223,7 +223,13 @@ describe('POST /webhooks', () => {
       const stranger = await startFileServer(() => undefined, { certificate: makeBadCertificate() });
       const answer = await add(`https://hooks.test:${stranger.port}/`);
       await stranger.close();
-      expect(answer).toMatchObject(refused(expect.stringMatching(/no TLS certificate [^.]*\.$/) as string));
+      expect(answer).toMatchObject(
+        refused(
+          expect.stringMatching(
+            /no TLS certificate [^.]*\. An endpoint can be created before [^.]*webhooks\.check_connection = false\.$/,
+          ) as string,
+        ),
+      );
     });
 
     it('a server that accepts and then says nothing is waited for five seconds', async () => {
@@ -234,7 +240,11 @@ describe('POST /webhooks', () => {
       await mute.hello;
       scene.clock.advance(1);
       expect(await answer).toMatchObject(
-        refused('endpoint cannot be used: its server accepted no TLS connection within 5 seconds.'),
+        refused(
+          expect.stringMatching(
+            /^endpoint cannot be used: its server accepted no TLS connection within 5 seconds\. .* webhooks\.check_connection = false\.$/,
+          ) as string,
+        ),
       );
       // The connection that was tried is not left open.
       await expect.poll(() => mute.sockets[0]?.closed).toBe(true);
@@ -282,6 +292,36 @@ describe('POST /webhooks', () => {
     const key = await team.sendingKey();
     const answer = await scene.api('POST', '/webhooks', { key, body: {} });
     expect(answer).toMatchObject({ status: 401, body: { name: 'restricted_api_key' } });
+  });
+});
+
+describe('POST /webhooks with webhooks.check_connection = false', () => {
+  it('accepts an endpoint before its server runs, and refuses private addresses without connecting', async () => {
+    await using doorbell = await startDoorbell();
+    await using scene = await startScene({
+      roles: ['http'],
+      config: { webhooks: { check_connection: false }, network: { http_allow_private: [`${ALLOWED}/32`] } as never },
+    });
+    scene.dns.set('hooks.test', 'A', [ALLOWED]);
+    scene.dns.set('inside.test', 'A', ['127.0.0.1']);
+    scene.dns.set('lame.test', 'ANY', 'SERVFAIL');
+    const { key } = await scene.team();
+    const create = (endpoint: string) =>
+      scene.api('POST', '/webhooks', { key, body: { endpoint, events: ['email.sent'] } });
+    const nobody = await freePort();
+    const created = await create(`https://hooks.test:${nobody}/`);
+    expect(created).toMatchObject({ status: 201, body: { signing_secret: expect.stringMatching(/^whsec_/) } });
+    expect(await create('https://lame.test/')).toMatchObject({ status: 201 });
+    const path = `/webhooks/${created.body.id}`;
+    const moved = { endpoint: `https://hooks.test:${nobody}/moved` };
+    expect(await scene.api('PATCH', path, { key, body: moved })).toMatchObject({ status: 200 });
+    for (const host of ['127.0.0.1', '10.0.0.1', 'inside.test']) {
+      const message = expect.stringMatching(/has no public address/) as string;
+      const body = { endpoint: `https://${host}:${doorbell.port}/` };
+      expect(await create(body.endpoint)).toMatchObject({ status: 422, body: { message } });
+      expect(await scene.api('PATCH', path, { key, body })).toMatchObject({ status: 422, body: { message } });
+    }
+    expect(doorbell.rings()).toBe(0);
   });
 });
 

@@ -1,3 +1,5 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import { Webhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadContract } from '../../../src/contract/index.ts';
@@ -20,6 +22,18 @@ afterAll(async () => {
   await receiver.close();
 });
 
+/** Checks a payload against what the section `webhooks` of the server's description says of its type. */
+async function createPayloadCheck() {
+  const ajv = new Ajv2020({ strict: false });
+  formats.default(ajv);
+  ajv.addSchema((await scene.api('GET', '/openapi.json')).body, 'description');
+  return (type: string, payload: unknown): unknown[] => {
+    const schema = `description#/webhooks/${type}/post/requestBody/content/application~1json/schema`;
+    const validate = ajv.compile({ $ref: schema });
+    return validate(payload) ? [] : (validate.errors ?? []);
+  };
+}
+
 const trigger = (key: string, body: object) => scene.api('POST', '/webhooks/trigger', { key, body });
 
 describe('POST /webhooks/trigger', () => {
@@ -39,6 +53,9 @@ describe('POST /webhooks/trigger', () => {
     const requests = await receiver.until(TYPES.length, '/all');
     await scene.settled();
     expect(requests.map(({ payload }) => payload.type).sort()).toEqual(TYPES.toSorted());
+    const check = await createPayloadCheck();
+    for (const { payload } of requests) expect(check(payload.type, payload), payload.type).toEqual([]);
+    expect(check('email.clicked', { ...requests[0]?.payload, type: 'email.clicked' })).not.toEqual([]);
     const listed = await scene.api('GET', `/webhooks/${hook.id}/events?limit=100`, { key: team.key });
     const rows = listed.body.data as { id: string; status: string; test: boolean }[];
     expect(rows.map(({ status, test }) => [status, test])).toEqual(TYPES.map(() => ['success', true]));

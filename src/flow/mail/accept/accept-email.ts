@@ -1,5 +1,6 @@
 import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../../contract/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
+import { creationTime } from '../../../platform/ids/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
@@ -19,6 +20,7 @@ import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import type { AcceptedAs, AcceptedRows } from './rows.ts';
 import { shareBodies } from './share-bodies.ts';
 import type { Spooled } from './spool-message.ts';
+import { listMissingFields } from './submitted-message.ts';
 import { createKeyedLimiter } from './keyed-limiter.ts';
 
 export interface BatchOptions {
@@ -41,14 +43,22 @@ export interface Accept {
     options: ComposingOptions,
     work: (keep: KeepAnswer) => Promise<Answer>,
   ): Promise<Answer>;
-  /** Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients. */
-  acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SentEmail>;
+  /**
+   * Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients.
+   * More recipients than an email may have become several emails, all of them accepted in one commit.
+   */
+  acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SubmittedAs>;
   /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
   acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
   /** Refuses a send that could not be accepted whatever it contains, before a large message is read. */
   mayBegin(ctx: Ctx): Promise<void>;
   /** Whether many callers wait for their commits; the queue asks before each claim, and throttles delivery then. */
   isContended(): boolean;
+}
+
+/** The email that a submitted message became, and the others where it has more recipients than one email may have. */
+export interface SubmittedAs extends SentEmail {
+  others?: string[];
 }
 
 /** A mail that a verb of ours has composed; under the id that what is written beside it names. */
@@ -175,12 +185,19 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
   const { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared } = steps;
   return {
     async acceptMessage(ctx, spooled, envelope) {
-      const { draft, message, idempotency } = await readSubmitted(spooled, envelope);
+      const { drafts, message, idempotency } = await readSubmitted(spooled, envelope);
       return withIdempotency(ctx, idempotency, async () => {
         await mustBeOn();
-        const prepared = { draft, domain: await sendingDomainOf(ctx)(draft), templateId: null, message };
+        const domainOf = sendingDomainOf(ctx);
+        const prepared: Prepared[] = [];
+        for (const draft of drafts) prepared.push({ draft, domain: await domainOf(draft), templateId: null, message });
         if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
-        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, idempotency, answerOf: idOf });
+        const answerOf = ([first, ...others]: AcceptedRows[]): SubmittedAs => ({
+          id: first?.email.id ?? '',
+          ...(others.length === 0 ? {} : { others: others.map(({ email }) => email.id) }),
+        });
+        const sends = prepared.length === 1 ? prepared : completeHead(world, prepared);
+        return acceptPrepared(ctx, sends, { ...TRANSACTIONAL, idempotency, answerOf });
       });
     },
     acceptForward(ctx, forward, key) {
@@ -192,6 +209,17 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
       });
     },
   };
+}
+
+/** Gives the emails of one message one Message-ID and Date, where the client wrote none. */
+function completeHead(world: World, prepared: readonly Prepared[]): Prepared[] {
+  const id = world.ids.uuid();
+  const [first] = prepared;
+  if (!first?.message) return [...prepared];
+  const messageId = first.message.messageId ?? `<${id}@${first.domain.name}>`;
+  const missing = listMissingFields(first.message, { messageId, at: new Date(creationTime(id, world.clock)) });
+  const message = { ...first.message, head: first.message.head + missing.join(''), messageId, hasDate: true };
+  return prepared.map((one, at) => ({ ...one, ...(at === 0 ? { id } : {}), message }));
 }
 
 const TRANSACTIONAL = { as: { kind: 'transactional' } } as const;

@@ -13,7 +13,7 @@ import type { createIdempotent } from './idempotent.ts';
 import type { Prepared } from './prepare.ts';
 import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
 import { sharedBodyRows, type NewSharedBody } from './share-bodies.ts';
-import { keepBody } from './submitted-message.ts';
+import { keepBodies } from './submitted-message.ts';
 import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
 
 interface AcceptOptions<Answer> {
@@ -68,8 +68,12 @@ export function createAcceptPrepared(
       const answer = answerOf(emails);
       if (emails.length === 0 && !idempotency) return answer;
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
-        for (const [i, { email, contents }] of emails.entries())
-          contents.push(...(await keepBody(prepared[i]?.message, email.id)));
+        const submitted = emails.map(({ email, contents }, at) => ({
+          message: prepared[at]?.message,
+          emailId: email.id,
+          contents,
+        }));
+        await keepBodies(world, submitted);
         await writeFiles(world, emails);
         const shared = sharedBodyRows(bodies, emails);
         const item = { teamId: ctx.teamId, kind: as.kind, emails, bodies: shared, idempotency, answer };

@@ -17,7 +17,7 @@ import {
   type RawField,
   type TextPart,
 } from '../../../protocol/mime-read/index.ts';
-import { tagFault, type EmailDraft } from '../../../resources/emails/index.ts';
+import { RECIPIENTS_MAX, tagFault, type EmailDraft } from '../../../resources/emails/index.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Spooled } from './spool-message.ts';
 import { identify, readFiles } from './submitted-files.ts';
@@ -26,7 +26,8 @@ import type { SubmittedMessage } from './submitted-message.ts';
 import { unreadable } from './unreadable.ts';
 
 export interface Submission {
-  draft: EmailDraft;
+  /** One for each fifty recipients of the envelope, which is as many as an email has; they differ in nothing else. */
+  drafts: EmailDraft[];
   message: SubmittedMessage;
   idempotency: Idempotency | undefined;
 }
@@ -92,10 +93,8 @@ export async function readSubmitted(
   const from = readFrom(valueOf('from'));
   const { html, text } = await readTexts(spooled);
   const kept = fields.filter(({ lower }) => !DROPPED.has(lower));
-  const draft: EmailDraft = {
-    headerMailboxes: { from: formatMailbox(from), ...readVisible(valueOf, recipients) },
+  const shared: Omit<EmailDraft, 'headerMailboxes' | 'recipients'> = {
     from,
-    recipients: [...recipients],
     subject: shortLine(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
     html,
     text,
@@ -105,11 +104,16 @@ export async function readSubmitted(
     scheduledAt: null,
     topicId: null,
   };
+  const writeDraft = (to: readonly Mailbox[]): EmailDraft => ({
+    ...shared,
+    headerMailboxes: { from: formatMailbox(from), ...readVisible(valueOf, to) },
+    recipients: [...to],
+  });
   const files = await readFiles(spooled);
   const head = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
   const messageId = valueOf('message-id')?.replaceAll('\r\n', '').trim() ?? '';
   return {
-    draft,
+    drafts: groupRecipients(recipients).map(writeDraft),
     message: {
       spooled,
       head: messageId === '' ? without(kept, 'message-id') : head,
@@ -120,10 +124,20 @@ export async function readSubmitted(
       files,
       needsSmtpUtf8: /[^\0-\x7f]/.test(head),
     },
-    idempotency: await readIdempotency({ fields, kept, draft, asked }, () =>
+    idempotency: await readIdempotency({ fields, kept, draft: writeDraft(recipients), asked }, () =>
       Promise.all(files.map((file) => identify(spooled, file))),
     ),
   };
+}
+
+/** Groups the recipients in their order, as many as one email may have; an address that is named twice counts once. */
+function groupRecipients(recipients: readonly Mailbox[]): Mailbox[][] {
+  const distinct = new Map(recipients.map((mailbox) => [normalizeAddress(mailbox.address), mailbox]));
+  if (distinct.size <= RECIPIENTS_MAX) return [[...recipients]];
+  const all = [...distinct.values()];
+  const groups: Mailbox[][] = [];
+  for (let at = 0; at < all.length; at += RECIPIENTS_MAX) groups.push(all.slice(at, at + RECIPIENTS_MAX));
+  return groups;
 }
 
 const without = (fields: readonly RawField[], name: string): string =>

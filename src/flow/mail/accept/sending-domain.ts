@@ -2,7 +2,13 @@ import { refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { parseHeaderMailbox } from '../../../protocol/address/index.ts';
 import { pinnedDomainOf, type Ctx } from '../../../resources/access/index.ts';
-import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../resources/domains/index.ts';
+import {
+  findDomain,
+  findDomainByName,
+  listSendableDomains,
+  maySend,
+  type DomainRow,
+} from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { mustBeWithinRecipients } from './grant-limits.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
@@ -56,8 +62,19 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
   }
   throw refuse('validation_error', {
     status: 403,
-    say: `The domain ${name} is not verified for this team; verify it before sending from it.`,
+    say: `The domain ${name} is not verified for this team; verify it before sending from it: rasket domains verify ${name}.${await sayVerifiedDomains(ctx)}`,
   });
+}
+
+const SHOWN_DOMAINS_MAX = 5;
+
+/** Names the domains that the team may send from instead; an app that acts for a person is told none. */
+async function sayVerifiedDomains({ store, teamId, actor }: Ctx): Promise<string> {
+  if (actor.kind === 'oauth_grant') return '';
+  const names = await listSendableDomains(store.db, teamId, SHOWN_DOMAINS_MAX + 1);
+  if (names.length === 0) return ' This team has no verified domain yet.';
+  const more = names.length > SHOWN_DOMAINS_MAX ? ', …' : '';
+  return ` This team may send from ${names.slice(0, SHOWN_DOMAINS_MAX).join(', ')}${more}.`;
 }
 
 /** RFC 5322 §3.6.2, §3.6.6: fields that name a sender beside From, and that mail programs show in its place. */

@@ -1,9 +1,9 @@
-import type { NewBlob } from '../../../platform/blobs/index.ts';
+import type { BlobDigest, NewBlob } from '../../../platform/blobs/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import type { ArcChain } from '../../../protocol/arc/index.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
 import { formatDate, receivedField } from '../../../protocol/mime/index.ts';
-import { fileRow, type FileRow } from '../../../resources/contents/index.ts';
+import { fileRow, type ContentRow, type FileRow } from '../../../resources/contents/index.ts';
 import { MESSAGE_BLOB, type MessageRow } from '../../../resources/emails/index.ts';
 import type { Spooled } from './spool-message.ts';
 import type { SubmittedFile } from './submitted-files.ts';
@@ -48,10 +48,7 @@ export function messageRow(
   const at = new Date(createdAt);
   const trace =
     protocol === undefined ? '' : receivedField({ by: world.config.instance.host, protocol, id: emailId, at });
-  const missing = [
-    ...(message.messageId === null ? [`Message-ID: ${messageId}\r\n`] : []),
-    ...(message.hasDate ? [] : [`Date: ${formatDate(at)}\r\n`]),
-  ];
+  const missing = listMissingFields(message, { messageId, at });
   const html = spooled.texts.filter(({ type, isSealed }) => type === 'text/html' && !isSealed);
   return {
     email_id: emailId,
@@ -66,6 +63,15 @@ export function messageRow(
   };
 }
 
+/** The header fields that the client left out, as they stand behind its own. */
+export const listMissingFields = (
+  message: Pick<SubmittedMessage, 'messageId' | 'hasDate'>,
+  { messageId, at }: { messageId: string; at: Date },
+): string[] => [
+  ...(message.messageId === null ? [`Message-ID: ${messageId}\r\n`] : []),
+  ...(message.hasDate ? [] : [`Date: ${formatDate(at)}\r\n`]),
+];
+
 /** A short body is in its message's row, a longer one in a file; one that was too long for memory is a file already. */
 const isInRow = ({ config }: World, { bodyBytes }: Spooled): boolean => bodyBytes <= config.storage.inline_bytes;
 
@@ -74,12 +80,25 @@ export function messageContents(world: World, emailId: string, { spooled }: Subm
   return [{ key: `${emailId}/${MESSAGE_BLOB}`, content: spooled.body }];
 }
 
-/** Stores a body that was too large for memory, before any row names it. Returns the row that describes its file. */
-export async function keepBody(message: SubmittedMessage | undefined, emailId: string): Promise<FileRow[]> {
-  if (!message || !isSpooled(message)) return [];
-  const key = `${emailId}/${MESSAGE_BLOB}`;
-  const digest = await message.spooled.keep(key);
-  return digest ? [fileRow(key, digest)] : [];
+/**
+ * Stores the bodies that were too large for memory, before any row names them, and adds the rows that describe their files. A
+ * body of several emails is stored for the first of them and linked for the others.
+ */
+export async function keepBodies(
+  { blobs }: World,
+  emails: readonly { message: SubmittedMessage | undefined; emailId: string; contents: (ContentRow | FileRow)[] }[],
+): Promise<void> {
+  const kept = new Map<Spooled, { key: string; digest: BlobDigest }>();
+  for (const { message, emailId, contents } of emails) {
+    if (!message || !isSpooled(message)) continue;
+    const key = `${emailId}/${MESSAGE_BLOB}`;
+    const first = kept.get(message.spooled);
+    if (first) await blobs.linkAll([{ from: first.key, to: key }]);
+    const digest = first?.digest ?? (await message.spooled.keep(key));
+    if (!digest) continue;
+    if (!first) kept.set(message.spooled, { key, digest });
+    contents.push(fileRow(key, digest));
+  }
 }
 
 export const isSpooled = ({ spooled }: SubmittedMessage): boolean => spooled.body === undefined;

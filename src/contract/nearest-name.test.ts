@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { editDistance, findNearest } from './nearest.ts';
+import { editDistance, findNearest } from './nearest-name.ts';
 
 describe('the distance between two words', () => {
   it.each([

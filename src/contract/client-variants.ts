@@ -1,0 +1,112 @@
+import { resolveRef, type OpenApiDocument, type OperationEntry, type Schema } from './document.ts';
+import type { Problem } from './problems.ts';
+
+/**
+ * Accepts what official clients write in addition to the documented form: ids of the path that are repeated in the body or the
+ * query, other names of a field (`x-aliases` of its object), and null where a field is left out (`x-null-is-absent`).
+ */
+export interface ClientVariants {
+  /** Removes repeated ids of the path; returns a problem for each that differs from the path. */
+  dropPathIds: (path: Record<string, unknown>, fields: unknown, place: 'body' | 'query') => Problem[];
+  /** Gives fields their documented names and removes nulls that mean "not given", in place. */
+  normalizeBody: (body: unknown) => void;
+}
+
+type Fields = Record<string, unknown>;
+type Rewrite = (value: unknown) => void;
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function createClientVariants(document: OpenApiDocument, entry: OperationEntry): ClientVariants {
+  const declared = entry.operation.requestBody?.content['application/json']?.schema;
+  const schema = declared && resolveRef<Schema>(document, declared);
+  const repeats = listPathIds(entry.path);
+  const inQuery = new Set(entry.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name));
+  const rewrite = schema && compileRewrite(document, schema, new Map());
+  return {
+    dropPathIds(path, fields, place) {
+      if (!isFields(fields)) return [];
+      // A body with free names may hold an `id` of its own.
+      if (place === 'body' && schema && schema.additionalProperties !== false) return [];
+      const problems: Problem[] = [];
+      for (const [name, parameter] of repeats) {
+        const isDeclared = place === 'query' ? inQuery.has(name) : schema?.properties?.[name] !== undefined;
+        if (isDeclared || !Object.hasOwn(fields, name)) continue;
+        if (fields[name] === null || isSameId(path[parameter], fields[name])) delete fields[name];
+        else problems.push({ kind: 'malformed', path: name, message: sayDifferent(name) });
+      }
+      return problems;
+    },
+    normalizeBody: (body) => rewrite?.(body),
+  };
+}
+
+const sayDifferent = (name: string): string => `${name} does not match the path; omit it or send the same value`;
+
+/** Under which names clients repeat each parameter of a path; `id` is the last one, which the call is about. */
+function listPathIds(path: string): Map<string, string> {
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const names = new Map<string, string>();
+  for (const parameter of parameters) {
+    names.set(`${parameter.replace(/_id$/, '')}_id`, parameter);
+    if (parameter === 'segment') names.set('audience_id', parameter);
+  }
+  const last = parameters.at(-1);
+  if (last !== undefined) names.set('id', last);
+  return names;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function isSameId(inPath: unknown, repeated: unknown): boolean {
+  if (typeof inPath !== 'string' || typeof repeated !== 'string') return false;
+  return inPath === repeated || (UUID.test(inPath) && inPath.toLowerCase() === repeated.toLowerCase());
+}
+
+/** Returns undefined for a schema below which nothing is to be rewritten, so that most bodies are not walked. */
+function compileRewrite(
+  document: OpenApiDocument,
+  schema: Schema,
+  compiled: Map<Schema, Rewrite | undefined>,
+): Rewrite | undefined {
+  if (compiled.has(schema)) return compiled.get(schema);
+  // A schema that contains itself has no aliases below the second level.
+  compiled.set(schema, undefined);
+  const inside = (part: NonNullable<Schema['items']>) =>
+    compileRewrite(document, resolveRef<Schema>(document, part), compiled);
+  const rewrites: Rewrite[] = [];
+  const { 'x-aliases': aliases, 'x-null-is-absent': nullIsAbsent } = schema;
+  if (aliases) rewrites.push((value) => renameFields(value, aliases));
+  const nullable = nullIsAbsent ? Object.keys(schema.properties ?? {}) : [];
+  if (nullIsAbsent) rewrites.push((value) => removeNulls(value, nullable));
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const rewrite = inside(property);
+    if (rewrite) rewrites.push((value) => void (isFields(value) && rewrite(value[name])));
+  }
+  const items = schema.items && inside(schema.items);
+  if (items) rewrites.push((value) => void (Array.isArray(value) && value.forEach(items)));
+  for (const branch of schema.anyOf ?? []) {
+    const rewrite = inside(branch);
+    if (rewrite) rewrites.push(rewrite);
+  }
+  const all = rewrites.length === 0 ? undefined : (value: unknown) => rewrites.forEach((rewrite) => rewrite(value));
+  compiled.set(schema, all);
+  return all;
+}
+
+function renameFields(value: unknown, aliases: Readonly<Record<string, string>>): void {
+  if (!isFields(value)) return;
+  for (const [alias, name] of Object.entries(aliases)) {
+    // With both, the second name stays and is refused as an unknown field.
+    if (!Object.hasOwn(value, alias) || (value[name] !== undefined && value[name] !== null)) continue;
+    value[name] = value[alias];
+    delete value[alias];
+  }
+}
+
+/** Removes the named fields that are null; an unknown field stays, and is refused. */
+function removeNulls(value: unknown, names: readonly string[]): void {
+  if (!isFields(value)) return;
+  for (const name of names) if (value[name] === null) delete value[name];
+}
