@@ -4,7 +4,8 @@ import { afterAll, afterEach, expect } from 'vitest';
 let tests = 0;
 let assertions = 0;
 afterEach(({ task }) => {
-  if (task.result?.state !== 'fail') tests++;
+  const state = task.result?.state;
+  if (state !== 'fail' && state !== 'skip' && task.mode !== 'skip') tests++;
   assertions += expect.getState().assertionCalls;
 });
 afterAll(() => {
