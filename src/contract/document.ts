@@ -17,7 +17,6 @@ export interface OpenApiDocument {
 export interface OpenApiServer {
   url: string;
   description?: string;
-  variables?: Record<string, { default: string; description?: string }>;
 }
 
 export interface Components {

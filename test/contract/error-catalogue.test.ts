@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { errorCatalogue, listOperations, loadContract, resolveRef } from '../../src/contract/index.ts';
 import type { ResponseObject } from '../../src/contract/index.ts';
@@ -11,6 +13,16 @@ const inYaml = document['x-errors'].map(({ name, status }) => `${status} ${name}
 test('errors.yaml and the catalogue in code hold the same pairs of name and status, each once', () => {
   expect([...inYaml].sort()).toEqual([...inCode].sort());
   expect(new Set(inYaml).size).toBe(inYaml.length);
+});
+
+test('docs/errors.md has a row for each error of the catalogue, with its meaning', () => {
+  const page = readFileSync(path.join(import.meta.dirname, '../../docs/errors.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| (\d{3}) \| `(\w+)` \| (.*) \|$/gm)].map(([, status, name, meaning]) => ({
+    name,
+    status: Number(status),
+    meaning,
+  }));
+  expect(rows).toEqual(document['x-errors']);
 });
 
 test('every error in errors.yaml says when it comes', () => {

@@ -89,6 +89,7 @@ const TSCONFIG = {
   include: ['.'],
 };
 
+// skipped because the generators could not be installed here; RASKET_TEST_PEERS=required insists on it.
 describe.skipIf(installed === undefined)('clients generated from /openapi.json', () => {
   let scene: Scene;
   let document: string;

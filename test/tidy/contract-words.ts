@@ -12,14 +12,15 @@ const places: Record<string, Record<string, string>> = {
   file: {
     ...words('openapi security'),
     ...{ info: 'info', servers: 'server[]', tags: 'tag[]', paths: 'path{}', components: 'components' },
+    webhooks: 'event{}',
     'x-errors': 'errorRow[]',
   },
   info: { ...words('title version summary description'), license: 'license' },
   license: words('name identifier'),
-  server: { ...words('url description'), variables: 'serverVariable{}' },
-  serverVariable: words('default description'),
+  server: words('url description'),
   tag: words('name description'),
   errorRow: words('name status meaning'),
+  event: words('says data has may'),
   components: {
     ...{ schemas: 'schema{}', parameters: 'parameter{}', responses: 'response{}', headers: 'header{}' },
     securitySchemes: 'securityScheme{}',
