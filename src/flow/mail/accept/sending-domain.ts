@@ -2,7 +2,14 @@ import { refuse } from '../../../platform/refusal/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { parseHeaderMailbox } from '../../../protocol/address/index.ts';
 import { pinnedDomainOf, type Ctx } from '../../../resources/access/index.ts';
-import { findDomain, findDomainByName, maySend, type DomainRow } from '../../../resources/domains/index.ts';
+import {
+  findDomain,
+  findDomainByName,
+  makeSendingDomain,
+  mayBeMade,
+  maySend,
+  type DomainRow,
+} from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { mustBeWithinRecipients } from './grant-limits.ts';
 import { mustBeAllowedBySandbox } from './sandbox.ts';
@@ -23,8 +30,15 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
       if (!found) known.set(name, (found = findSendingDomain(`${ctx.teamId} ${name}`)));
       return found;
     };
+    const findSender = async (name: string): Promise<DomainRow | undefined> => {
+      const found = await find(name);
+      if (pinnedDomainOf(ctx.actor) !== null || !mayBeMade(world, found)) return found;
+      const made = makeSendingDomain(world, ctx.teamId, { name, found });
+      known.set(name, made);
+      return made;
+    };
     return async (draft) => {
-      const domain = await mustBeSendableFrom(ctx, draft, await find(draft.from.domain));
+      const domain = await mustBeSendableFrom(ctx, draft, await findSender(draft.from.domain));
       await mustBeAllowedBySandbox(ctx, { draft, domain, find });
       await mustBeWithinRecipients(ctx, draft, find);
       return domain;
