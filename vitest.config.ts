@@ -32,7 +32,7 @@ const withoutDatabase = [
 // bytes on HTTP, SMTP and DNS. A file may stand here when files of onBoth run the statements it causes on both.
 // Values that a dialect could refuse, orders, races and fairness stay on both.
 const onSqliteAlone = [
-  'test/cli/{audience-files,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,setup,sso,starts,storage,systemd,tail,teams,users,webhooks-listen}.test.ts',
+  'test/cli/{audience-files,development-server,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,setup,sso,starts,storage,systemd,tail,teams,testing-docs,users,webhooks-listen}.test.ts',
   'test/console/*.test.ts',
   'test/pages/*.test.ts',
   'test/api/accounts/enumeration.test.ts',

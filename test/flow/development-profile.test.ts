@@ -100,7 +100,7 @@ describe('development.any_sender', () => {
       segment_id: segment,
       from: 'news@acme.com',
       subject: 'News',
-      text: 'Hello {{{RESEND_UNSUBSCRIBE_URL}}}',
+      text: 'Hello',
     };
     const created = await call('POST', '/broadcasts', draft);
     expect(created.status, JSON.stringify(created.body)).toBe(201);
