@@ -4,6 +4,7 @@ import { connect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { DeepPartial, Config } from '../../src/platform/config/index.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
+import { keepFixedKey } from '../../src/resources/api-keys/index.ts';
 import { ADDRESS } from '../api/broadcasts/drafting.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 
@@ -226,6 +227,23 @@ describe('a webhook endpoint over http', () => {
     const refused = await call('POST', '/webhooks', { endpoint: `http://127.0.0.1:${port}/h`, events: ['email.sent'] });
     expect(refused).toMatchObject({ status: 400, body: { message: expect.stringMatching(/must be https/) as string } });
   });
+});
+
+it('a key that a person chose is valid, and valid again after it was revoked, in the development profile alone', async () => {
+  const token = 'rk_chosen';
+  expect(await keepFixedKey(scene.app.world, { teamId: team.id, token })).toBe(team.id);
+  const status = async (): Promise<number> => (await scene.api('GET', '/emails', { key: token })).status;
+  expect(await status()).toBe(200);
+  const { body } = await call('GET', '/api-keys');
+  const { id } = body.data.find(({ name }: { name: string }) => name === 'RASKET_DEV_API_KEY');
+  await call('DELETE', `/api-keys/${id}`);
+  expect(await status()).toBe(403);
+  expect(await keepFixedKey(scene.app.world, { teamId: (await scene.team()).id, token })).toBe(team.id);
+  expect(await status()).toBe(200);
+  await again('production');
+  await expect(keepFixedKey(scene.app.world, { teamId: team.id, token })).rejects.toThrow(
+    'outside the development profile',
+  );
 });
 
 it('the certificate of the development profile is valid for localhost and the loopback addresses', async () => {

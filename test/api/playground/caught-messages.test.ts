@@ -205,6 +205,27 @@ describe('DELETE /playground/messages', () => {
   });
 });
 
+it('the paths of the playground keep the conventions of all others', async () => {
+  const wrong = await scene.api('PATCH', '/playground/messages');
+  expect(wrong).toMatchObject({ status: 405, body: { name: 'method_not_allowed' } });
+  expect(wrong.headers.get('allow')?.split(', ').sort()).toEqual(['DELETE', 'GET', 'HEAD']);
+  for (const query of [
+    'surprise=1',
+    'to=a@example.org&to=b@example.org',
+    'after=x',
+    'before=1',
+    'email_id=1',
+    'limit=101',
+  ]) {
+    const { status, body } = await read(`?${query}`);
+    expect({ query, status, message: body.message }).toMatchObject({
+      status: 422,
+      message: expect.stringContaining(query.split('=')[0] ?? '') as string,
+    });
+  }
+  expect((await ask('/api/v1/playground/messages').answer).status).toBe(200);
+});
+
 describe('who may read what was caught', () => {
   it.each(['GET', 'DELETE'])('%s answers only names of this machine, as the pages do', async (method) => {
     await send({ subject: 'Secret', text: '1' });
