@@ -152,7 +152,7 @@ describe('GET /playground/messages with wait', () => {
   it('returns an empty list when the time is over', async () => {
     const waiting = ask('/playground/messages?to=nobody@example.org&wait=2s');
     await expect.poll(() => countCaptureWaits(scene.app.world.db)).toBe(1);
-    await scene.clock.advance(2_000);
+    scene.clock.advance(2_000);
     const { status, body } = await waiting.answer;
     expect({ status, body: JSON.parse(body) as unknown }).toEqual({
       status: 200,
