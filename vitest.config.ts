@@ -32,7 +32,7 @@ const withoutDatabase = [
 // bytes on HTTP, SMTP and DNS. A file may stand here when files of onBoth run the statements it causes on both.
 // Values that a dialect could refuse, orders, races and fairness stay on both.
 const onSqliteAlone = [
-  'test/cli/{audience-files,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,setup,sso,starts,storage,systemd,tail,teams,users,webhooks-listen}.test.ts',
+  'test/cli/{audience-files,development-server,findings,first-email,images,inbox,mfa,next-lines,operators,people,seed,sessions,setup,sso,starts,storage,systemd,tail,teams,testing-docs,users,webhooks-listen}.test.ts',
   'test/clients/*.test.ts',
   'test/console/*.test.ts',
   'test/pages/*.test.ts',
@@ -77,7 +77,7 @@ const onBoth = [
   'test/flow/{batch-bodies,broadcast-holds,broadcast-nodes,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan,clock-steps,cron}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,remembered-nodes,shared-rate-nodes,woken-nodes,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
-  'test/flow/{moved-away,playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
+  'test/flow/{development-profile,moved-away,playground-page,webhooks-nodes,webhooks-outbox}.test.ts',
   'test/cli/{backups-postgres,move}.test.ts',
   'test/api/accounts/{account-mail,invitation-sign-up,passwords,sign-up}.test.ts',
   'test/api/ai/ai.test.ts',
@@ -111,6 +111,7 @@ const onBoth = [
   'test/api/logs/{read-logs,retention,search-logs}.test.ts',
   'test/api/metrics/{email-metrics,metrics-model}.test.ts',
   'test/api/oauth/{attacks,consent,grants,limits,oauth,operator-clients,people,register}.test.ts',
+  'test/api/playground/*.test.ts',
   'test/api/queue/{queue,queued-email}.test.ts',
   'test/api/received-emails/{read-received,search-received}.test.ts',
   'test/api/segments/{filter-model,segments}.test.ts',

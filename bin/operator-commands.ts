@@ -32,13 +32,23 @@ function addDevelopment(program: Command, version: string): void {
     )
     .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
     .option(...CONFIG)
+    .option('--any-sender', 'let any domain be a sender, made and verified by its first mail (default)')
+    .option('--no-any-sender', 'let only verified domains be senders, as a server with real mail does')
+    .option('--listen <address>', 'listen on this address instead of 127.0.0.1; other than loopback needs --any-host')
+    .option(
+      '--any-host',
+      'answer the playground under any host name, as in a container; whoever reaches it reads all mail',
+    )
     .option('--watch', 'start again whenever a source or configuration file changes')
-    .addHelpText('after', '\nExample:\n  rasket dev --data try')
+    .addHelpText(
+      'after',
+      '\nRASKET_DEV_API_KEY sets the API key, such as rk_test.\n\nExamples:\n  rasket dev --data try\n  RASKET_DEV_API_KEY=rk_test rasket dev --listen 0.0.0.0 --any-host',
+    )
     .action(async (options) => (await import('./commands/dev.ts')).dev({ ...options, version }));
 
-  program
+  const playground = program
     .command('playground')
-    .summary('list or show what the development profile caught')
+    .summary('list, show, wait for or remove what the development profile caught')
     .argument('[id]', 'a message, by its id or the email’s, or the beginning of either; `latest` for the newest')
     .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
     .option('--raw', 'print the message exactly as it would have been sent')
@@ -48,6 +58,36 @@ function addDevelopment(program: Command, version: string): void {
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket playground latest')
     .action(async (id, options) => (await import('./commands/playground.ts')).playground(id, options));
+  playground
+    .command('wait')
+    .summary('wait for a message and show it')
+    .description(
+      'Shows the newest message that fits, and waits for one where there is none. Ends with 66 when the time is over. Asks the development server of the folder, which has to run.',
+    )
+    .option('--to <address>', 'only a message to this address')
+    .option('--subject <text>', 'only a message with this in its subject')
+    .option('--email <id>', 'only a message of this email, by the id that sending answered')
+    .option('--timeout <time>', 'how long to wait, such as 5s or 500ms, 60s at most', '10s')
+    .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
+    .option('--raw', 'print the message exactly as it would have been sent')
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket playground wait --to ada@example.com --subject Welcome --json')
+    // Commander gives the options that both have to the command above.
+    .action(async (_options, command) =>
+      (await import('./commands/playground.ts')).waitForMessage({ ...command.optsWithGlobals(), version }),
+    );
+  playground
+    .command('clear')
+    .summary('remove everything that was caught')
+    .description('Removes every caught message with its source. Emails, events and everything else stay as they are.')
+    .option('--data <dir>', 'the data folder (RASKET_DATA; default .rasket beside the program)')
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket playground clear')
+    .action(async (_options, command) =>
+      (await import('./commands/playground.ts')).clearPlayground(command.optsWithGlobals()),
+    );
 
   program
     .command('seed')

@@ -58,6 +58,8 @@ export interface AppOptions extends WorldOptions {
   roles?: readonly Role[];
   /** The provider that takes payments of teams; none unless given. */
   payments?: PaymentProvider;
+  /** Run once the database is ready and before a port opens, so that no client meets a server without what it makes. */
+  prepare?: (world: World) => Promise<void>;
   /** What is asked before a newer program changes the database. */
   upgrade?: UpgradeWishes;
   /** An SMTP port that is taken is replaced by any free one, for trying things out. */
@@ -118,6 +120,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const world = await openWorld({ ...options, boundUrl: () => bound.url });
     toStop.push(() => closeWorld(world).then(() => mark?.close()));
     await prepareData(world, options.upgrade);
+    await options.prepare?.(world);
     const { node, watch } = createOwnNode(world, options.version, [...roles]);
     // Behind all others, whose last spans go with it.
     toStop.push(hearOtherNodes(world, node), watch.stop, node.stop, exportTraces(world, options.version));

@@ -9,7 +9,7 @@ import { ownMark } from '../../src/platform/process-mark/index.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
 import { instanceKeyPath } from '../../src/platform/secrets/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
-import { isActiveToken, issueApiKey } from '../../src/resources/api-keys/index.ts';
+import { findFixedKeyFault, isActiveToken, issueApiKey, keepFixedKey } from '../../src/resources/api-keys/index.ts';
 import { createVerifiedDomain, findDomainByName } from '../../src/resources/domains/index.ts';
 import { createOperator, createOperatorAuthentication } from '../../src/resources/operators/index.ts';
 import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
@@ -25,6 +25,9 @@ import { announce, listenForReload, listenForStop, untilStopped } from './serve.
 export interface DevOptions extends DataOptions {
   version: string;
   watch?: boolean;
+  anySender?: boolean;
+  listen?: string;
+  anyHost?: boolean;
 }
 
 const DOMAIN = 'playground.test';
@@ -41,6 +44,7 @@ export async function dev(options: DevOptions): Promise<void> {
   if (options.watch) return watch(options);
   const dataDir = developmentFolder(options);
   mustBeOurs(dataDir);
+  const fixedKey = readFixedKey();
   const config = developmentConfig(options);
   becomeOwnerOf(dataDir);
   // A queue of somebody's real mail would be caught instead of sent.
@@ -53,16 +57,20 @@ export async function dev(options: DevOptions): Promise<void> {
   );
   const log = createLog(config.log);
   forgetDeadReady(dataDir);
-  const app = await start(config, dataDir, options, log);
-  const access = await ready(app.world, dataDir);
+  let access: DevFile | undefined;
+  const app = await start(config, dataDir, options, {
+    log,
+    prepare: async (world) => void (access = await ready(world, dataDir, fixedKey)),
+  });
+  if (!access) throw new Error('the development server started without preparing its team');
   const url = app.http?.url ?? '';
   const file = { url, ...access, domain: DOMAIN, process: thisProcess() };
   writeFileSync(devFile(dataDir), JSON.stringify(file), { mode: 0o600 });
   const stop = listenForStop(log);
   listenForReload(app);
   announce(app, dataDir, ROLES, options.version);
-  const smtp = app.smtp?.listening ?? [];
-  console.log(panel({ version: options.version, url, smtp, apiKey: access.api_key, dataDir }));
+  const smtp = (app.smtp?.listening ?? []).map((one) => ({ ...one, host: reachableHost(one.host) }));
+  console.log(panel({ version: options.version, url, smtp, apiKey: access.api_key, dataDir, config }));
   await untilStopped(stop, app, dataDir, 2000);
 }
 
@@ -75,19 +83,48 @@ function mustBeOurs(dataDir: string): void {
 }
 
 function developmentConfig(options: DevOptions): Config {
-  const config = readConfig({ ...options, data: developmentFolder(options) }, { profile: 'development' });
+  const { listen, anySender, anyHost } = options;
+  if (listen !== undefined && !ipaddr.isValid(listen)) {
+    throw new OperatorFault(`--listen must be an IP address, such as 0.0.0.0; got "${listen}"`, 'usage');
+  }
+  const config = readConfig(
+    { ...options, data: developmentFolder(options) },
+    {
+      profile: 'development',
+      overrides: {
+        ...(listen === undefined ? {} : { http: { host: listen }, smtp: { host: listen } }),
+        development: {
+          ...(anySender === undefined ? {} : { any_sender: anySender }),
+          ...(anyHost === undefined ? {} : { any_host: anyHost }),
+        },
+      },
+    },
+  );
   if (!config.delivery.capture) {
     throw new OperatorFault(
       'delivery.capture cannot be switched off in the development profile; to send real mail run: rasket serve',
     );
   }
-  if (!ipaddr.isValid(config.http.host) || ipaddr.process(config.http.host).range() !== 'loopback') {
-    throw new OperatorFault(`the development profile listens on loopback only; http.host is ${config.http.host}`);
-  }
-  if (!ipaddr.isValid(config.smtp.host) || ipaddr.process(config.smtp.host).range() !== 'loopback') {
-    throw new OperatorFault(`the development profile listens on loopback only; smtp.host is "${config.smtp.host}"`);
+  if (config.development.any_host) return config;
+  for (const section of ['http', 'smtp'] as const) {
+    const { host } = config[section];
+    if (isLoopback(host)) continue;
+    throw new OperatorFault(
+      `the development profile listens on loopback only; ${section}.host is "${host}". In a container, where whoever reaches it may read all mail, run: rasket dev --listen ${host || '0.0.0.0'} --any-host`,
+    );
   }
   return config;
+}
+
+const isLoopback = (host: string): boolean => ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback';
+
+/** The API key that the environment sets, so that a test knows it beforehand. */
+function readFixedKey(): string | undefined {
+  const key = process.env.RASKET_DEV_API_KEY;
+  if (key === undefined || key === '') return undefined;
+  const fault = findFixedKeyFault(key);
+  if (fault !== undefined) throw new OperatorFault(`RASKET_DEV_API_KEY cannot be used: ${fault}`, 'usage');
+  return key;
 }
 
 /** Port 3000 is popular: unless a port was asked for, any free one will do. */
@@ -95,9 +132,9 @@ async function start(
   config: Config,
   dataDir: string,
   options: DevOptions,
-  log: ReturnType<typeof createLog>,
+  { log, prepare }: { log: ReturnType<typeof createLog>; prepare(world: World): Promise<void> },
 ): Promise<App> {
-  const app = { dataDir, version: options.version, log, mayFound: true, maySmtpPortsMove: true };
+  const app = { dataDir, version: options.version, log, prepare, mayFound: true, maySmtpPortsMove: true };
   try {
     return await startApp({ ...app, config });
   } catch (error) {
@@ -112,6 +149,9 @@ async function start(
   }
 }
 
+/** What a client on this machine connects to. */
+const reachableHost = (host: string): string => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host);
+
 /** The command line gives the key to nobody else who listens at this address. */
 function thisProcess(): { pid: number; started: string } {
   const [, started = ''] = ownMark().process.split(' ');
@@ -121,8 +161,8 @@ function thisProcess(): { pid: number; started: string } {
 const devFile = (dataDir: string): string => path.join(dataDir, 'run', 'dev.json');
 
 /** Makes team, key and domain on the first run and finds them on every later one. */
-async function ready(world: World, dataDir: string): Promise<DevFile> {
-  const access = await usableAccess(world, dataDir);
+async function ready(world: World, dataDir: string, fixedKey: string | undefined): Promise<DevFile> {
+  const access = await usableAccess(world, dataDir, fixedKey);
   if (!(await findDomainByName(world.db, access.team_id, DOMAIN))) {
     await createVerifiedDomain(world, access.team_id, DOMAIN);
   }
@@ -140,8 +180,12 @@ function isRefused(error: unknown): false {
   return false;
 }
 
-async function usableAccess(world: World, dataDir: string): Promise<DevAccess> {
+async function usableAccess(world: World, dataDir: string, fixedKey: string | undefined): Promise<DevAccess> {
   const [team] = await listTeams(world.db);
+  if (fixedKey !== undefined) {
+    const teamId = team?.id ?? (await createTeam(world, { name: 'Playground' })).teamId;
+    return { team_id: await keepFixedKey(world, { teamId, token: fixedKey }), api_key: fixedKey };
+  }
   if (!team) {
     const made = await createTeam(world, { name: 'Playground' });
     return { team_id: made.teamId, api_key: made.apiKey };
@@ -168,12 +212,14 @@ function panel({
   smtp,
   apiKey,
   dataDir,
+  config,
 }: {
   version: string;
   url: string;
   smtp: readonly SmtpListening[];
   apiKey: string;
   dataDir: string;
+  config: Config;
 }): string {
   const email = { from: `You <you@${DOMAIN}>`, to: 'someone@example.com', subject: 'Hello', html: '<p>It works.</p>' };
   const folder = shownPath(dataDir);
@@ -181,10 +227,11 @@ function panel({
   const data = dataDir === tryOutFolder ? '' : ` --data ${folder}`;
   return `
 rasket ${version} is running for development. No mail leaves this machine.
-
+${openWarning(config)}
   API      ${url}   (reference: ${url}/docs)
 ${smtpLines(smtp)}  API key  ${apiKey}
   Domain   ${DOMAIN}, verified, and receives
+  Senders  ${sendersInWords(config)}
   Data     ${folder}
 
 Send the first email:
@@ -211,6 +258,21 @@ ${receivingExample(smtp, `${rasket} received list${data}`)}
 Ctrl-C stops it.
 `;
 }
+
+/** For whoever lets other machines in. */
+function openWarning({ http, smtp, development }: Config): string {
+  if (!development.any_host) return '';
+  const hosts = [...new Set([http.host, smtp.host || '0.0.0.0'])].join(' and ');
+  return `
+  WARNING  Listening on ${hosts} for any host name: whoever reaches this machine, also a website
+           open in a browser on it, reads and removes all caught mail. Keep real data out of it.
+`;
+}
+
+const sendersInWords = ({ development }: Config): string =>
+  development.any_sender
+    ? 'any domain (--no-any-sender: verified domains only)'
+    : 'verified domains only (--any-sender: any)';
 
 const submissionPort = (smtp: readonly SmtpListening[]): SmtpListening | undefined =>
   smtp.find(({ tls, doors }) => tls === 'starttls' && doors.includes('submission'));
@@ -282,6 +344,9 @@ async function watch(options: DevOptions): Promise<void> {
     'dev',
     ...(options.data ? ['--data', options.data] : []),
     ...(options.config ? ['--config', options.config] : []),
+    ...(options.anySender === undefined ? [] : [options.anySender ? '--any-sender' : '--no-any-sender']),
+    ...(options.listen === undefined ? [] : ['--listen', options.listen]),
+    ...(options.anyHost ? ['--any-host'] : []),
   ];
   const main = path.join(programRoot, 'bin', 'main.ts');
   const child = spawn(process.execPath, [...paths, '--watch-preserve-output', main, ...words], { stdio: 'inherit' });

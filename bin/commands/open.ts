@@ -71,7 +71,7 @@ export async function whereListed<T>(
   }
 }
 
-export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing'>;
+export type ReadOptions = Pick<ConfigInput, 'profile' | 'isServing' | 'overrides'>;
 
 export const readConfig = (options: DataOptions, reading: ReadOptions = {}): Config =>
   readSettings(options, reading).config;

@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import {
+  CAPTURED_LIMITS,
   checkCaptured,
+  clearCaptured,
   listCaptured,
   readCaptured,
   type CapturedRow,
@@ -14,7 +16,7 @@ import {
   type MessagePart,
   type MessageReading,
 } from '../../src/protocol/read-message/index.ts';
-import { quoted } from '../../cli/client/index.ts';
+import { ApiFault, createClient, NoAnswer, quoted, readDevelopment } from '../../cli/client/index.ts';
 import {
   cleanLines,
   formatPairs,
@@ -27,13 +29,76 @@ import {
   type Terminal,
 } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
-import { developmentFolder, mustBeInitialised, readConfig, withStore, type DataOptions } from './open.ts';
+import {
+  DEVELOPMENT_MARK,
+  developmentFolder,
+  mustBeInitialised,
+  readConfig,
+  withStore,
+  type DataOptions,
+} from './open.ts';
 
 export interface PlaygroundOptions extends DataOptions {
   raw?: boolean;
   json?: boolean;
   limit: number;
   wide?: boolean;
+}
+
+export interface WaitOptions extends DataOptions {
+  to?: string;
+  subject?: string;
+  email?: string;
+  timeout: string;
+  raw?: boolean;
+  json?: boolean;
+  version: string;
+}
+
+/** More than the longest wait, for a busy machine. */
+const ANSWER_MS = 90_000;
+
+/** Shows the newest message that fits; the server answers as soon as there is one. */
+export async function waitForMessage(options: WaitOptions): Promise<void> {
+  const dataDir = developmentFolder(options);
+  const development = readDevelopment(dataDir);
+  if (!development?.isRunning()) {
+    const start = options.data === undefined ? 'rasket dev' : `rasket dev --data ${quoted(options.data)}`;
+    throw new OperatorFault(`no development server runs on ${dataDir}; start one with: ${start}`, 'unreachable');
+  }
+  const client = createClient({ url: development.url, version: options.version, timeoutMs: ANSWER_MS });
+  const { to, subject, email, timeout } = options;
+  const query = { to, subject, email_id: email, wait: timeout, limit: 1 };
+  const [message] = (await client.call('listPlaygroundMessages', { query }).catch(asOperatorFault)).data;
+  if (!message) {
+    const wanted = [to && ` to ${to}`, subject && ` with "${subject}" in its subject`, email && ` of email ${email}`];
+    throw new OperatorFault(
+      `no message${wanted.filter(Boolean).join('')} came within ${timeout}; list what there is with: rasket playground`,
+      'notFound',
+    );
+  }
+  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  if (options.json) terminal.printJson(message);
+  else await playground(message.id, { ...options, limit: 1 });
+}
+
+function asOperatorFault(error: unknown): never {
+  if (error instanceof ApiFault) throw new OperatorFault(error.message, error.status < 500 ? 'usage' : 'server');
+  if (error instanceof NoAnswer) throw new OperatorFault(error.message, 'unreachable');
+  throw error;
+}
+
+export async function clearPlayground(options: DataOptions & { json?: boolean }): Promise<void> {
+  const terminal = openTerminal({ out: process.stdout, err: process.stderr, env: process.env });
+  const dataDir = developmentFolder(options);
+  const config = readConfig({ ...options, data: dataDir }, { profile: 'development' });
+  mustBeInitialised(dataDir, options.data === undefined ? 'npm start' : `rasket dev --data ${options.data}`);
+  if (!existsSync(path.join(dataDir, DEVELOPMENT_MARK))) {
+    throw new OperatorFault(`${dataDir} is not a folder of the development profile; nothing is removed from another`);
+  }
+  const count = await withStore(config, dataDir, clearCaptured);
+  if (options.json) terminal.printJson({ object: 'playground', deleted: true, count });
+  else terminal.print(`Removed ${count} ${count === 1 ? 'message' : 'messages'}.`);
 }
 
 export async function playground(id: string | undefined, options: PlaygroundOptions): Promise<void> {
@@ -125,7 +190,7 @@ async function show(
   checks: Checks,
   page: string | undefined,
 ): Promise<void> {
-  const read = await readMessage(message, LIMITS);
+  const read = await readMessage(message, CAPTURED_LIMITS);
   const { created_at: caught, recipients } = present(row);
   const head = formatPairs(terminal, [
     ['From', read.from],
@@ -157,8 +222,6 @@ function pageOf(dataDir: string): string | undefined {
     return undefined;
   }
 }
-
-const LIMITS = { depthMax: 100, headerBytesMax: 2 * 1024 * 1024, partsMax: 1000 };
 
 function bodyOf(read: MessageReading): string {
   if (!read.isRead) return `(It cannot be read: ${read.because}.)`;

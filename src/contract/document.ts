@@ -61,6 +61,8 @@ export interface Operation {
   'x-oauth-flow'?: true;
   /** Whether it is the door of the Model Context Protocol, which reads its messages and lets its callers in by itself. */
   'x-mcp'?: true;
+  /** Whether it exists in the development profile alone, under names of this machine. */
+  'x-development'?: true;
   /** A credential that this operation alone takes, in words; gone once it stands in the description. */
   'x-own-credential'?: string;
   /** The action as which the audit log keeps every change that the operation makes. */

@@ -128,6 +128,7 @@ function contexts(validators: Validators, services: HttpServices): Contexts {
       browser: browserOf(store, request, reply),
       bearer: bearerOf(request),
       requestId: request.id,
+      whenGone: () => whenCallerGone(request, reply),
       services,
     }),
   };

@@ -8,6 +8,7 @@ import {
   type Validators,
 } from '../contract/index.ts';
 import type { World } from '../platform/world/index.ts';
+import { notFound } from '../platform/refusal/index.ts';
 import { checksItsOwnBody } from '../operations/index.ts';
 import { mustReach } from '../resources/access/index.ts';
 import { createKeyUse } from '../resources/api-keys/index.ts';
@@ -29,6 +30,7 @@ import { serveMcp, type McpParts } from './mcp/index.ts';
 import { isPeoplePage, PAGE } from './people-pages/index.ts';
 import { challengeForScope, readOauthFields } from './oauth/index.ts';
 import type { HttpServices } from './page.ts';
+import { mayUsePlayground } from './playground-access.ts';
 import { addressBucket, type RateState } from './rate-limit.ts';
 import type { Caller } from './request-log.ts';
 
@@ -59,7 +61,9 @@ export function serveOperations(parts: OperationParts): Served {
   const { services, validators, rateLimit, noteAnswer, countUpload, findCaller } = parts;
   const { world } = services;
   const { config } = world;
-  const operations = [...validators.operations.values()];
+  const operations = [...validators.operations.values()].filter(
+    ({ operation }) => !operation['x-development'] || config.profile === 'development',
+  );
   const find = createFindTarget(operations);
   const noteKeyUse = createKeyUse(world);
   const answererFor = createAnswerers(validators, services);
@@ -74,6 +78,8 @@ export function serveOperations(parts: OperationParts): Served {
       // The documented order of faults: 1 User-Agent, 2 route, 3 credential, 4 rate, 5 scope, 6 Idempotency-Key, 7 parameters, 8 body.
       onRequest: async (request, reply) => {
         const operation = operationOf(request);
+        if (operation.operation['x-development'] && !mayUsePlayground(world, request.headers.host))
+          throw notFound('Route');
         const access = accessOf(operation.operation);
         const caller = await findCaller(request, operation.operation);
         if (caller) callerOf.set(request, caller);

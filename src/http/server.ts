@@ -7,6 +7,7 @@ import fastify, {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { compileValidators } from '../contract/index.ts';
+import { endCaptureWaits } from '../flow/mail/capture/index.ts';
 import { Refusal, refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
 import { createRequestLog } from '../resources/logs/index.ts';
@@ -127,6 +128,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
       lastAnswers.begin();
+      endCaptureWaits(world.db);
       await Promise.all([beside.close(graceMs), closeServer(server, world, graceMs)]);
       unread.close();
       await requestLog.close();
@@ -220,7 +222,14 @@ async function listen(server: FastifyInstance, world: World, secure: SecureParts
     throw error;
   }
   const { address, port } = server.server.address() as AddressInfo;
-  return { address, port, host: address.includes(':') ? `[${address}]` : address, beside };
+  return { address, port, host: hostOfUrl(address), beside };
+}
+
+/** The host of a URL that leads to the listener from this machine. */
+function hostOfUrl(address: string): string {
+  if (address === '0.0.0.0') return '127.0.0.1';
+  if (address === '::') return '[::1]';
+  return address.includes(':') ? `[${address}]` : address;
 }
 
 async function closeServer(server: FastifyInstance, world: World, graceMs: number): Promise<void> {

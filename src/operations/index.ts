@@ -34,6 +34,7 @@ import { metrics } from './metrics.ts';
 import { mfa } from './mfa.ts';
 import { oauth } from './oauth.ts';
 import type { Operations } from './operation.ts';
+import { playground } from './playground.ts';
 import { queue } from './queue.ts';
 import { receivedEmails } from './received-emails.ts';
 import { segments } from './segments.ts';
@@ -83,6 +84,7 @@ export const operations: Operations = {
   ...metrics,
   ...mfa,
   ...oauth,
+  ...playground,
   ...queue,
   ...receivedEmails,
   ...segments,

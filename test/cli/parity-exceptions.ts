@@ -262,6 +262,8 @@ export const commandless: Record<string, string> = {
   authorizeClient: ofApps,
   exchangeToken: ofApps,
   revokeToken: ofApps,
+  listPlaygroundMessages: 'playground and playground wait, which have their own tests',
+  clearPlaygroundMessages: 'playground clear, which works on the data folder and has its own test',
   callMcp: 'for AI assistants, which call the other operations through it',
   listenWebhooks: 'a stream without an end; webhooks listen has its own tests',
 };

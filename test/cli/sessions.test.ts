@@ -15,7 +15,8 @@ describe('the command line against a development server', () => {
   let database: Record<string, string>;
   beforeAll(async () => {
     database = await desk.database();
-    await desk.serve(['dev', '--data', 'dev'], { env: database });
+    // As strict about senders as a server with real mail, so that its refusals are seen too.
+    await desk.serve(['dev', '--data', 'dev', '--no-any-sender'], { env: database });
     desk.write('note;v2.txt', 'A file whose name has a semicolon.\n');
     desk.write('page.html', '<p>Hello</p>\n');
     desk.write('latin1.txt', Buffer.from('caf\xe9\n', 'latin1'));

@@ -11,7 +11,7 @@ let scene: Scene;
 afterEach(() => scene.stop());
 
 async function simulated(to: string, attempt = 1): Promise<unknown> {
-  scene = await setScene({ deliver: { simulatorDomain: 'Simulator.rasket.test' } });
+  scene = await setScene({ deliver: { simulatorDomains: ['simulator.rasket.test'] } });
   const message = (): Promise<never> => Promise.reject(new Error('the simulator needs no message'));
   const outcomes = await scene.send(`${to}@${DOMAIN}`, { attempt, message });
   expect(scene.order).toEqual([]);
@@ -46,7 +46,7 @@ test('capture keeps every message once, those of the simulator too, and nothing 
   const capture = createCapture(async (job, message) => {
     kept.push({ job, text: message.toString() });
   });
-  scene = await setScene({ deliver: { capture, simulatorDomain: DOMAIN } });
+  scene = await setScene({ deliver: { capture, simulatorDomains: [DOMAIN] } });
   const ended = await scene.send(`bounced@${DOMAIN}`, { body: 'Subject: bounced\r\n\r\n' });
   expect(ended).toMatchObject([{ kind: 'bounced' }]);
   await scene.send(`delayed@${DOMAIN}`, { attempt: 2 });

@@ -33,7 +33,7 @@ const places: Record<string, Record<string, string>> = {
   operation: {
     ...words('operationId tags summary description'),
     ...words(
-      'x-service-permission x-service-scope x-service-scope-also x-service-role x-service-effect x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to x-oauth-flow x-mcp x-own-credential',
+      'x-service-permission x-service-scope x-service-scope-also x-service-role x-service-effect x-service-audit x-sdk x-refused-fields x-refused-as x-bare-list x-same-origin x-link-to x-oauth-flow x-mcp x-development x-own-credential',
     ),
     ...{ parameters: 'parameter[]', requestBody: 'requestBody', responses: 'response{}' },
   },

@@ -27,6 +27,7 @@ export const trees: Tree[] = [
     without: {
       system: aboutTheServer,
       mcp: 'it carries the operations of the other families, in http/mcp',
+      playground: 'what was caught belongs to flow/mail/capture',
       queue: 'what waits belongs to flow/mail/queue, and an operator’s word about it to flow/mail/queue-admin',
     },
     besides: {
@@ -61,6 +62,7 @@ export const trees: Tree[] = [
     familyOf: fileName,
     without: {
       mcp: 'it carries the operations of the other families, in http/mcp',
+      playground: '`rasket playground` works on the data folder of a development server',
       'device-logins': 'how `rasket login` signs a person in, and what that person does in a browser',
       sso: 'owners set it up, signed in; on the machine rasket teams sso-off ends its enforcing',
       mfa: '`rasket account mfa` signs its person in first, which no other family does',

@@ -6,7 +6,7 @@ import type { RunRow } from '../../resources/automation-runs/index.ts';
 import { isVariable } from '../../resources/automations/index.ts';
 import { declaredProperties, type PropertyRow } from '../../resources/contact-properties/index.ts';
 import { contactNamed, mayMail, preferenceOrigin, wayOutOf, type ContactRow } from '../../resources/contacts/index.ts';
-import { findDomainByName, maySend, type DomainRow } from '../../resources/domains/index.ts';
+import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../../resources/domains/index.ts';
 import { readEmail } from '../../resources/emails/index.ts';
 import { createSendSwitch } from '../../resources/instance/index.ts';
 import { findPublishedTemplate, type PublishedVersion } from '../../resources/templates/index.ts';
@@ -94,7 +94,7 @@ async function prepare(ctx: Ctx, world: World, { run, use, contact, topicId }: M
   const sender = parseMailbox(from);
   if (!sender.ok) throw invalidField('from', `from: ${sender.fault}`);
   const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(db, teamId, name);
-  const domain = await find(sender.mailbox.domain);
+  const domain = await findSendingDomain(world, teamId, sender.mailbox.domain);
   if (!domain) throw gone(`domain ${sender.mailbox.domain}`);
   if (!maySend(domain)) {
     throw new Postponed(clock.now() + PUT_BACK_MS.domain, `The domain ${domain.name} is not verified for sending.`);

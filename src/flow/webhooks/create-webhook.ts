@@ -5,7 +5,7 @@ import { mustBeReachable } from './must-be-reachable.ts';
 
 export async function createWebhook(ctx: Ctx<World>, input: NewWebhook) {
   const { store: world, teamId } = ctx;
-  const url = readEndpoint(input.endpoint);
+  const url = readEndpoint(world.config, input.endpoint);
   // Checked before the slow connection, and again when the endpoint is added.
   await mustAllowWebhook(world, world.db, teamId);
   await mustBeReachable(world, url);

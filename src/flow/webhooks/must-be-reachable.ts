@@ -1,3 +1,4 @@
+import type { Config } from '../../platform/config/index.ts';
 import type { FetchFault } from '../../platform/fetch/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
@@ -14,20 +15,19 @@ export async function mustBeReachable(world: World, url: URL): Promise<void> {
   const stop = new AbortController();
   const cancel = world.clock.timer(CONNECT_SECONDS * 1000, () => stop.abort());
   try {
-    if (!world.config.webhooks.check_connection) {
-      const failed = await world.fetch.checkAddress(url, stop.signal);
-      if (failed?.fault.kind === 'blocked') throw unreachable(failed.fault, failed.because);
-      return;
-    }
-    const failed = await world.fetch.probe(url, stop.signal);
-    if (failed) throw unreachable(failed.fault, failed.because);
+    const { webhooks, profile } = world.config;
+    const failed = webhooks.check_connection
+      ? await world.fetch.probe(url, stop.signal)
+      : await world.fetch.checkAddress(url, stop.signal);
+    if (failed === undefined || (!webhooks.check_connection && failed.fault.kind !== 'blocked')) return;
+    throw unreachable(inWords(failed.fault, { isTls: url.protocol === 'https:', profile }), failed.because);
   } finally {
     cancel();
   }
 }
 
-function unreachable(fault: FetchFault, because: unknown): Refusal {
-  const message = `${PATH} cannot be used: ${inWords(fault)}`;
+function unreachable(reason: string, because: unknown): Refusal {
+  const message = `${PATH} cannot be used: ${reason}`;
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: PATH, message }], because });
 }
 
@@ -45,15 +45,18 @@ const SWITCH =
   ' An endpoint can be created before its server runs when the operator of this installation sets webhooks.check_connection = false.';
 
 /** A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
-function inWords(fault: FetchFault): string {
+function inWords(fault: FetchFault, { isTls, profile }: { isTls: boolean; profile: Config['profile'] }): string {
+  const connection = isTls ? 'TLS connection' : 'connection';
   switch (fault.kind) {
     case 'blocked':
-      return 'its host has no public address; it must resolve to one that the internet can reach.';
+      return profile === 'development'
+        ? 'its host has an address in a private network; allow its range with network.http_allow_private (RASKET_NETWORK_HTTP_ALLOW_PRIVATE).'
+        : 'its host has no public address; it must resolve to one that the internet can reach.';
     case 'tls':
       return `its server has no TLS certificate that is valid for this host (${fault.code}).${UNKNOWN_ISSUERS.has(fault.code) ? TRUSTED : ''}${SWITCH}`;
     case 'timeout':
-      return `its server accepted no TLS connection within ${CONNECT_SECONDS} seconds.${SWITCH}`;
+      return `its server accepted no ${connection} within ${CONNECT_SECONDS} seconds.${SWITCH}`;
     default:
-      return `its server cannot be reached; it must accept TLS connections on the port of the URL.${SWITCH}`;
+      return `its server cannot be reached; it must accept ${connection}s on the port of the URL.${SWITCH}`;
   }
 }

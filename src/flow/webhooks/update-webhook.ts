@@ -7,7 +7,7 @@ import { mustBeReachable } from './must-be-reachable.ts';
 export async function updateWebhook(ctx: Ctx<World>, id: string, input: WebhookUpdate) {
   if (input.endpoint !== undefined) {
     const { store: world, teamId } = ctx;
-    const url = readEndpoint(input.endpoint);
+    const url = readEndpoint(world.config, input.endpoint);
     // Checked first: no caller can make us connect for an endpoint that is not its own.
     if (!(await findWebhook(world.db, teamId, id))) throw notFound('Webhook');
     await mustBeReachable(world, url);

@@ -1,16 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { checkCaptured, listCaptured, readCaptured } from '../../flow/mail/capture/index.ts';
+import { CAPTURED_LIMITS, checkCaptured, listCaptured, readCaptured } from '../../flow/mail/capture/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { readMessage, textOfHtml } from '../../protocol/read-message/index.ts';
 import { imageDataUrl } from '../../protocol/safe-html/index.ts';
 import { emailRowsByIds } from '../../resources/emails/index.ts';
+import { mayUsePlayground } from '../playground-access.ts';
 import { renderEmail, sharePageHeaders } from '../share-page/index.ts';
 import { renderInbox, renderMessage, renderNotHere, renderTrouble } from './render.ts';
 
 const FORM = /^\/playground(?:\/([0-9a-f-]{36}))?\/?(?:\?(.*))?$/;
 const PAGE = 50;
-const LIMITS = { depthMax: 100, headerBytesMax: 2 * 1024 * 1024, partsMax: 1000 };
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 
 interface Answer {
   status: number;
@@ -19,15 +18,14 @@ interface Answer {
 
 /**
  * Answers the pages; returns false to leave a request to the API, as always outside the development profile, where mail that
- * is captured is that of many people. The pages need no key, so only names of this machine are answered: any website open in
- * its browser may send requests under another name.
+ * is captured is that of many people.
  */
 export function createPlaygroundPages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (world.config.profile !== 'development') return () => false;
   return (request, response) => {
     const [whole, id, query = ''] = FORM.exec(request.url ?? '') ?? [];
     if (whole === undefined || !['GET', 'HEAD'].includes(request.method ?? '')) return false;
-    if (!LOOPBACK.test(request.headers.host ?? '')) return false;
+    if (!mayUsePlayground(world, request.headers.host)) return false;
     const parameters = new URLSearchParams(query);
     const withRemoteImages = parameters.get('images') === '1';
     const answer = id === undefined ? showInbox(parameters.get('before')) : showMessage(id, withRemoteImages);
@@ -59,7 +57,7 @@ export function createPlaygroundPages(world: World): (request: IncomingMessage, 
     const caught = await readCaptured(world.db, world.blobs, id);
     if (!caught) return { status: 404, html: renderNotHere() };
     const { row, message } = caught;
-    const reading = await readMessage(message, LIMITS);
+    const reading = await readMessage(message, CAPTURED_LIMITS);
     const checks = await checkCaptured(world, row, message);
     const { html, text, parts } = reading.isRead ? reading : { html: null, text: null, parts: [] };
     const images = new Map<string, string>();

@@ -12,6 +12,7 @@ const otherNames = [
   'RASKET_CONFIG',
   'RASKET_PROFILE',
   'RASKET_BASE_URL',
+  'RASKET_DEV_API_KEY',
 ];
 const otherPrefixes = ['RASKET_TEST_', 'RASKET_BENCH_', 'RASKET_CI_'];
 

@@ -9,4 +9,5 @@ export { readPostgresUrl } from './postgres-url.ts';
 export { isPlan, monthlyLimitOf, planNamed } from './plan-named.ts';
 export { placeOf } from './place-of.ts';
 export type { Config, DeepPartial, DnsProviderSettings, Plan, Region, Source, Sources } from './settings.ts';
+export { isSimulatorDomain, listSimulatorDomains } from './simulator.ts';
 export { showConfig } from './show-config.ts';

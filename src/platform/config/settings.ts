@@ -73,6 +73,10 @@ export const sections = {
     verify_enforced_tls: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
+  development: {
+    any_sender: flag(),
+    any_host: flag(),
+  },
   network: {
     mail_allow_private: cidrs,
     http_allow_private: cidrs,

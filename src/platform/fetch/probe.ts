@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from 'node:net';
+import { createConnection, isIP, isIPv6, type NetConnectOpts } from 'node:net';
 import { connect, type ConnectionOptions } from 'node:tls';
 import type { FetchFault } from './fetch-answer.ts';
 import type { Hop } from './get-once.ts';
@@ -14,14 +14,16 @@ export interface FetchFailure {
 const NEXT_ADDRESS_MS = 1500;
 
 /**
- * Connects to one of the addresses given and to no other, finishes the TLS handshake as a request would, and sends not a
- * byte more. Answers what is in the way of a request, if anything is. Never rejects.
+ * Connects to one of the addresses given and to no other, finishes the TLS handshake of an https URL as a request would, and
+ * sends not a byte more. Answers what is in the way of a request, if anything is. Never rejects.
  */
 export function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Promise<FetchFailure | undefined> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve({ fault: { kind: 'timeout' } });
     let stage: 'unreachable' | 'tls' = 'unreachable';
-    const socket = connect(optionsOf(hop));
+    const isTls = hop.url.protocol === 'https:';
+    const options = optionsOf(hop, isTls ? 443 : 80);
+    const socket = isTls ? connect(options) : createConnection(options as NetConnectOpts);
     const finish = (failure?: FetchFailure): void => {
       signal.removeEventListener('abort', late);
       resolve(failure);
@@ -34,6 +36,7 @@ export function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Pro
       // The second lock on the same door: whatever led the connection here, it goes no further.
       const fault = faultOfPeer(socket, hop.mayReach);
       if (fault) finish({ fault, because: `connected to ${socket.remoteAddress}` });
+      else if (!isTls) finish();
     });
     socket.once('secureConnect', () => finish());
     const failed = (error?: Error & { code?: unknown }): void =>
@@ -43,12 +46,12 @@ export function probeOnce(hop: Omit<Hop, 'userAgent'>, signal: AbortSignal): Pro
   });
 }
 
-function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>): ConnectionOptions {
+function optionsOf({ url, addresses, ca }: Omit<Hop, 'userAgent'>, defaultPort: number): ConnectionOptions {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   const options = {
     host,
-    port: url.port === '' ? 443 : Number(url.port),
+    port: url.port === '' ? defaultPort : Number(url.port),
     ...(isIP(host) === 0 ? { servername: host } : {}),
     ALPNProtocols: ['http/1.1'],
     ...(ca ? { ca: [...ca] } : {}),

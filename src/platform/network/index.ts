@@ -4,5 +4,6 @@
  */
 export { createAddressGuard, type AddressGuard } from './address-guard.ts';
 export { createOwnConnections, type AcceptedConnection, type OwnConnections } from './own-connections.ts';
+export { isLocalHost } from './local-host.ts';
 export { clientKey } from './client-key.ts';
 export { createRangeCheck, plainAddress } from './range-check.ts';

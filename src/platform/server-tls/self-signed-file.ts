@@ -12,6 +12,8 @@ export interface TlsKeys {
 interface Wanted {
   dataDir: string;
   host: string;
+  /** Addresses that it is valid for, too. */
+  addresses: readonly string[];
   now: number;
 }
 
@@ -35,11 +37,12 @@ export function keepSelfSigned(wanted: Wanted): TlsKeys {
 const fileOf = (dataDir: string): string => path.join(dataDir, FOLDER, FILE);
 
 /** What is there, if it is whole, for this name and not over. */
-function read({ dataDir, host, now }: Wanted): TlsKeys | undefined {
+function read({ dataDir, host, addresses, now }: Wanted): TlsKeys | undefined {
   try {
     const text = readFileSync(fileOf(dataDir), 'utf8');
     const certificate = new X509Certificate(text);
     if (certificate.checkHost(host) === undefined || certificate.validToDate.getTime() < now) return undefined;
+    if (addresses.some((address) => certificate.checkIP(address) === undefined)) return undefined;
     const at = text.indexOf('-----BEGIN CERTIFICATE-----');
     return { key: text.slice(0, at), cert: text.slice(at) };
   } catch {
@@ -48,10 +51,16 @@ function read({ dataDir, host, now }: Wanted): TlsKeys | undefined {
   }
 }
 
-function make({ host, now }: Wanted): TlsKeys {
+function make({ host, addresses, now }: Wanted): TlsKeys {
   const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const [notBefore, notAfter] = [new Date(now - BEFORE_MS), new Date(now + LIFE_MS)];
-  const cert = selfSignedCertificate({ names: [host], notBefore, notAfter, serial: randomBytes(15), ...keys });
+  const cert = selfSignedCertificate({
+    names: [host, ...addresses],
+    notBefore,
+    notAfter,
+    serial: randomBytes(15),
+    ...keys,
+  });
   return { key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), cert };
 }
 

@@ -59,7 +59,9 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
   const files = certificateFilesOf(config, dataDir);
   const listeners = new Set<(keys: TlsKeys) => void>();
   let seen = files && stampOf(files);
-  let inUse: Read = files ? readFiles(files) : (readIssued(issued) ?? selfSigned({ dataDir, host, now: clock.now() }));
+  let inUse: Read = files
+    ? readFiles(files)
+    : (readIssued(issued) ?? selfSigned({ dataDir, host, addresses: listOwnAddresses(config), now: clock.now() }));
   let fault: string | undefined;
 
   function warn(): void {
@@ -122,6 +124,9 @@ export function openServerTls({ config, dataDir, clock, log }: ServerTlsOptions,
     close: stop,
   };
 }
+
+/** Clients in development name an address, and some look for it in the certificate whatever they are told of trust. */
+const listOwnAddresses = ({ profile }: Config): string[] => (profile === 'development' ? ['127.0.0.1', '::1'] : []);
 
 interface Read {
   keys: TlsKeys;

@@ -3,7 +3,7 @@ import { bits, oid, octets, pem, sequence, time, tlv, TRUE } from './der.ts';
 import { alternativeNames, commonName } from './names.ts';
 
 export interface CertificateWishes {
-  /** Host names, the first of them also as the subject. */
+  /** Host names and addresses, the first of them also as the subject. */
   names: readonly string[];
   notBefore: Date;
   notAfter: Date;

@@ -87,6 +87,8 @@ export interface NobodyCtx<Held extends Store = Store> {
   /** What came as a bearer token; an operation with a credential of its own asks whose it is. */
   bearer?: string | undefined;
   requestId: string;
+  /** Aborted when the caller's connection ends. */
+  whenGone?: () => AbortSignal;
 }
 
 /** A call for the installation as a whole: no team is concerned. */

@@ -99,6 +99,10 @@ export const renameKey = (db: Executor, teamId: string, id: string, name: string
 export const revokeKey = (db: Executor, teamId: string, id: string): Promise<number> =>
   db.run(`update api_keys set status = 'revoked' where team_id = ? and id = ? and status <> 'revoked'`, [teamId, id]);
 
+export async function activateKey(db: Executor, id: string): Promise<void> {
+  await db.run(`update api_keys set status = 'active' where id = ?`, [id]);
+}
+
 export interface KeyUse {
   keyId: string;
   requestLogId: string | null;

@@ -7,6 +7,7 @@ export { createApiKey } from './create-api-key.ts';
 export { createKeyUse } from './note-key-use.ts';
 export { deleteApiKey } from './delete-api-key.ts';
 export { issueApiKey } from './issue-api-key.ts';
+export { findFixedKeyFault, keepFixedKey } from './keep-fixed-key.ts';
 export { isActiveToken, keyLives } from './key-lives.ts';
 export { listApiKeys } from './list-api-keys.ts';
 export { updateApiKey } from './update-api-key.ts';

@@ -11,9 +11,9 @@ const SHOWN_CHARS = 10;
 export async function issueApiKey(
   store: Store,
   tx: Executor,
-  input: { teamId: string; name: string; permission: Permission; domainId: string | null },
+  input: { teamId: string; name: string; permission: Permission; domainId: string | null; token?: string },
 ): Promise<{ id: string; token: string }> {
-  const token = newToken(PREFIX);
+  const token = input.token ?? newToken(PREFIX);
   const id = store.ids.uuid();
   const row = {
     id,

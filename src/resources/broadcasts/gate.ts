@@ -3,7 +3,7 @@ import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import { countAudience } from '../contacts/index.ts';
-import { findDomainByName, maySend, type DomainRow } from '../domains/index.ts';
+import { findDomainByName, findSendingDomain, maySend, type DomainRow } from '../domains/index.ts';
 import { createSendSwitch, type SendSwitch } from '../instance/index.ts';
 import { declaredFor, filterOf, findSegment } from '../segments/index.ts';
 import { findTeam } from '../teams/index.ts';
@@ -40,7 +40,14 @@ export interface Surroundings {
 type Sent = Pick<BroadcastContent, 'sender' | 'segment_id' | 'topic_id' | 'template_id' | 'html' | 'text'>;
 
 /** The count takes long for a large segment, and is an estimate: who is a member is evaluated again when it is sent. */
-export async function lookAround(store: Store, teamId: string, { segment_id: segmentId }: Sent): Promise<Surroundings> {
+export async function lookAround(
+  store: Store,
+  teamId: string,
+  { segment_id: segmentId, sender }: Sent,
+): Promise<Surroundings> {
+  const parsed = parseMailbox(sender);
+  // With `development.any_sender` this makes the domain, which the transaction of the send then finds.
+  if (parsed.ok) await findSendingDomain(store, teamId, parsed.mailbox.domain);
   const segment = segmentId === null ? undefined : await findSegment(store.db, teamId, segmentId);
   const filter = segment && (await filterOf(store.db, segment, await declaredFor(store.db, teamId)));
   const count = filter && (await countAudience(store.db, teamId, filter));

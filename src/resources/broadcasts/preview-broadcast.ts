@@ -4,7 +4,7 @@ import type { Store } from '../../platform/store/index.ts';
 import { parseMailbox } from '../../protocol/address/index.ts';
 import type { Ctx } from '../access/index.ts';
 import { contactNamed, preferenceOrigin, sampleLinks } from '../contacts/index.ts';
-import { findDomainByName, type DomainRow } from '../domains/index.ts';
+import { findSendingDomain, type DomainRow } from '../domains/index.ts';
 import { findSharedBody } from '../shared-bodies/index.ts';
 import { findVersionContent, type PublishedContent } from '../templates/index.ts';
 import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
@@ -54,7 +54,7 @@ export async function renderMail(
   const contact = contactName === undefined ? SAMPLE : await contactNamed(db, teamId, contactName);
   const parsedFrom = parseMailbox(row.sender);
   const domainName = parsedFrom.ok ? parsedFrom.mailbox.domain : '';
-  const domain = await findDomainByName(db, teamId, domainName);
+  const domain = await findSendingDomain(store, teamId, domainName);
   const links = sampleLinks(domain ? await preferenceOrigin(store, domain.id) : store.origin());
   const around = await aroundOf(db, row);
   const content = await contentOf(store, row);

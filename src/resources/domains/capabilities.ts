@@ -5,6 +5,10 @@ import type { DomainRow } from './domain-rows.ts';
 /** Whether mail may be sent from it now: DNS bears it out, and the team has not switched it off. */
 export const maySend = (domain: DomainRow): boolean => domain.verified_at !== null && domain.sending === 'enabled';
 
+/** Whether DNS decides over domains. In the development profile it does not: nothing leaves the machine. */
+export const isDnsAsked = ({ config }: Pick<Store, 'config'>): boolean =>
+  config.profile !== 'development' || !config.delivery.capture;
+
 /** In the development profile a verified domain is not required: its own one has no DNS, and nothing leaves the machine. */
 export const isVerifiedWithoutDns = (store: Store, { verified_at: at }: Pick<DomainRow, 'verified_at'>): boolean =>
   store.config.delivery.capture && at !== null;

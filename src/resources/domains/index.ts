@@ -4,6 +4,7 @@
  */
 export { changeDomain, planChange, recordsAdded } from './change-domain.ts';
 export { createVerifiedDomain } from './create-verified-domain.ts';
+export { findSendingDomain, makeSendingDomain, mayBeMade } from './find-sending-domain.ts';
 export { deleteDomain } from './delete-domain.ts';
 export { listDomains } from './list-domains.ts';
 export type { DomainPatch, NewDomain } from './new-domain.ts';
@@ -13,7 +14,7 @@ export { mustBeAddable, planFull, readDomainName, registerDomain } from './regis
 export { beginRotation, isRotationDue, rotateDkim } from './rotate-dkim.ts';
 export { nameTaken, saveChecks } from './save-checks.ts';
 export { mustWaitItsTurn } from './once-a-minute.ts';
-export { isVerifiedWithoutDns, maySend } from './capabilities.ts';
+export { isDnsAsked, isVerifiedWithoutDns, maySend } from './capabilities.ts';
 export { addDomain, type MadeDomain } from './compose-domain.ts';
 export { openDkimKey, SEALED_DKIM_KEYS } from './dkim-key.ts';
 export { dkimKeysOf, keysOf } from './dkim-keys.store.ts';

@@ -74,8 +74,12 @@ export const isOfPeople = ({ operation }: Operation): boolean =>
 const isOfOauth = ({ operation }: Operation): boolean =>
   operation['x-oauth-flow'] === true || operation['x-mcp'] === true;
 
+/** It does not exist in the profile of these scenes; its family tests it in its own. */
+const isOfDevelopment = ({ operation }: Operation): boolean => operation['x-development'] === true;
+
 export const operations = contractOperations().filter(
-  (operation) => !isOperators(operation) && !isOfPeople(operation) && !isOfOauth(operation),
+  (operation) =>
+    !isOperators(operation) && !isOfPeople(operation) && !isOfOauth(operation) && !isOfDevelopment(operation),
 );
 /** Of the whole installation, where no team's key lets in. */
 export const operatorOperations = contractOperations().filter(isOperators);

@@ -12,6 +12,7 @@ import {
   type Wanted,
 } from '../../../protocol/dns-diagnosis/index.ts';
 import {
+  isDnsAsked,
   isVerifiedWithoutDns,
   type DomainRow,
   type RecordCheck,
@@ -36,7 +37,7 @@ export async function checkRecords(
   records: readonly RecordRow[],
   options: CheckOptions,
 ): Promise<RecordCheck[]> {
-  if (isVerifiedWithoutDns(world, domain)) {
+  if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain)) {
     return records.map((record) => ({ record, verdict: 'right', diagnosis: null, found: null }));
   }
   const budgetMs = world.config.dns.diagnosis_ms;

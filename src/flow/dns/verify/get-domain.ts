@@ -4,6 +4,7 @@ import type { Ctx } from '../../../resources/access/index.ts';
 import {
   checkOf,
   findDomain,
+  isDnsAsked,
   isVerifiedWithoutDns,
   presentDomain,
   recordStatusAfter,
@@ -21,7 +22,9 @@ export async function getDomain(ctx: Ctx<World>, id: string) {
   if (!domain) throw notFound('Domain');
   const records = await recordsOf(world.db, id);
   // A look-up before anything is published makes resolvers remember that it does not exist: the first one is that of verify.
-  if (isVerifiedWithoutDns(world, domain) || domain.checked_at === null) return presentDomain(domain, records);
+  if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain) || domain.checked_at === null) {
+    return presentDomain(domain, records);
+  }
   const checks = await checkRecords(world, domain, records, { cache: true, diagnose: true });
   return presentDomain(
     domain,

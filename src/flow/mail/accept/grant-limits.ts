@@ -1,3 +1,4 @@
+import { isSimulatorDomain } from '../../../platform/config/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import { refuse, type Refusal } from '../../../platform/refusal/index.ts';
 import { isoTime } from '../../../platform/clock/index.ts';
@@ -5,7 +6,6 @@ import { beyond, type Actor, type Ctx } from '../../../resources/access/index.ts
 import type { DomainRow } from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { countSends } from '../../../resources/oauth/index.ts';
-import { isSimulator } from './sandbox.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -28,7 +28,7 @@ export async function mustBeWithinRecipients(
 ): Promise<void> {
   if (actor.kind !== 'oauth_grant' || actor.limits.recipients === 'any') return;
   for (const { address, domain: name } of draft.recipients) {
-    if (isSimulator(store.config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
+    if (isSimulatorDomain(store.config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
     const why = `it sends to the verified domains of the team and the simulator alone, and not to ${address}`;
     throw beyond('recipients', why);
   }

@@ -1,11 +1,8 @@
+import { isSimulatorDomain } from '../../../platform/config/index.ts';
 import { refuse } from '../../../platform/refusal/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import type { DomainRow } from '../../../resources/domains/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
-
-/** The mailbox simulator, which delivers nothing. */
-export const isSimulator = ({ instance }: Ctx['store']['config'], name: string): boolean =>
-  name === `simulator.${instance.host}`.toLowerCase();
 
 /** A region in its sandbox sends only to the team's own verified domains and to the mailbox simulator. */
 export async function mustBeAllowedBySandbox(
@@ -15,7 +12,7 @@ export async function mustBeAllowedBySandbox(
   const { draft, domain, find } = send;
   if (!config.regions[domain.region]?.sandbox) return;
   for (const { address, domain: name } of draft.recipients) {
-    if (isSimulator(config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
+    if (isSimulatorDomain(config, name) || ((await find(name))?.verified_at ?? null) !== null) continue;
     throw refuse('validation_error', {
       status: 403,
       say: `The region ${domain.region} is sandboxed and does not send to ${address} yet.`,

@@ -6,6 +6,8 @@ import {
   findDomain,
   findDomainByName,
   listSendableDomains,
+  makeSendingDomain,
+  mayBeMade,
   maySend,
   type DomainRow,
 } from '../../../resources/domains/index.ts';
@@ -29,8 +31,15 @@ export function createSendingDomainOf(world: World): (ctx: Ctx) => SendingDomain
       if (!found) known.set(name, (found = findSendingDomain(`${ctx.teamId} ${name}`)));
       return found;
     };
+    const findSender = async (name: string): Promise<DomainRow | undefined> => {
+      const found = await find(name);
+      if (pinnedDomainOf(ctx.actor) !== null || !mayBeMade(world, found)) return found;
+      const made = makeSendingDomain(world, ctx.teamId, { name, found });
+      known.set(name, made);
+      return made;
+    };
     return async (draft) => {
-      const domain = await mustBeSendableFrom(ctx, draft, await find(draft.from.domain));
+      const domain = await mustBeSendableFrom(ctx, draft, await findSender(draft.from.domain));
       await mustBeAllowedBySandbox(ctx, { draft, domain, find });
       await mustBeWithinRecipients(ctx, draft, find);
       return domain;

@@ -62,6 +62,28 @@ export async function readCaptured(
   return row ? { row, message: await blobs.get(MESSAGE_BLOB(row.id)) } : undefined;
 }
 
+/** Reads up to `limit` rows of all teams on one side of an id, or from the newest, nearest to it first. */
+export function walkCaptured(
+  db: Executor,
+  from: { olderThan: string } | { newerThan: string } | undefined,
+  { emailId, limit }: { emailId: string | undefined; limit: number },
+): Promise<CapturedRow[]> {
+  const isUpwards = from !== undefined && 'newerThan' in from;
+  const where: string[] = [];
+  const values: string[] = [];
+  if (from !== undefined) {
+    where.push(isUpwards ? 'id > ?' : 'id < ?');
+    values.push(isUpwards ? from.newerThan : from.olderThan);
+  }
+  if (emailId !== undefined) {
+    where.push('email_id = ?');
+    values.push(emailId);
+  }
+  const condition = where.length === 0 ? '' : `where ${where.join(' and ')}`;
+  const sql = `select * from playground_messages ${condition} order by id ${isUpwards ? 'asc' : 'desc'} limit ?`;
+  return db.all<CapturedRow>(sql, [...values, limit]);
+}
+
 export async function capturedBlobOwners(db: Executor, ids: readonly string[]): Promise<string[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
   return (await db.all<{ id: string }>(`select id from playground_messages where ${among.sql}`, [among.value])).map(
@@ -78,4 +100,11 @@ export async function removeCaptured(
   const sql = `delete from playground_messages where id in (select id from playground_messages
     where team_id = ? and id < ? order by id limit ?) returning id`;
   return (await db.all<{ id: string }>(sql, [teamId, beforeId, limit])).map((row) => row.id);
+}
+
+/** Removes up to `limit` messages of all teams; returns their ids, which own their blobs. */
+export async function removeAllCaptured(db: Executor, limit: number): Promise<string[]> {
+  const sql = `delete from playground_messages where id in (select id from playground_messages order by id limit ?)
+    returning id`;
+  return (await db.all<{ id: string }>(sql, [limit])).map((row) => row.id);
 }

@@ -4,6 +4,7 @@
  */
 export type { Checks } from '../receive/index.ts';
 export { captureMessage } from './capture-message.ts';
+export { countCaptureWaits, endCaptureWaits } from './capture-waits.ts';
 export { checkCaptured } from './check-captured.ts';
 export {
   listCaptured,
@@ -12,3 +13,5 @@ export {
   removeCaptured,
   type CapturedRow,
 } from './captured-messages.store.ts';
+export { findCaptured, type CapturedFilter } from './find-captured.ts';
+export { CAPTURED_LIMITS, clearCaptured, readWholeCaptured } from './read-whole-captured.ts';

@@ -45,8 +45,8 @@ export interface DeliverOptions {
   ownExchangers?: string[];
   /** Whether we take the domain's mail ourselves. */
   takesMailFor?: (domain: string) => Promise<boolean>;
-  /** The domain whose addresses are answered by the mailbox simulator. */
-  simulatorDomain?: string;
+  /** The domains whose addresses are answered by the mailbox simulator, in lower case. */
+  simulatorDomains?: readonly string[];
   /** Takes the place of the network for all mail that is not for the simulator. */
   capture?: Deliver;
   timeouts?: Partial<SmtpTimeouts>;
@@ -99,10 +99,10 @@ const DEFAULT_LIMITS: DeliverLimits = {
 /** The one seam between "when" (the queue) and "how": simulator, then capture, then the network. */
 export function createDeliver(options: DeliverOptions): Delivery {
   const network = createNetwork(options);
-  const simulatorDomain = options.simulatorDomain?.toLowerCase();
+  const simulated = new Set(options.simulatorDomains);
   return {
     deliver: async (job, ctx) => {
-      if (job.domain === simulatorDomain) {
+      if (simulated.has(job.domain)) {
         // Mail to the simulator is captured too, but once: later tries are of the same message.
         if (job.attempt === 1) await options.capture?.(job, ctx);
         return simulate(job);

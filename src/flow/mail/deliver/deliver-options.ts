@@ -1,3 +1,4 @@
+import { listSimulatorDomains } from '../../../platform/config/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { takesMailHere } from '../../../resources/domains/index.ts';
 import type { Family } from './address-family.ts';
@@ -23,7 +24,7 @@ export function deliverOptionsOf(
     ownHostNames: [instance.host],
     ownExchangers: [domains.return_path_mx, domains.receiving_mx].map((name) => name.replace('{host}', instance.host)),
     takesMailFor: (domain) => takesMailFor(world, domain),
-    simulatorDomain: `simulator.${instance.host}`,
+    simulatorDomains: listSimulatorDomains(config),
     ...(capture ? { capture } : {}),
     regionOf(name) {
       const region = regions[name];

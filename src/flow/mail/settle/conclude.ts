@@ -1,6 +1,7 @@
 import type { EventData, Happening } from '../../../events/index.ts';
 import { isoTime } from '../../../platform/clock/index.ts';
 import { ofEmail, type MailLog } from '../../../platform/log/index.ts';
+import { isSimulatorDomain } from '../../../platform/config/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { nextAttempt } from '../../../protocol/retry-schedule/index.ts';
 import { classifyReply } from '../../../platform/reply-rules/index.ts';
@@ -254,7 +255,7 @@ function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bo
     log.bounced({ ...loggedAs(row), to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
   );
   // Addresses of the simulator are not suppressed, or each could be used only once.
-  if (bounce.type !== 'Permanent' || row.destination === simulatorDomain(world)) return;
+  if (bounce.type !== 'Permanent' || isSimulatorDomain(world.config, row.destination)) return;
   done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
 }
 
@@ -263,8 +264,6 @@ function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'
   if (outcome.reason !== 'refused') return true;
   return !group.some((other) => other !== outcome && other.reply === outcome.reply);
 }
-
-const simulatorDomain = (world: World): string => `simulator.${world.config.instance.host}`.toLowerCase();
 
 /** Classifies a bounce: by the reply of the mail server, or by our own reason where we refused it ourselves. */
 function bounceFor(outcome: Of<'bounced'>): Bounce {
