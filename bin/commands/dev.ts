@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { ROLES, startApp, type App } from '../../src/app.ts';
+import { loadAuthentication } from '../../src/flow/mail/capture/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { ownMark } from '../../src/platform/process-mark/index.ts';
@@ -71,6 +72,8 @@ export async function dev(options: DevOptions): Promise<void> {
   announce(app, dataDir, ROLES, options.version);
   const smtp = (app.smtp?.listening ?? []).map((one) => ({ ...one, host: reachableHost(one.host) }));
   console.log(panel({ version: options.version, url, smtp, apiKey: access.api_key, dataDir, config }));
+  // A test that starts now reads its first message in a moment, and would wait for this.
+  await loadAuthentication();
   await untilStopped(stop, app, dataDir, 2000);
 }
 

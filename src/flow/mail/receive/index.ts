@@ -3,7 +3,7 @@
  * parsed of it, one row for each team: when `receive` resolves, everything is synced.
  */
 export type { Deferral, ReceiveResult } from './receive-result.ts';
-export { authenticate, type Checks } from './authenticate.ts';
+export { authenticate, loadAuthentication, type Checks } from './authenticate.ts';
 export { createReceive, type Receive } from './create-receive.ts';
 export { createMessageParser } from './parse-message.ts';
 export { createStoreMessage } from './store-message.ts';
