@@ -33,7 +33,7 @@ export function createClientVariants(document: OpenApiDocument, entry: Operation
       for (const [name, parameter] of repeats) {
         const isDeclared = place === 'query' ? inQuery.has(name) : schema?.properties?.[name] !== undefined;
         if (isDeclared || !Object.hasOwn(fields, name)) continue;
-        if (fields[name] === null || isSameId(path[parameter], fields[name])) delete fields[name];
+        if (isAbsent(fields[name]) || isSameId(path[parameter], fields[name])) delete fields[name];
         else problems.push({ kind: 'malformed', path: name, message: sayDifferent(name) });
       }
       return problems;
@@ -41,6 +41,9 @@ export function createClientVariants(document: OpenApiDocument, entry: Operation
     normalizeBody: (body) => rewrite?.(body),
   };
 }
+
+/** Clients with typed fields write an empty text for an id that they do not use. */
+const isAbsent = (value: unknown): boolean => value === null || value === '';
 
 const sayDifferent = (name: string): string => `${name} does not match the path; omit it or send the same value`;
 
@@ -51,6 +54,8 @@ function listPathIds(path: string): Map<string, string> {
   for (const parameter of parameters) {
     names.set(`${parameter.replace(/_id$/, '')}_id`, parameter);
     if (parameter === 'segment') names.set('audience_id', parameter);
+    // A contact is named by its id or by its address.
+    if (parameter === 'contact' || parameter === 'contact_id') names.set('email', parameter);
   }
   const last = parameters.at(-1);
   if (last !== undefined) names.set('id', last);

@@ -16,7 +16,14 @@ export function contractTarget(target: string, isPage: (target: string) => boole
 
 function contractPath(target: string, isPage: (target: string) => boolean): string {
   const below = target.startsWith(`${DEPLOYMENT_BASE}/`) ? target.slice(DEPLOYMENT_BASE.length) : undefined;
-  return withSegments(decodableTarget(below === undefined || isPage(below) ? target : below));
+  return withClaim(withSegments(decodableTarget(below === undefined || isPage(below) ? target : below)));
+}
+
+/** Reads `/domains/claims` and `/domains/{id}/claims`, as the client of PHP writes them, in the singular. */
+function withClaim(target: string): string {
+  return target.startsWith('/domains/')
+    ? target.replace(/^(\/domains(?:\/[^/?#]+)?\/claim)s(?=(?:\/verify)?(?:[?#]|$))/, '$1')
+    : target;
 }
 
 /** Reads `/audiences` and `/audiences/{id}`, the former names, as `/segments`; what stands below an audience has routes of its own. */

@@ -121,7 +121,8 @@ export function operationAt(method: string, path: string): OperationValidators |
   // Slashes at the beginning count as one, and a former name leads to the present one.
   const plain = (path.split('?', 1)[0] ?? '')
     .replace(/^\/+/, '/')
-    .replace(/^\/audiences(?=(?:\/[^/]+)?$)/, '/segments');
+    .replace(/^\/audiences(?=(?:\/[^/]+)?$)/, '/segments')
+    .replace(/^(\/domains(?:\/[^/]+)?\/claim)s(?=(?:\/verify)?$)/, '$1');
   const parametersIn = ({ operation }: (typeof operations)[number]): number => operation.path.split('{').length;
   const near = nearby.get(placeOf(plain)) ?? [];
   const fitting = near.filter(({ operation, form }) => operation.path === plain || form.test(plain));
