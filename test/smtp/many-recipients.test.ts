@@ -120,6 +120,22 @@ describe('a submitted message with more recipients than an email may have', () =
     }
   });
 
+  it('stores with each email the notices that were asked for its own recipients', async () => {
+    const to = listAddresses(60);
+    await client.say(`MAIL FROM:<${from}> RET=HDRS`);
+    for (const address of to) expect(await client.say(`RCPT TO:<${address}> NOTIFY=FAILURE`)).toMatch(/^250 /);
+    await client.say('DATA');
+    client.send(`From: ${from}\r\n\r\nx\r\n.\r\n`);
+    const ids = idsIn((await client.reply()).join());
+    const stored: string[][] = [];
+    for (const id of ids) {
+      const row = await scene.app.world.db.get<{ asked: string }>('select asked from emails where id = ?', [id]);
+      stored.push(Object.keys(JSON.parse(row?.asked ?? '{}').recipients));
+    }
+    expect(stored).toEqual([to.slice(0, 50), to.slice(50)]);
+    await scene.settled();
+  });
+
   it('is refused as a whole where the quota has room for a part of its emails', async () => {
     await using small = await startScene({
       roles: ['http', 'submission'],

@@ -2,6 +2,8 @@ import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../.
 import type { Executor } from '../../../platform/db/index.ts';
 import { creationTime } from '../../../platform/ids/index.ts';
 import type { World } from '../../../platform/world/index.ts';
+import { normalizeAddress, type Mailbox } from '../../../protocol/address/index.ts';
+import type { Asked } from '../../../protocol/dsn/index.ts';
 import type { Ctx } from '../../../resources/access/index.ts';
 import type { EmailDraft } from '../../../resources/emails/index.ts';
 import { createAcceptPrepared, type AcceptBeside, type AcceptPrepared } from './accept-prepared.ts';
@@ -190,7 +192,11 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
         await mustBeOn();
         const domainOf = sendingDomainOf(ctx);
         const prepared: Prepared[] = [];
-        for (const draft of drafts) prepared.push({ draft, domain: await domainOf(draft), templateId: null, message });
+        for (const draft of drafts) {
+          const asked = message.asked && keepAskedFor(message.asked, draft.recipients);
+          const own = { ...message, asked };
+          prepared.push({ draft, domain: await domainOf(draft), templateId: null, message: own });
+        }
         if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
         const answerOf = ([first, ...others]: AcceptedRows[]): SubmittedAs => ({
           id: first?.email.id ?? '',
@@ -211,6 +217,13 @@ function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage
   };
 }
 
+/** Keeps what was asked for these recipients: every delivery of an email stores what was asked for all of them. */
+function keepAskedFor(asked: Asked, recipients: readonly Mailbox[]): Asked {
+  const addresses = new Set(recipients.map(({ address }) => normalizeAddress(address)));
+  const kept = Object.entries(asked.recipients).filter(([address]) => addresses.has(address));
+  return { ...asked, recipients: Object.fromEntries(kept) };
+}
+
 /** Gives the emails of one message one Message-ID and Date, where the client wrote none. */
 function completeHead(world: World, prepared: readonly Prepared[]): Prepared[] {
   const id = world.ids.uuid();
@@ -218,8 +231,12 @@ function completeHead(world: World, prepared: readonly Prepared[]): Prepared[] {
   if (!first?.message) return [...prepared];
   const messageId = first.message.messageId ?? `<${id}@${first.domain.name}>`;
   const missing = listMissingFields(first.message, { messageId, at: new Date(creationTime(id, world.clock)) });
-  const message = { ...first.message, head: first.message.head + missing.join(''), messageId, hasDate: true };
-  return prepared.map((one, at) => ({ ...one, ...(at === 0 ? { id } : {}), message }));
+  const head = first.message.head + missing.join('');
+  return prepared.map((one, at) => ({
+    ...one,
+    ...(at === 0 ? { id } : {}),
+    message: one.message && { ...one.message, head, messageId, hasDate: true },
+  }));
 }
 
 const TRANSACTIONAL = { as: { kind: 'transactional' } } as const;
