@@ -170,7 +170,6 @@ export const exceptions: Record<string, Exception> = {
       forward_to: { words: ['--forward-to', ...two.words], sent: two.sent },
     },
   },
-  updateTopic: { without: { id: 'the path says it' } },
   createWebhook: {
     given: { events: { words: ['--events', 'email.sent,email.bounced'], sent: ['email.sent', 'email.bounced'] } },
   },
