@@ -17,7 +17,7 @@ export function tellWaits(client: Client, terminal: Terminal, { isJson = false }
     call: (operation, call, signal) => told(client.call(operation, call, signal)),
     download: (file, link) => told(client.download(file, link)),
     upload: (operation, form) => told(client.upload(operation, form)),
-    fetchFile: (operation, query) => told(client.fetchFile(operation, query)),
+    fetchFile: (operation, query, path) => told(client.fetchFile(operation, query, path)),
   };
 }
 
