@@ -415,7 +415,7 @@ describe('an entry', () => {
     await db.withKnex(async (knex) => {
       await knex.raw('alter table audit_log_away rename to audit_log');
     });
-    expect(failed.status).toBe(500);
+    expect(failed.status).toBe(503);
     expect(await db.get('select status from api_keys where id = ?', [id?.id ?? ''])).toEqual({ status: 'active' });
     expect(await entries()).toHaveLength(before);
   });

@@ -8,6 +8,7 @@ export const unaudited: Record<string, string> = {
   deleteClient: 'entered in each team as oauth_grant.revoked: test/api/oauth/register.test.ts',
   exchangeToken: 'by apps at any rate; what ends a grant is entered: test/api/oauth/oauth.test.ts',
   revokeToken: 'as exchangeToken; the grant stays',
+  clearPlaygroundMessages: 'of the development profile alone, whose mail never leaves the machine',
   callMcp: 'carries other operations, each with its own entry: test/api/mcp/door.test.ts',
   signUp: 'makes no account yet; verifyEmail does',
   verifyEmail: 'entered by itself, as logIn: test/api/accounts/sign-up.test.ts',
