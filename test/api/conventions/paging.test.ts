@@ -35,11 +35,13 @@ const listed: Listed[] = [
         to: 'x@example.org',
         subject: i % 2 === 0 ? `Even ${i}` : `Odd ${i}`,
         text: 'x',
+        tags: [{ name: 'half', value: i % 2 === 0 ? 'even' : 'odd' }],
       };
       const key = i % 2 === 0 ? kept.sendingKey : team.key;
       return (await scene.api('POST', '/emails', { key, body })).body.id;
     },
-    half: () => `search=even&api_key_id=${kept.sendingKeyId}&status=queued&start_date=2020-01-01&end_date=2100-01-01`,
+    half: () =>
+      `search=even&tag=half:even&api_key_id=${kept.sendingKeyId}&status=queued&start_date=2020-01-01&end_date=2100-01-01`,
     every: 'status=queued',
   },
   {

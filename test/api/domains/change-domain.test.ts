@@ -210,8 +210,8 @@ it('a change and its event are written together or not at all', async () => {
   const { db } = scene.app.world;
   await db.run('alter table events rename to events_kept');
   try {
-    expect((await change(team, domain.id, { open_tracking: true })).status).toBe(500);
-    expect((await remove(team, domain.id)).status).toBe(500);
+    expect((await change(team, domain.id, { open_tracking: true })).status).toBe(503);
+    expect((await remove(team, domain.id)).status).toBe(503);
   } finally {
     await db.run('alter table events_kept rename to events');
   }

@@ -130,7 +130,7 @@ describe('request logs', () => {
     it('a body that was too large to be read is known by its length', async () => {
       const body = JSON.stringify({ name: 'x'.repeat(1_100_000) });
       const { log } = await logged(scene, team, 'POST', '/api-keys', { body, headers: { connection: 'close' } });
-      expect(log).toMatchObject({ response_status: 400, request_body: { truncated: true, bytes: body.length } });
+      expect(log).toMatchObject({ response_status: 413, request_body: { truncated: true, bytes: body.length } });
     });
   });
 

@@ -61,7 +61,7 @@ describe('when something fails', () => {
   it('a defect of ours is 500 with the request id, and its cause is in the log alone', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const { key } = await scene.team();
-    await scene.app.world.db.run('alter table suppressions rename to suppressions_elsewhere');
+    await scene.app.world.db.run('alter table suppressions rename column team_id to elsewhere');
     const answer = await scene.api('GET', '/suppressions', { key });
     expect(answer).toMatchObject({ status: 500, body: { statusCode: 500, name: 'application_error' } });
     const id = answer.headers.get('x-request-id') ?? '';
