@@ -97,7 +97,7 @@ const BOTH_FAMILIES: Zones = { 'y.example': { MX: [`10 ${MX}`] }, [MX]: { A: ['1
 
 test.each([
   ['IPv4 unless the region prefers IPv6', {}, [0, 1], [1, 1]],
-  ['IPv6 where the region prefers it', { regionOf: () => ({ prefers: 'v6' as const }) }, [1, 0], [1, 1]],
+  ['IPv6 where the region prefers it', { regionOf: () => ({ prefers: () => 'v6' as const }) }, [1, 0], [1, 1]],
 ])(
   'mail for a receiver with both families leaves over %s, and over the other one when that does not answer',
   async (_, deliver, first, then) => {
@@ -119,7 +119,7 @@ const GOOGLE_V6 =
   '550 5.7.1 [2001:db8::1] Our system has detected that this message does not meet IPv6 sending guidelines regarding PTR records and authentication. - gsmtp';
 
 describe('a receiver that refuses mail over IPv6', () => {
-  const deliver = { regionOf: () => ({ prefers: 'v6' as const }) };
+  const deliver = { regionOf: () => ({ prefers: () => 'v6' as const }) };
 
   test.each([
     ['MAIL FROM', { script: (command: string) => (command.startsWith('MAIL') ? GOOGLE_V6 : undefined) }],

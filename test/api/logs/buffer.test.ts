@@ -69,13 +69,13 @@ describe('while the table cannot be written', () => {
   it('requests are answered all the same, and the program log says what was lost', async () => {
     await using scene = await startScene({ roles: ['http'] });
     const team = await scene.team();
-    await scene.app.world.db.run('alter table request_logs rename to elsewhere');
+    await scene.app.world.db.run('alter table request_logs rename column endpoint to elsewhere');
     for (let i = 0; i < 20; i++) {
       expect((await scene.api('GET', '/domains', { key: team.key })).status).toBe(200);
     }
     scene.clock.advance(GATHER_MS);
     await expect.poll(() => droppedIn(scene)).toBe(20);
-    await scene.app.world.db.run('alter table elsewhere rename to request_logs');
+    await scene.app.world.db.run('alter table request_logs rename column elsewhere to endpoint');
     await scene.api('GET', '/domains', { key: team.key });
     expect((await scene.api('GET', '/logs', { key: team.key })).body.data).toHaveLength(1);
   });

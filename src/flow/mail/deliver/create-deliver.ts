@@ -23,8 +23,8 @@ export interface Egress {
   heloName?: string;
   /** With an address of one family only, mail leaves by that family only. */
   sourceAddress?: { v4?: string; v6?: string };
-  /** The family to leave by where a receiver has both; IPv4 unless given. */
-  prefers?: Family;
+  /** Chooses the family to leave by where a receiver has both; IPv4 unless given. Asked only for mail that uses the network. */
+  prefers?: () => Family;
   /** All mail of the region goes through this relay instead of to the recipients' own hosts. */
   smarthost?: { host: string; port: number };
 }
@@ -109,7 +109,8 @@ export function createDeliver(options: DeliverOptions): Delivery {
       }
       return options.capture ? options.capture(job, ctx) : network.deliver(job, ctx);
     },
-    isDown: network.isDown,
+    // Mail that uses no network has no destination that fails, and asks for no address family.
+    isDown: (place) => options.capture === undefined && !simulated.has(place.domain) && network.isDown(place),
     close: network.close,
     stats: network.stats,
   };
@@ -121,7 +122,7 @@ function createNetwork(options: DeliverOptions): Delivery {
   const { clock = systemClock, random } = options;
   const now = options.now ?? (() => clock.steady());
   const count = { onFreshConnection: 0, onReusedConnection: 0 };
-  const families = new FamilyChoice({ now, preferred: (region) => options.regionOf?.(region).prefers ?? 'v4' });
+  const families = new FamilyChoice({ now, preferred: (region) => options.regionOf?.(region).prefers?.() ?? 'v4' });
   const route = createRouting(options, random);
   const pool = createDestinationPool({
     limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },

@@ -30,7 +30,7 @@ export function deliverOptionsOf(
       if (!region) return {};
       const [host = '', port = ''] = splitHostPort(region.smarthost);
       return {
-        prefers: preferredFamily(region, isIpv6Ready),
+        prefers: () => preferredFamily(region, isIpv6Ready),
         ...(region.helo_name === '' ? {} : { heloName: region.helo_name }),
         ...(region.source_v4 + region.source_v6 === ''
           ? {}
