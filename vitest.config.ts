@@ -73,7 +73,7 @@ const onBoth = [
   'test/platform/*.test.ts',
   'test/fault/{billing-kill,broadcast-busy,kill,late-commit,late-settle,nodes-fault,send-statement-faults,steps}.test.ts',
   'test/flow/{ab-subjects,accept-turns,ambiguous,automation-plans,automations,automations-deleted,automations-leases,automations-locks,automations-mail,automations-model,automations-reentry,automations-step-keys,automations-triggers,automations-turns,automations-upkeep,blob-store}.test.ts',
-  'test/flow/{broadcast-holds,broadcast-nodes,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan,clock-steps,cron}.test.ts',
+  'test/flow/{batch-bodies,broadcast-holds,broadcast-nodes,broadcast-readers,broadcast-upkeep,broadcasts,cancel-race,claim-plan,clock-steps,cron}.test.ts',
   'test/flow/{claims,fair-claims,falls-due,held-mail,interruptions,listen-nodes,local-hour,model,restored-copy}.test.ts',
   'test/flow/{queue-by-hand-races,rekey,remembered-nodes,shared-rate-nodes,woken-nodes,retention-model,retention,sweep,tracking,tracking-hosts,tracking-machines,webhook-retention,webhooks-failing}.test.ts',
   'test/flow/{moved-away,playground-page,webhooks-nodes,webhooks-outbox}.test.ts',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createRemoval } from '../../src/flow/upkeep/index.ts';
 import type { Executor, Value } from '../../src/platform/db/index.ts';
 import { insertRecipients } from '../../src/resources/broadcast-recipients/index.ts';
-import { insertSharedBody } from '../../src/resources/shared-bodies/index.ts';
+import { insertSharedBodies } from '../../src/resources/shared-bodies/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { DAY, writeSent } from './expiry.ts';
 
@@ -32,10 +32,11 @@ async function statementsOfRemoval(): Promise<Map<string, readonly Value[]>> {
 async function writeReport({ api, app: { world } }: Scene, team: Team): Promise<void> {
   const draft = { from: 'news@example.com', subject: 'News', html: '<p>Hello</p>' };
   const { body } = await api('POST', '/broadcasts', { key: team.key, body: draft });
-  const shared = { id: world.ids.uuid(), team_id: team.id, html: '<p>Hello</p>', text: null, created_at: 0 };
+  const content = { id: world.ids.uuid(), team_id: team.id, html: '<p>Hello</p>', text: null, created_at: 0 };
+  const shared = { ...content, first_email_id: null, last_email_id: null };
   const row = { broadcast_id: body.id, email_key: 'a@example.org', id: world.ids.uuid(), contact_id: null };
   await world.db.tx(async (tx) => {
-    await insertSharedBody(tx, shared);
+    await insertSharedBodies(tx, [shared]);
     await tx.run("update broadcasts set status = 'sent', body_id = ? where id = ?", [shared.id, body.id]);
     await insertRecipients(tx, [{ ...row, email: 'a@example.org', email_id: world.ids.uuid(), excluded: null }]);
   });
@@ -75,4 +76,5 @@ it('no statement of a removal reads a whole table', async () => {
   // A range of ids of every team would be read without it, and its emails' events among them.
   expect(plans.join('\n')).toContain('events_besides_emails');
   expect(plans.join('\n')).toContain('broadcasts_ended');
+  expect(plans.join('\n')).toContain('shared_bodies_of_requests');
 });

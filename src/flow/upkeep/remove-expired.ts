@@ -8,6 +8,7 @@ import { removeAttemptsOf, removeEmailRows } from '../../resources/emails/index.
 import { removeInboxEmails } from '../../resources/inbox-rows/index.ts';
 import { expiredReceivedIds, removeReceivedRows } from '../../resources/received-emails/index.ts';
 import { createCopyCheck } from '../../resources/instance/index.ts';
+import { removeUnusedBodies } from '../../resources/shared-bodies/index.ts';
 import { removeSharesOf } from '../../resources/shares/index.ts';
 import { expiredEmailIds, teamsWithExpired } from './expired.store.ts';
 import { removeCaptured } from '../mail/capture/index.ts';
@@ -125,13 +126,17 @@ function createRemovalOf(store: Store): () => Promise<Removed> {
   }
 }
 
-/** What automations and broadcasts wrote of themselves; answers whether there may be more. */
+/** A shared body has up to 2 MB. */
+const BODIES_A_BATCH = 20;
+
+/** Removes what automations, broadcasts and batches wrote besides emails. Returns whether there may be more. */
 async function removeWritten(store: Store, team: Expiry, removed: Removed): Promise<boolean> {
   const report = await removeReport(store, team, BATCH);
   const runs = await store.db.tx((tx) => removeEndedRuns(tx, team, BATCH));
+  const bodies = await removeUnusedBodies(store.db, team, BODIES_A_BATCH);
   removed.reported += report.rows;
   removed.runs += runs;
-  return report.isMore || runs === BATCH;
+  return report.isMore || runs === BATCH || bodies === BODIES_A_BATCH;
 }
 
 const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);

@@ -16,6 +16,9 @@ export const findKeys: TextTask<string, { all: ReadonlySet<string>; bare: Readon
 
 export const findLinkTargets: TextTask<string, Targets> = defineTextTask('html.findLinkTargets', findTargets);
 
+/** Parses a text with merge variables. */
+export const parseVariables: TextTask<string, MergeText> = defineTextTask('html.parseVariables', parseMerge);
+
 /** Parses a text with merge variables, and finds the HTML context of each one. */
 export const findPlaces: TextTask<string, { text: MergeText; places: readonly Place[] }> = defineTextTask(
   'html.findPlaces',
@@ -65,5 +68,6 @@ export const htmlTasks: readonly TextTask<never, unknown>[] = [
   findLinkTargets,
   findPlaces,
   makeText,
+  parseVariables,
   showEmail,
 ];

@@ -6,4 +6,4 @@
 export { createTextThread, type TextThread, type TextThreadOptions } from './text-thread.ts';
 export { defineTextTask, type TextTask } from './text-task.ts';
 export { serveTextTasks, type TextTaskLoaders } from './serve-text-tasks.ts';
-export { findKeys, findLinkTargets, findPlaces, htmlTasks, makeText, showEmail } from './html-tasks.ts';
+export { findKeys, findLinkTargets, findPlaces, htmlTasks, makeText, parseVariables, showEmail } from './html-tasks.ts';

@@ -5,7 +5,7 @@ import { textOfHtml } from '../../protocol/read-message/index.ts';
 import { escapeHtml } from '../../protocol/safe-html/index.ts';
 import { endOfBody } from '../../protocol/track-links/index.ts';
 import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
-import { insertSharedBody } from '../shared-bodies/index.ts';
+import { insertSharedBodies } from '../shared-bodies/index.ts';
 import { findTeam } from '../teams/index.ts';
 import { findPublishedContent, type PublishedContent } from '../templates/index.ts';
 import type { BroadcastRow, Pinned } from './broadcasts.store.ts';
@@ -57,7 +57,8 @@ export async function freezeBroadcast(
 ): Promise<Pinned> {
   const id = store.ids.uuid();
   const around = await aroundOf(tx, { id: row.id, team_id: row.team_id, preview_text: row.preview_text });
-  await insertSharedBody(tx, { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() });
+  const body = { id, team_id: row.team_id, ...bodies, created_at: store.clock.now() };
+  await insertSharedBodies(tx, [{ ...body, first_email_id: null, last_email_id: null }]);
   return {
     domain_id: domainId,
     body_id: id,

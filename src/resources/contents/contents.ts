@@ -162,9 +162,12 @@ const readable = (content: Buffer): Readable => Readable.from([content], { objec
 
 /** What contents weigh in a commit, in rows: 256 rows' worth of them, 4 MB, keep the one thread for some 20 ms. */
 export const rowsWorth = (rows: readonly (ContentRow | FileRow)[]): number =>
-  rows.reduce((sum, row) => sum + ('content' in row ? Math.ceil(row.content.length / BYTES_A_ROW) : 1), 0);
+  rows.reduce((sum, row) => sum + ('content' in row ? bytesWorth(row.content.length) : 1), 0);
 
 const BYTES_A_ROW = 16 * 1024;
+
+/** Returns what a row of so many bytes weighs in a commit, in rows. */
+export const bytesWorth = (bytes: number): number => Math.ceil(bytes / BYTES_A_ROW);
 
 function partsOf(key: string): { owner: string; name: string } {
   const [owner = '', name = ''] = key.split('/');

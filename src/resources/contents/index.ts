@@ -4,6 +4,7 @@
  * read; readers need not know which.
  */
 export {
+  bytesWorth,
   contentParts,
   contentsPlacer,
   fileRow,

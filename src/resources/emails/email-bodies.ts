@@ -2,7 +2,7 @@ import type { BlobLink, NewBlob } from '../../platform/blobs/index.ts';
 import { inCompany, type Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { readContent, sizeOfContent } from '../contents/index.ts';
-import { renderSharedBody } from '../shared-bodies/index.ts';
+import { openSharedBody, type OpenedBody } from '../shared-bodies/index.ts';
 import { bodyRowsByIds, type BodyRow } from './emails.store.ts';
 import type { EmailDraft } from './read-email-input.ts';
 
@@ -38,7 +38,11 @@ export function bodyRow(store: Store, emailId: string, body: EmailBody): BodyRow
 
 /** The row of an email that shares its body. */
 export const sharedBodyRow = (emailId: string, { bodyId, values }: SharedBody): BodyRow => ({
-  ...{ email_id: emailId, html: null, text: null, html_in_blob: 0, text_in_blob: 0 },
+  email_id: emailId,
+  html: null,
+  text: null,
+  html_in_blob: 0,
+  text_in_blob: 0,
   shared_body_id: bodyId,
   merge_values: values,
 });
@@ -85,7 +89,7 @@ export async function loadBodies(
   return bodies;
 }
 
-/** A body and how large it is, before it is read. */
+/** A body before it is read, and how many bytes it has; a shared body has at most so many. */
 export interface StoredBody {
   htmlBytes: number;
   textBytes: number;
@@ -120,9 +124,8 @@ export function createBodyFinder(store: Store): (emailId: string) => Promise<Sto
 async function storedBody(store: Store, db: Executor, row: BodyRow): Promise<StoredBody> {
   const { email_id: emailId } = row;
   if (row.shared_body_id !== null) {
-    const body = await loadBody(store, db, row);
-    const sizeIn = (text: string | null): number => Buffer.byteLength(text ?? '');
-    return { htmlBytes: sizeIn(body.html), textBytes: sizeIn(body.text), load: () => Promise.resolve(body) };
+    const { htmlBytes, textBytes, render } = await openBody(store, db, row, row.shared_body_id);
+    return { htmlBytes, textBytes, load: () => Promise.resolve(render()) };
   }
   const sizeOf = (name: string): Promise<number> => sizeOfContent(store, `${emailId}/${name}`);
   return {
@@ -133,14 +136,16 @@ async function storedBody(store: Store, db: Executor, row: BodyRow): Promise<Sto
 }
 
 async function loadBody(store: Store, db: Executor, row: BodyRow): Promise<EmailBody> {
-  if (row.shared_body_id !== null) {
-    const body = await renderSharedBody(store, db, row.shared_body_id, row.merge_values ?? '{"given":{}}');
-    if (!body) throw new Error(`the shared body ${row.shared_body_id} of email ${row.email_id} is missing`);
-    return body;
-  }
+  if (row.shared_body_id !== null) return (await openBody(store, db, row, row.shared_body_id)).render();
   const html = row.html_in_blob ? await readText(store, row.email_id, HTML_BLOB) : row.html;
   const text = row.text_in_blob ? await readText(store, row.email_id, TEXT_BLOB) : row.text;
   return { html, text };
+}
+
+async function openBody(store: Store, db: Executor, row: BodyRow, sharedId: string): Promise<OpenedBody> {
+  const body = await openSharedBody(store, db, sharedId, row.merge_values ?? '{"given":{}}');
+  if (!body) throw new Error(`shared body ${sharedId} of email ${row.email_id} is missing`);
+  return body;
 }
 
 /** The length of what stands in rows may be set to anything; what is beside them is large by that setting. */

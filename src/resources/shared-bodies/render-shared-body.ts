@@ -1,7 +1,7 @@
 import type { Executor } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
-import { findPlaces } from '../../platform/text-thread/index.ts';
-import { notePlaces, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import { findPlaces, parseVariables } from '../../platform/text-thread/index.ts';
+import { mergedChars, notePlaces, parseMerge, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
 import { findSharedBody, type SharedBodyRow } from './shared-bodies.store.ts';
 
 /** What one recipient's body says, of the variables that the shared body uses. */
@@ -23,33 +23,83 @@ export interface MergedBody {
 
 interface ParsedBody extends MergedBody {
   chars: number;
+  htmlSize: SourceSize;
+  textSize: SourceSize;
+  /** Whether the values may be written by others than the sender, such as the properties of a contact. */
+  areForeign: boolean;
+}
+
+/** Describes a text as it is stored: its bytes, and the characters outside of its variables. */
+interface SourceSize {
+  bytes: number;
+  plainChars: number;
+}
+
+/** The body of one recipient before it is rendered, with the number of bytes that it has at most. */
+export interface OpenedBody {
+  htmlBytes: number;
+  textBytes: number;
+  render(): RenderedBody;
 }
 
 /** Bodies under way are few, and each is rendered many times in a row. */
 const KEPT_CHARS_MAX = 8 * 1024 * 1024;
 const kept = new Map<string, ParsedBody>();
 let keptChars = 0;
+/** Loads in progress, so that many emails that are read at once load their body once. */
+const loading = new Map<string, Promise<ParsedBody | undefined>>();
 
-/** The body of one recipient. `values` is the JSON of `SharedValues`; undefined where the shared body is gone. */
-export async function renderSharedBody(
+/** Opens the body of one recipient. `values` is the JSON of `SharedValues`. Returns undefined if the shared body is gone. */
+export async function openSharedBody(
   store: Store,
   db: Executor,
   id: string,
   values: string,
-): Promise<RenderedBody | undefined> {
-  const body = kept.get(id) ?? (await load(store, db, id));
+): Promise<OpenedBody | undefined> {
+  const body = kept.get(id) ?? (await loadOnce(store, db, id));
   if (!body) return undefined;
-  return renderBody(body, JSON.parse(values) as SharedValues);
-}
-
-/** A body with one recipient's values in it. */
-export function renderBody(body: MergedBody, { given, fallbacks = {} }: SharedValues): RenderedBody {
-  const merge = { given: new Map(Object.entries(given)), fallbacks: new Map(Object.entries(fallbacks)) };
+  const { areForeign } = body;
+  const merge = readMergeValues(JSON.parse(values) as SharedValues);
+  const htmlChars = body.html ? mergedChars(body.html, merge, { escape: 'html', areForeign }) : 0;
+  const textChars = body.text ? mergedChars(body.text, merge, { escape: 'none' }) : 0;
   return {
-    html: body.html && renderMerge(body.html, merge, { escape: 'html', areForeign: true }),
-    text: body.text && renderMerge(body.text, merge, { escape: 'none' }),
+    htmlBytes: boundBytes(body.htmlSize, htmlChars),
+    textBytes: boundBytes(body.textSize, textChars),
+    render: () => renderParts(body, merge, areForeign),
   };
 }
+
+/** A character in UTF-8 has at most so many bytes for each unit that its length counts. */
+const BYTES_A_CHAR = 3;
+
+/** Returns an upper bound for the bytes of a rendered text, from its source and its rendered length. */
+const boundBytes = ({ bytes, plainChars }: SourceSize, renderedChars: number): number =>
+  bytes + BYTES_A_CHAR * (renderedChars - plainChars);
+
+function measureSource(written: string | null, parsed: MergeText | null): SourceSize {
+  let plainChars = 0;
+  for (const part of parsed ?? []) if (typeof part === 'string') plainChars += part.length;
+  return { bytes: Buffer.byteLength(written ?? ''), plainChars };
+}
+
+/** Returns a body with the values of one recipient, who may have written them. */
+export const renderBody = (body: MergedBody, values: SharedValues): RenderedBody =>
+  renderParts(body, readMergeValues(values), true);
+
+interface MergeMaps {
+  given: Map<string, string>;
+  fallbacks: Map<string, string>;
+}
+
+const readMergeValues = ({ given, fallbacks = {} }: SharedValues): MergeMaps => ({
+  given: new Map(Object.entries(given)),
+  fallbacks: new Map(Object.entries(fallbacks)),
+});
+
+const renderParts = ({ html, text }: MergedBody, values: MergeMaps, areForeign: boolean): RenderedBody => ({
+  html: html && renderMerge(html, values, { escape: 'html', areForeign }),
+  text: text && renderMerge(text, values, { escape: 'none' }),
+});
 
 export function parseBody({ html, text }: RenderedBody): MergedBody {
   const parse = (written: string | null): MergeText | null => (written === null ? null : parseMerge(written));
@@ -68,11 +118,38 @@ export async function readBody(
   return { ...body, html: html.text };
 }
 
+/** Returns the parsed body of a request of a team; large texts are parsed in the text thread. */
+async function readOwnBody({ texts }: Store, { team_id: teamId, html, text }: SharedBodyRow): Promise<MergedBody> {
+  const parse = async (written: string | null): Promise<MergeText | null> =>
+    written === null
+      ? null
+      : texts.run({ teamId, chars: written.length, task: parseVariables, isPatient: true }, written);
+  return { html: await parse(html), text: await parse(text) };
+}
+
+function loadOnce(store: Store, db: Executor, id: string): Promise<ParsedBody | undefined> {
+  let found = loading.get(id);
+  if (!found) {
+    found = load(store, db, id).finally(() => loading.delete(id));
+    loading.set(id, found);
+  }
+  return found;
+}
+
 async function load(store: Store, db: Executor, id: string): Promise<ParsedBody | undefined> {
   const row = await findSharedBody(db, id);
   if (!row) return undefined;
   const chars = (row.html?.length ?? 0) + (row.text?.length ?? 0);
-  const body = { ...(await readBody(store, row)), chars };
+  // Emails of one request have values of their sender, which are rendered as in a single send.
+  const areForeign = row.last_email_id === null;
+  const merged = areForeign ? await readBody(store, row) : await readOwnBody(store, row);
+  const body = {
+    ...merged,
+    chars,
+    htmlSize: measureSource(row.html, merged.html),
+    textSize: measureSource(row.text, merged.text),
+    areForeign,
+  };
   if (chars > KEPT_CHARS_MAX) return body;
   if (!kept.has(id)) keptChars += chars;
   kept.set(id, body);

@@ -18,7 +18,13 @@ export {
   type PublishedTemplate,
 } from './find-published-version.ts';
 export { findTemplate } from './templates.store.ts';
-export { resolveTemplate, textTasks, type ResolvedTemplate, type TemplateUse } from './resolve-template.ts';
+export {
+  resolveTemplate,
+  textTasks,
+  type MergedTemplate,
+  type ResolvedTemplate,
+  type TemplateUse,
+} from './resolve-template.ts';
 export { readValues, valueFaults } from './read-values.ts';
 export type { PublishedVersion } from './published-versions.ts';
 export { updateTemplate } from './update-template.ts';

@@ -2,7 +2,8 @@ import type { Db } from '../../platform/db/index.ts';
 import { invalidFields, notFound, refuse } from '../../platform/refusal/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import { defineTextTask, type TextTask } from '../../platform/text-thread/index.ts';
-import { mergedChars, renderMerge } from '../../protocol/merge/index.ts';
+import { keysOf, mergedChars, renderMerge, type MergeText } from '../../protocol/merge/index.ts';
+import type { SharedValues } from '../shared-bodies/index.ts';
 import { BODY_BYTES_MAX } from './content.ts';
 import { createVersionCache, readVersion, type PublishedVersion } from './published-versions.ts';
 import { readValues } from './read-values.ts';
@@ -24,6 +25,15 @@ export interface ResolvedTemplate {
   replyTo?: string[];
   html: string;
   text: string | null;
+  /** Set for a large template whose body several emails may share. */
+  merged?: MergedTemplate;
+}
+
+/** What html and text were rendered from: rendering it again gives the same. */
+export interface MergedTemplate {
+  versionId: string;
+  /** The values that the bodies use, as JSON (`SharedValues`). */
+  values: string;
 }
 
 /**
@@ -36,7 +46,7 @@ export async function resolveTemplate(store: Store, teamId: string, use: Templat
   if (!template) throw notFound('Template');
   const found = template.versionId === null ? undefined : await findContent(template.versionId);
   if (!found) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
-  if (!isRow(found)) return render(template.id, found, use);
+  if (!isRow(found)) return render(template.id, found, { use, values: readSendValues(found, use) });
   // Refusals and rendering need only these.
   const { id, variables = null, subject = null } = use;
   return store.texts.run(
@@ -53,8 +63,35 @@ interface Unrendered {
 
 const renderTemplate: TextTask<Unrendered, ResolvedTemplate> = defineTextTask(
   'templates.render',
-  ({ templateId, row, use }) => render(templateId, readVersion(row), use),
+  ({ templateId, row, use }) => {
+    const version = readVersion(row);
+    const values = readSendValues(version, use);
+    const resolved = render(templateId, version, { use, values });
+    const isShareable = countVariables(version.html) + countVariables(version.text ?? []) <= SHARED_VARIABLES_MAX;
+    if (isShareable) resolved.merged = { versionId: row.id, values: JSON.stringify(bodyValues(version, values)) };
+    return resolved;
+  },
 );
+
+/** A shared body is rendered in the event loop for each email, in a time that grows with its variables. */
+const SHARED_VARIABLES_MAX = 1000;
+
+function countVariables(text: MergeText): number {
+  let count = 0;
+  for (const part of text) if (typeof part !== 'string') count++;
+  return count;
+}
+
+/** Returns the values that the bodies use. A fallback is of no use next to a given value. */
+function bodyValues({ html, text }: PublishedVersion, { given, fallbacks }: SendValues): SharedValues {
+  const keys = new Set([...keysOf(html), ...keysOf(text ?? [])]);
+  const used = (values: ReadonlyMap<string, string>): [string, string][] =>
+    [...values].filter(([key]) => keys.has(key));
+  return {
+    given: Object.fromEntries(used(given)),
+    fallbacks: Object.fromEntries(used(fallbacks).filter(([key]) => !given.has(key))),
+  };
+}
 
 export const textTasks: readonly TextTask<never, unknown>[] = [renderTemplate];
 
@@ -67,10 +104,22 @@ function unpublished(id: string) {
   return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'template.id', message }] });
 }
 
-function render(templateId: string, version: PublishedVersion, use: TemplateUse): ResolvedTemplate {
+interface SendValues {
+  given: ReadonlyMap<string, string>;
+  fallbacks: ReadonlyMap<string, string>;
+}
+
+function readSendValues(version: PublishedVersion, use: TemplateUse): SendValues {
+  const rendersSubject = (use.subject ?? undefined) === undefined;
+  return { given: readValues(version, use.variables ?? {}, { rendersSubject }), fallbacks: version.fallbacks };
+}
+
+function render(
+  templateId: string,
+  version: PublishedVersion,
+  { use, values }: { use: TemplateUse; values: SendValues },
+): ResolvedTemplate {
   const ownSubject = use.subject ?? undefined;
-  const given = readValues(version, use.variables ?? {}, { rendersSubject: ownSubject === undefined });
-  const values = { given, fallbacks: version.fallbacks };
   mustFit(version, values);
   const html = renderMerge(version.html, values, { escape: 'html' });
   const text = version.text === undefined ? null : renderMerge(version.text, values, { escape: 'none' });

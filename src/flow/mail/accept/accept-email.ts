@@ -17,6 +17,7 @@ import { createPrepare, type Prepared } from './prepare.ts';
 import { mustBeWithinQuota } from './quota.ts';
 import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
 import type { AcceptedAs, AcceptedRows } from './rows.ts';
+import { shareBodies } from './share-bodies.ts';
 import type { Spooled } from './spool-message.ts';
 import { createKeyedLimiter } from './keyed-limiter.ts';
 
@@ -126,7 +127,8 @@ export function createAccept(world: World, onAccepted: () => void): Accept {
             data: emails.map(({ email }) => ({ id: email.id })),
             ...(errors ? { errors } : {}),
           });
-          return acceptPrepared(ctx, good, { ...TRANSACTIONAL, idempotency, answerOf });
+          const { prepared, bodies } = await shareBodies(world, ctx, good);
+          return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, bodies, idempotency, answerOf });
         }),
       ),
   };

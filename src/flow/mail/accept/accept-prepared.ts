@@ -12,6 +12,7 @@ import type { InSlices } from './in-slices.ts';
 import type { createIdempotent } from './idempotent.ts';
 import type { Prepared } from './prepare.ts';
 import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
+import { sharedBodyRows, type NewSharedBody } from './share-bodies.ts';
 import { keepBody } from './submitted-message.ts';
 import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
 
@@ -19,6 +20,8 @@ interface AcceptOptions<Answer> {
   as: AcceptedAs;
   /** A repeated request gets the answer of the first. */
   idempotency: Idempotency | undefined;
+  /** Bodies that some of the emails share, written in the same commit. */
+  bodies?: readonly NewSharedBody[];
   answerOf(rows: AcceptedRows[]): Answer;
 }
 
@@ -60,7 +63,7 @@ export function createAcceptPrepared(
   return {
     isContended: contention.isContended,
     /** Files come before rows, so that no row ever names one that does not exist. */
-    async acceptPrepared(ctx, prepared, { as, idempotency, answerOf }) {
+    async acceptPrepared(ctx, prepared, { as, idempotency, bodies = [], answerOf }) {
       const emails = await rowsInSlices(world, ctx, prepared, { as, inSlices });
       const answer = answerOf(emails);
       if (emails.length === 0 && !idempotency) return answer;
@@ -68,7 +71,8 @@ export function createAcceptPrepared(
         for (const [i, { email, contents }] of emails.entries())
           contents.push(...(await keepBody(prepared[i]?.message, email.id)));
         await writeFiles(world, emails);
-        const item = { teamId: ctx.teamId, kind: as.kind, emails, idempotency, answer };
+        const shared = sharedBodyRows(bodies, emails);
+        const item = { teamId: ctx.teamId, kind: as.kind, emails, bodies: shared, idempotency, answer };
         await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
       });
     },
@@ -80,7 +84,8 @@ export function createAcceptPrepared(
       return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
         await writeFiles(world, emails);
         await world.db.tx(async (tx) => {
-          const item = { teamId, kind, emails, idempotency, answer, grant: countedGrantOf(ctx.actor) } as const;
+          const grant = countedGrantOf(ctx.actor);
+          const item = { teamId, kind, emails, bodies: [], idempotency, answer, grant } as const;
           const [refusal] = await writeAccepted(world, tx, [item]);
           if (refusal) throw refusal;
           for (const { email } of emails) await beside(tx, email);
@@ -130,6 +135,7 @@ export async function acceptWithin(
     teamId: ctx.teamId,
     kind: as.kind,
     emails,
+    bodies: [],
     idempotency: undefined,
     answer: undefined,
     grant: countedGrantOf(ctx.actor),

@@ -10,7 +10,12 @@ import {
   type EmailDraft,
   type SharedBody,
 } from '../../../resources/emails/index.ts';
-import { resolveTemplate, type ResolvedTemplate, type TemplateUse } from '../../../resources/templates/index.ts';
+import {
+  resolveTemplate,
+  type MergedTemplate,
+  type ResolvedTemplate,
+  type TemplateUse,
+} from '../../../resources/templates/index.ts';
 import type { SendingDomainOf } from './sending-domain.ts';
 import type { SubmittedMessage } from './submitted-message.ts';
 
@@ -23,6 +28,8 @@ export interface Prepared {
   templateId: string | null;
   /** The message that a client composed, sent instead of one that we compose. */
   message?: SubmittedMessage | undefined;
+  /** What its html and text were rendered from, if that can be shared. */
+  merged?: MergedTemplate | undefined;
   /** A body that it shares with other emails, instead of the html and text of its draft. */
   shared?: SharedBody | undefined;
 }
@@ -45,11 +52,11 @@ export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => Sendi
       return found;
     };
     return async (input) => {
-      const { templateId, ...complete } = await withTemplate(input, render);
+      const { templateId, merged, ...complete } = await withTemplate(input, render);
       // A batch of large emails must not block other requests until its last one is read.
       if ((complete.html?.length ?? 0) + (complete.text?.length ?? 0) > LARGE_CHARS) await nextTurn();
       const draft = readEmail(complete, world.clock.now());
-      return { draft, domain: await domainOf(draft), templateId };
+      return { draft, domain: await domainOf(draft), templateId, merged };
     };
   };
 
@@ -57,19 +64,20 @@ export function createPrepare(world: World, sendingDomainOf: (ctx: Ctx) => Sendi
   async function withTemplate(
     input: SendEmailRequest,
     render: (use: TemplateUse) => Promise<ResolvedTemplate>,
-  ): Promise<CompleteEmailInput & { templateId: string | null }> {
+  ): Promise<CompleteEmailInput & { templateId: string | null; merged?: MergedTemplate | undefined }> {
     const { template, ...rest } = input;
     if (!template) return { ...rest, from: input.from ?? '', subject: input.subject ?? '', templateId: null };
     if ((input.html ?? input.text ?? null) !== null) {
       const message = 'template cannot be combined with html or text; leave them out, or the template.';
       throw invalidFields([{ path: 'template', message }]);
     }
-    const { templateId, html, text, ...found } = await render({ ...template, subject: input.subject });
+    const { templateId, html, text, merged, ...found } = await render({ ...template, subject: input.subject });
     const from = input.from ?? found.from;
     const { subject } = found;
     if (from === undefined) throw missing('from');
     if (subject === undefined) throw missing('subject');
-    return { ...rest, from, subject, html, text, reply_to: input.reply_to ?? found.replyTo ?? null, templateId };
+    const replyTo = input.reply_to ?? found.replyTo ?? null;
+    return { ...rest, from, subject, html, text, reply_to: replyTo, templateId, merged };
   }
 }
 

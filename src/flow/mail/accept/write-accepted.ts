@@ -1,8 +1,9 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { Place } from '../../../platform/fair-share/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { rowsWorth } from '../../../resources/contents/index.ts';
+import { bytesWorth, rowsWorth } from '../../../resources/contents/index.ts';
 import { insertEmails, recordEmailEvents } from '../../../resources/emails/index.ts';
+import { insertSharedBodies, type SharedBodyRow } from '../../../resources/shared-bodies/index.ts';
 import { insertDeliveries } from '../queue/index.ts';
 import { giveBack, refuseBeyondGrants, type CountedGrant } from './grant-limits.ts';
 import { keepAnswers, type Idempotency } from './idempotency.ts';
@@ -12,6 +13,8 @@ import type { AcceptedRows } from './rows.ts';
 /** What one request asks to be accepted: all of it or nothing. */
 export interface Acceptance extends Counted {
   emails: AcceptedRows[];
+  /** Bodies that some of its emails share. */
+  bodies: readonly SharedBodyRow[];
   idempotency: Idempotency | undefined;
   answer: unknown;
   /** The app that asks for it, where what it may send is counted. */
@@ -19,10 +22,10 @@ export interface Acceptance extends Counted {
 }
 
 /** About how many rows it writes: one email may go to fifty destinations. */
-const rowsIn = ({ emails }: Acceptance): number =>
+const rowsIn = ({ emails, bodies }: Acceptance): number =>
   emails.reduce(
     (sum, { deliveries, attachments, contents }) => sum + deliveries.length + attachments.length + rowsWorth(contents),
-    0,
+    bodies.reduce((sum, { html, text }) => sum + bytesWorth((html?.length ?? 0) + (text?.length ?? 0)), 0),
   );
 
 /** Teams take turns, and a team's marketing mail comes after its other mail. */
@@ -46,6 +49,8 @@ export async function writeAccepted(world: World, tx: Executor, items: Acceptanc
   );
   if (answers.length > 0) await keepAnswers(tx, answers, now);
   const emails = accepted.flatMap((item) => item.emails);
+  const bodies = accepted.flatMap((item) => item.bodies);
+  if (bodies.length > 0) await insertSharedBodies(tx, bodies);
   if (emails.length > 0) await writeEmails(world, tx, emails);
   return items.map((item) => refusals.get(item));
 }
