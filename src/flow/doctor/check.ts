@@ -53,14 +53,16 @@ export const isIPv6 = (address: string): boolean => address.includes(':');
 export const isReachable = ({ world: { config } }: Pick<Examination, 'world'>): ((address: string) => boolean) =>
   createAddressGuard([...config.network.mail_allow_private]);
 
-/** Regions that deliver by themselves. */
+/** Regions whose mail goes straight to the recipients' servers, unless its sending domain has a relay. */
 export const directRegions = ({ config }: World) =>
-  Object.values(config.regions).filter((region) => region.smarthost === '');
+  Object.values(config.regions).filter(
+    ({ relay, smarthost }) => relay === 'direct' || (relay === '' && smarthost === '' && config.delivery.relay === ''),
+  );
 
 /** Why nothing that concerns sending is looked at; undefined where it is. */
 export function whyNotSending(world: World): string | undefined {
   if (world.config.delivery.capture) return 'No mail leaves this machine (delivery.capture)';
-  return directRegions(world).length === 0 ? 'All mail leaves by a smarthost' : undefined;
+  return directRegions(world).length === 0 ? 'All mail leaves by a relay' : undefined;
 }
 
 /** A sentence of names, the first few. */

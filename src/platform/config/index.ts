@@ -4,9 +4,19 @@
 export { ConfigFault } from './config-fault.ts';
 export { loadConfig } from './load-config.ts';
 export type { ConfigInput } from './load-config.ts';
+export { usedRelays } from './cross-checks.ts';
 export { tsigSecretIn } from './network-kinds.ts';
 export { readPostgresUrl } from './postgres-url.ts';
 export { isPlan, monthlyLimitOf, planNamed } from './plan-named.ts';
 export { placeOf } from './place-of.ts';
-export type { Config, DeepPartial, DnsProviderSettings, Plan, Region, Source, Sources } from './settings.ts';
+export type {
+  Config,
+  DeepPartial,
+  DnsProviderSettings,
+  Plan,
+  Region,
+  RelaySettings,
+  Source,
+  Sources,
+} from './settings.ts';
 export { showConfig } from './show-config.ts';
