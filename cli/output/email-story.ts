@@ -169,14 +169,14 @@ function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Even
 }
 
 function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
-  const { mx, address, tls, transcript } = attempt;
+  const { mx, relay, address, tls, transcript } = attempt;
   const server =
     mx === null || address === null
       ? (mx ?? attempt.destination)
       : `${mx} [${address}], ${tls?.version ?? 'not encrypted'}`;
   const dialogue = transcript.length > 0 ? transcript : [noDialogue(attempt)];
   return [
-    `Try ${attempt.attempt} at ${server}, ${attempt.duration_ms} ms`,
+    `Try ${attempt.attempt} ${relay === null ? 'at' : `through the relay ${relay},`} ${server}, ${attempt.duration_ms} ms`,
     ...attempt.recipients.flatMap((recipient) => [
       `${terminal.paint(styleOf(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
       ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),

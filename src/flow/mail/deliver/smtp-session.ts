@@ -50,6 +50,8 @@ export interface SmtpSession {
   readonly mx: string;
   /** The name of the relay that the server is. */
   readonly relay?: string | undefined;
+  /** The relay offers a login, and the settings have none for it. */
+  readonly isAnonymous?: boolean;
   readonly tls: TlsInfo;
   readonly can: Capabilities;
   readonly timeouts: SmtpTimeouts;
@@ -61,7 +63,16 @@ export interface SmtpSession {
 
 export type Opened =
   | { kind: 'open'; session: SmtpSession; handshakeFailed: boolean }
-  | { kind: 'failed'; reason: DeferReason; detail: string; takesNoMail: boolean; reply?: Reply; cause?: ReplyCause };
+  | {
+      kind: 'failed';
+      reason: DeferReason;
+      detail: string;
+      takesNoMail: boolean;
+      reply?: Reply;
+      cause?: ReplyCause;
+      /** What was said until then; undefined where no connection was begun. */
+      transcript?: string[];
+    };
 
 /** Connects, greets, and protects the channel as far as policy and peer allow. */
 export async function openSession(target: Target, options: SessionOptions): Promise<Opened> {
@@ -85,10 +96,14 @@ async function openRelay(target: Target, options: SessionOptions, relay: Relay):
     const ca = relay.readCa?.() ?? options.tls.ca;
     const tls = { ...options.tls, ca, policy: 'enforced' as const, verifyEnforced: true, skip: false };
     const attempt = await openOnce(target, { ...options, tls, login });
-    if (attempt.kind === 'open') return { ...attempt, session: { ...attempt.session, relay: relay.name } };
+    if (attempt.kind === 'open') {
+      const isAnonymous = login === undefined && attempt.session.can.logins.length > 0;
+      return { ...attempt, session: { ...attempt.session, relay: relay.name, isAnonymous } };
+    }
     // A relay that answers 521 or 556 is the wrong server, which condemns no recipient.
     const isMisconfigured = attempt.reason === 'tls_unavailable' || attempt.takesNoMail;
-    return isMisconfigured ? misconfigured(attempt.detail, attempt.reply) : attempt;
+    if (!isMisconfigured) return attempt;
+    return { ...misconfigured(attempt.detail, attempt.reply), transcript: attempt.transcript };
   } catch (error) {
     if (error instanceof RelayFault) return misconfigured(error.message);
     throw error;
@@ -118,7 +133,8 @@ async function openOnce(target: Target, options: OpeningOptions): Promise<Attemp
   const cancel = options.clock.timer(options.openMs, () => connection.fail({ kind: 'timeout', detail }));
   try {
     await connection.connected(options.timeouts.connectMs);
-    return await greet(connection, target, options);
+    const attempt = await greet(connection, target, options);
+    return attempt.kind === 'open' ? attempt : { ...attempt, transcript: connection.transcript.lines() };
   } finally {
     cancel();
     unwatch();
