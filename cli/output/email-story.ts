@@ -169,6 +169,7 @@ function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Even
 }
 
 function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
+  // A server of an older version names no relay.
   const { mx, relay, address, tls, transcript } = attempt;
   const server =
     mx === null || address === null
@@ -176,7 +177,7 @@ function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boole
       : `${mx} [${address}], ${tls?.version ?? 'not encrypted'}`;
   const dialogue = transcript.length > 0 ? transcript : [noDialogue(attempt)];
   return [
-    `Try ${attempt.attempt} ${relay === null ? 'at' : `through the relay ${relay},`} ${server}, ${attempt.duration_ms} ms`,
+    `Try ${attempt.attempt} ${relay ? `through the relay ${relay},` : 'at'} ${server}, ${attempt.duration_ms} ms`,
     ...attempt.recipients.flatMap((recipient) => [
       `${terminal.paint(styleOf(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
       ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),

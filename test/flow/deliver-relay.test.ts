@@ -367,6 +367,14 @@ describe('the limits of a relay', () => {
     expect(scene.sink.counts.connections).toBe(2);
   });
 
+  test('may be one connection, which serves all teams', async () => {
+    await given({ relay: { connectionsMax: 1 } });
+    const teams = ['team_1', 'team_2', 'team_3'];
+    const sent = await Promise.all(teams.map((teamId) => scene.send('a@y.example', { teamId })));
+    expect(sent.flat()).toMatchObject(teams.map(() => taken('a@y.example')));
+    expect(scene.sink.counts.connections).toBe(1);
+  });
+
   test('count the messages of a connection', async () => {
     await given({ relay: { messagesPerConnectionMax: 2 } });
     for (let count = 0; count < 5; count += 1) await scene.send(`${count}@y.example`);

@@ -131,12 +131,13 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
 }
 
 /** A relay has limits of its own in place of those of a destination. */
-function limitsFor({ relay }: RoutedJob, limits: DestinationLimits): DestinationLimits {
-  const { connectionsMax, messagesPerConnectionMax } = limits;
+function limitsFor({ relay }: RoutedJob, limits: DestinationPoolOptions['limits']): DestinationLimits {
+  if (relay === undefined) return limits;
   return {
     ...limits,
-    connectionsMax: relay?.connectionsMax ?? connectionsMax,
-    messagesPerConnectionMax: relay?.messagesPerConnectionMax ?? messagesPerConnectionMax,
+    // A smarthost takes the mail of many domains, and is one address.
+    connectionsMax: relay.connectionsMax ?? limits.connectionsPerAddressMax,
+    messagesPerConnectionMax: relay.messagesPerConnectionMax ?? limits.messagesPerConnectionMax,
   };
 }
 
