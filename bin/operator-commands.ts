@@ -341,7 +341,7 @@ function addRelays(relays: Command): void {
     .option(...CONFIG)
     .option(...JSON_OUTPUT)
     .addHelpText('after', '\nExample:\n  rasket relays test ses')
-    .action(async (name, options) => (await import('./commands/relays.ts')).testRelay(name, options));
+    .action(async (name, options) => (await import('./commands/test-relay.ts')).testRelay(name, options));
 }
 
 function addConfig(config: Command): void {

@@ -5,7 +5,7 @@ import { asksForCertificates } from '../../src/resources/certificates/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
 import { isNewerThanServer, runningPid, urlFromHere } from '../commands/ready-file.ts';
 import { asOwnerOf } from '../installation.ts';
-import { examineConfiguredRelay, explainFault } from '../commands/relays.ts';
+import { examineConfiguredRelay, explainFault } from '../commands/test-relay.ts';
 import type { Asker } from './asking.ts';
 import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
 import type { Answers, SetupOptions } from './options.ts';

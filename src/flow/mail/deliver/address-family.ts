@@ -1,9 +1,4 @@
-import type { DeliveryJob, RecipientOutcome } from './delivery-job.ts';
-
-export type Family = 'v4' | 'v6';
-
-/** Which family the connections of a job use: one first, or one alone. */
-export type FamilyOrder = `${Family} first` | `${Family} only`;
+import type { DeliveryJob, Family, FamilyOrder, RecipientOutcome } from './delivery-job.ts';
 
 const REFUSAL_MEMORY_MS = 24 * 3_600_000;
 const REFUSALS_MAX = 10_000;

@@ -4,7 +4,7 @@ import type { Clock } from '../../../platform/clock/index.ts';
 import { createAddressGuard } from '../../../platform/network/index.ts';
 import type { OwnConnections } from '../../../platform/network/index.ts';
 import type { Resolver } from '../../../platform/resolver/index.ts';
-import { FamilyChoice, familyOf, isRefusalByRule, isRefusalOfV6, type Family } from './address-family.ts';
+import { FamilyChoice, familyOf, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
 import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
 import { endingOf, type Ending } from './ending.ts';
@@ -15,6 +15,7 @@ import type {
   Deliver,
   DeliverContext,
   DeliveryJob,
+  Family,
   JobOutcome,
   RecipientOutcome,
 } from './delivery-job.ts';

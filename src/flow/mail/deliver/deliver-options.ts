@@ -1,8 +1,7 @@
 import type { World } from '../../../platform/world/index.ts';
 import { takesMailHere } from '../../../resources/domains/index.ts';
-import type { Family } from './address-family.ts';
 import type { DeliverOptions } from './create-deliver.ts';
-import type { Deliver } from './delivery-job.ts';
+import type { Deliver, Family } from './delivery-job.ts';
 import { createRelayChoice } from './configured-relays.ts';
 import { createIpv6Readiness } from './ipv6-readiness.ts';
 

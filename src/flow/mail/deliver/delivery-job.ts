@@ -1,6 +1,10 @@
-import type { FamilyOrder } from './address-family.ts';
 import type { Asked } from '../../../protocol/dsn/index.ts';
 import type { Reply, ReplyCause } from '../../../protocol/smtp-reply/index.ts';
+
+export type Family = 'v4' | 'v6';
+
+/** Which family the connections of a job use: one first, or one alone. */
+export type FamilyOrder = `${Family} first` | `${Family} only`;
 
 export interface DeliveryJob {
   id: string;

@@ -1,7 +1,6 @@
 import type { AddressGuard } from '../../../platform/network/index.ts';
 import type { Lookup, MxRecord, Resolver } from '../../../platform/resolver/index.ts';
-import type { Family } from './address-family.ts';
-import type { JobOutcome } from './delivery-job.ts';
+import type { Family, JobOutcome } from './delivery-job.ts';
 import { ownBounce } from './delivery-job.ts';
 import type { Relay } from './relay.ts';
 
