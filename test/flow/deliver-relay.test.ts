@@ -293,6 +293,16 @@ describe('secrets of a relay', () => {
   );
 });
 
+test('a user name that is a word does not hide the word in later refusals', async () => {
+  const readLogin = () => ({ mechanism: 'auto' as const, user: 'user', secret: SECRET });
+  const script = (command: string): string | undefined =>
+    command.startsWith('RCPT') ? '550 5.0.0 No such user here' : undefined;
+  await given({ relay: { readLogin }, auth: { user: 'user' }, sink: { script } });
+  expect(await scene.send('a@y.example')).toMatchObject([
+    { kind: 'bounced', cause: 'recipient_unknown', reply: { lines: ['No such user here'] } },
+  ]);
+});
+
 describe('a choice of relays', () => {
   test('by sending domain sends other domains straight to their recipients', async () => {
     await given({ choose: (relay, { senderDomain }) => (senderDomain === 'shop.example' ? { relay } : {}) });

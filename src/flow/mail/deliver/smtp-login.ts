@@ -38,7 +38,10 @@ export async function logIn(
   // XOAUTH2 describes the fault in a challenge, and refuses only once that is answered.
   if (!('kind' in answer) && answer.code === 334) answer = await say(connection, '', silenceMs);
   if ('kind' in answer) return { kind: 'failed', failure: answer };
-  if (answer.code === 235) return { kind: 'in' };
+  if (answer.code === 235) {
+    keepHidden(connection, login);
+    return { kind: 'in' };
+  }
   const detail = `login by ${mechanism.toUpperCase()}: ${replyText(answer)}`;
   if (answer.code < 500) return { kind: 'refused for now', detail, reply: answer };
   return { kind: 'refused', detail, reply: answer };
@@ -104,7 +107,18 @@ async function exchange(
 }
 
 /** Some servers repeat in a refusal what they were told. */
-function hideFromTranscript(connection: SmtpConnection, { user, secret }: Login): void {
-  const told = [secret, user, `\0${user}\0${secret}`, `user=${user}\u0001auth=Bearer ${secret}\u0001\u0001`];
-  connection.hide(told.flatMap((text) => [text, inBase64(text)]));
+function hideFromTranscript(connection: SmtpConnection, login: Login): void {
+  const { user } = login;
+  connection.hide([...secretsOf(login), user]);
+}
+
+/** Keeps secrets hidden, and the user name where it cannot be a word that a later refusal is understood by. */
+function keepHidden(connection: SmtpConnection, login: Login): void {
+  const { user } = login;
+  connection.hide([...secretsOf(login), ...(/^[a-z]+$/i.test(user) ? [] : [user])]);
+}
+
+function secretsOf({ user, secret }: Login): string[] {
+  const whole = [`\0${user}\0${secret}`, `user=${user}\u0001auth=Bearer ${secret}\u0001\u0001`];
+  return [secret, ...[secret, user, ...whole].map(inBase64)];
 }
