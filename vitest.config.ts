@@ -24,7 +24,7 @@ const plain = ['contract', 'config', 'install', 'protocol', 'rig', 'vectors'].ma
 const withoutDatabase = [
   'test/sdk/samples.test.ts',
   'test/flow/bill-month.test.ts',
-  'test/flow/deliver-{back-off,dot,envelope,model,pool,resolver,route,shares,simulator,slots,tls}.test.ts',
+  'test/flow/deliver-{back-off,dot,envelope,model,pool,relay,resolver,route,shares,simulator,slots,tls}.test.ts',
   'test/platform/{guarded-fetch,inspector,object-blobs,object-store,post-pool,resolver-records}.test.ts',
   'test/cli/{advice,automations-watch,broadcasts-watch,config-check,confirm,dns,domain-claims,events-file,exit-codes,explain,families,kept-keys,lists,names,one-line,output,parity,profiles,qr-lines,shells,typed-words,webhook-health,webhooks-replay}.test.ts',
 ];

@@ -20,6 +20,7 @@ export function addOperatorCommands(program: Command, version: string): void {
   addOperators(program.command('operators').summary('who may see and change the queue of this installation'));
   addUsers(program.command('users').summary('the people who sign in on this installation'));
   addSending(program);
+  addRelays(program.command('relays').summary('list and test the relays that mail goes through'));
   addConfig(program.command('config').summary('check and show the configuration'));
 }
 
@@ -357,6 +358,30 @@ function addSending(program: Command): void {
       "\nExample:\n  rasket sending off --reason 'Moving to another network' --data /var/lib/rasket",
     )
     .action(async (state, options) => (await import('./commands/sending.ts')).sending(state, options));
+}
+
+function addRelays(relays: Command): void {
+  relays
+    .command('list')
+    .summary('list the relays of the settings, and what mail goes through each')
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...WIDE)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket relays list')
+    .action(async (options) => (await import('./commands/relays.ts')).printRelays(options));
+  relays
+    .command('test')
+    .argument('<name>', 'the name of a section [relays.<name>] of the settings')
+    .summary('connect to a relay, log in, and print the dialogue')
+    .description(
+      'Connects to the relay and logs in as a delivery would, over TLS with a valid certificate, and sends no mail. The dialogue is printed with *** in place of user name and secrets. Needs no running server.',
+    )
+    .option(...DATA)
+    .option(...CONFIG)
+    .option(...JSON_OUTPUT)
+    .addHelpText('after', '\nExample:\n  rasket relays test ses')
+    .action(async (name, options) => (await import('./commands/test-relay.ts')).testRelay(name, options));
 }
 
 function addConfig(config: Command): void {

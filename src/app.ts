@@ -45,7 +45,7 @@ import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
 import { keepPlanTerms } from './resources/billing/index.ts';
-import { certificateFindings, findingOf } from './resources/findings/index.ts';
+import { certificateFindings, findingOf, relayFindings, type Finding } from './resources/findings/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
@@ -136,6 +136,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Here and below: the order in which parts are made is the order of their lanes in the shared commit. None relies on it.
     const accept = createAccept(world, wakeQueue);
     if (roles.has('delivery')) mail = await startDelivery(world, { ...options, runDir, marks, accept });
+    if (mail) node.watch(mail.relayFindings);
     const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
     // They close behind the deliveries, which may take long: no client is turned away meanwhile, nor is mail to ourselves.
     const ports: Stop[] = [];
@@ -379,6 +380,7 @@ interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa' | 
 
 interface Delivery {
   queue: Queue;
+  relayFindings(): Finding[];
   close(graceMs: number): Promise<void>;
 }
 
@@ -407,6 +409,7 @@ async function startDelivery(
   const stopHearing = world.db.onAnnounced(MAIL_WAITS, () => queue.wake());
   return {
     queue,
+    relayFindings: () => relayFindings(delivery.relayTroubles()),
     async close(graceMs) {
       stopHearing();
       // Together: a transaction that waits for the reply to its dot ends only when its connection is cut.

@@ -1,8 +1,9 @@
 /** The files that settings name, read as the server would read them. */
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { isoTime } from '../../src/platform/clock/index.ts';
-import { tsigSecretIn, type Config } from '../../src/platform/config/index.ts';
+import { tsigSecretIn, usedRelays, type Config } from '../../src/platform/config/index.ts';
 import { certificateFilesOf, examineCertificate, unreadable } from '../../src/platform/server-tls/index.ts';
 
 /** What is wrong with a file, and the setting that names it. */
@@ -16,6 +17,7 @@ export interface NamedFileFault {
 export const examineNamedFiles = (config: Config, dataDir: string): NamedFileFault[] => [
   ...examineTls(config, dataDir),
   ...examineDnsSecrets(config, dataDir),
+  ...examineRelayFiles(config, dataDir),
 ];
 
 function examineTls(config: Config, dataDir: string): NamedFileFault[] {
@@ -44,6 +46,38 @@ function examineDnsSecrets({ dns_providers: providers }: Config, dataDir: string
     const text = examineSecret(file, key, isTsig);
     return text === undefined ? [] : [{ key, text }];
   });
+}
+
+/** A relay that no mail goes through is asked for nothing, and may stay half written. */
+function examineRelayFiles(config: Config, dataDir: string): NamedFileFault[] {
+  return [...usedRelays(config)].flatMap((name) => {
+    const settings = config.relays[name];
+    if (!settings) return [];
+    return (['ca_file', 'password_file', 'token_file'] as const).flatMap((field): NamedFileFault[] => {
+      if (settings[field] === '') return [];
+      const file = path.resolve(dataDir, settings[field]);
+      const key = `relays.${name}.${field}`;
+      const text = examineRelayFile(file, key, field === 'ca_file');
+      return text === undefined ? [] : [{ key, text }];
+    });
+  });
+}
+
+function examineRelayFile(file: string, key: string, isCertificate: boolean): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    return unreadable(file, key, error);
+  }
+  if (!isCertificate)
+    return text.split(/\r?\n/, 1)[0] === '' ? `${file} (${key}) has no secret on its first line` : undefined;
+  try {
+    void new X509Certificate(text);
+    return undefined;
+  } catch {
+    return `${file} (${key}) has no certificate in PEM`;
+  }
 }
 
 function examineSecret(file: string, key: string, isTsig: boolean): string | undefined {

@@ -47,6 +47,8 @@ export async function setup(options: SetupOptions): Promise<void> {
     tellSettings(asker, standing.file, edited);
     if (options.dryRun) return tellDryRun(asker, first);
     await write(edited, standing, asker);
+    if (answers.relay?.password?.typed !== undefined)
+      replaceFile(answers.relay.password.file, `${answers.relay.password.typed}\n`, standing.dataDir);
     await finish({ ...standing, config, options, asker, answers, known, first, isChanged: edited.changed.length > 0 });
   } finally {
     asker.close();
@@ -69,7 +71,7 @@ function askForSettings(options: SetupOptions, standing: Standing, asker: Asker)
   const own = runningPid(dataDir);
   const origins: Readonly<Record<string, string>> = { file, env: 'the environment' };
   return askEverything({
-    ...{ options, asker, config },
+    ...{ options, asker, config, file },
     fromOf: (key) => origins[sources.get(key) ?? ''],
     lookUps: createLookUps(config.dns),
     listeners: findListeners().filter(({ pid }) => pid === undefined || pid !== own),

@@ -175,6 +175,7 @@ function attemptOf(store: World, emailId: string, { tried, attempt }: Extract<Mo
     attempt,
     destination,
     mx,
+    relay: null,
     address: '192.0.2.25',
     tls_version: 'TLSv1.3',
     tls_cipher: 'TLS_AES_256_GCM_SHA384',

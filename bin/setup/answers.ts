@@ -2,6 +2,7 @@
 import { OperatorFault } from '../explain.ts';
 import type { Asker } from './asking.ts';
 import { Unfit } from './asking.ts';
+import { askRelay } from './relay.ts';
 import { askWays } from './ways-in.ts';
 import type { Acme, Answers, Https, SetupOptions, Surroundings } from './options.ts';
 import { hostReader, LETS_ENCRYPT, readAddresses, readContact, readDirectory } from './readers.ts';
@@ -12,10 +13,11 @@ export async function askEverything(around: Surroundings): Promise<Answers> {
   const host = await askHost(around, own);
   const addresses = await askAddresses(around, host, own);
   const ways = await askWays(around, own);
+  const relay = await askRelay(around);
   const isLed = await leadsHere(around.lookUps, host, addresses);
   const acme = await askAcme(around, ways.https, isLed);
   const ownPublic = own.filter(({ isPublic }) => isPublic).map(({ address }) => address);
-  return { host, addresses, ...ways, acme, ownPublic };
+  return { host, addresses, ...ways, relay, acme, ownPublic };
 }
 
 async function askHost({ options, asker, config, fromOf, lookUps }: Surroundings, own: readonly OwnAddress[]) {

@@ -1,5 +1,6 @@
 /** Asks whoever sits at the terminal, or takes what flags say. */
 import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { fitProse } from '../../cli/output/prose.ts';
 import { OperatorFault } from '../explain.ts';
 import type { Found } from './this-machine.ts';
@@ -13,6 +14,8 @@ export interface Question<T> {
   says?: string | undefined;
   given?: string | undefined;
   found?: Found<string> | undefined;
+  /** What is typed is not shown. */
+  isSecret?: boolean;
   /** Throws where it cannot be that. */
   read(text: string): T;
 }
@@ -47,7 +50,7 @@ export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
   const lines = isInteractive ? openLines() : undefined;
 
   async function ask<T>(question: Question<T>): Promise<T> {
-    const { flag, label, given, found, says } = question;
+    const { flag, label, given, found, says, isSecret = false } = question;
     if (given !== undefined) return readGiven(question, given);
     if (lines === undefined) {
       if (found === undefined || !isYes) throw unanswered(question);
@@ -57,7 +60,9 @@ export function createAsker({ isYes, isQuiet = false }: AskerOptions): Asker {
     if (says !== undefined) tell(`\n${says}`);
     if (found !== undefined) tell(`Found: ${found.value || 'none'}  (${found.from})`);
     for (;;) {
-      const typed = (await lines.next(`${label}${found === undefined ? '' : ` [${found.value || 'none'}]`}: `)).trim();
+      const prompt = `${label}${found === undefined ? '' : ` [${found.value || 'none'}]`}: `;
+      const line = await lines.next(prompt, isSecret);
+      const typed = isSecret ? line : line.trim();
       try {
         return question.read(typed === '' ? (found?.value ?? '') : typed);
       } catch (error) {
@@ -103,19 +108,33 @@ function unanswered({ flag, label, found }: Pick<Question<unknown>, 'flag' | 'la
 }
 
 interface Lines {
-  next(prompt: string): Promise<string>;
+  /** A secret is not shown while it is typed. */
+  next(prompt: string, isSecret?: boolean): Promise<string>;
   close(): void;
 }
 
 /** One reader for all questions: what is typed ahead of a question is its answer. */
 function openLines(): Lines {
-  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  const screen = { isHidden: false };
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      if (!screen.isHidden) process.stderr.write(chunk);
+      done();
+    },
+  });
+  const reader = createInterface({
+    input: process.stdin,
+    output: Object.assign(output, { columns: process.stderr.columns }),
+    terminal: true,
+  });
   const typed: string[] = [];
   let isOver = false;
   let waiting: { resolve: (line: string) => void; reject: (error: unknown) => void } | undefined;
   const over = (): OperatorFault =>
     new OperatorFault('called off; what was done stays, and rasket setup can be run again');
   reader.on('line', (line) => {
+    if (screen.isHidden) process.stderr.write('\n');
+    screen.isHidden = false;
     if (waiting) waiting.resolve(line);
     else typed.push(line);
     waiting = undefined;
@@ -130,15 +149,16 @@ function openLines(): Lines {
     waiting = undefined;
   });
   return {
-    async next(prompt) {
+    async next(prompt, isSecret = false) {
       const ahead = typed.shift();
       if (ahead !== undefined) {
-        process.stderr.write(`${prompt}${ahead}\n`);
+        process.stderr.write(`${prompt}${isSecret ? '' : ahead}\n`);
         return ahead;
       }
       if (isOver) throw over();
       reader.setPrompt(prompt);
       reader.prompt();
+      screen.isHidden = isSecret;
       return new Promise<string>((resolve, reject) => (waiting = { resolve, reject }));
     },
     close: () => reader.close(),

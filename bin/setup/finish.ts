@@ -5,6 +5,7 @@ import { asksForCertificates } from '../../src/resources/certificates/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
 import { isNewerThanServer, runningPid, urlFromHere } from '../commands/ready-file.ts';
 import { asOwnerOf } from '../installation.ts';
+import { examineConfiguredRelay, explainFault } from '../commands/test-relay.ts';
 import type { Asker } from './asking.ts';
 import { awaitCertificate, haveDomain, makeKey, type Domain, type Known } from './first-things.ts';
 import type { Answers, SetupOptions } from './options.ts';
@@ -38,12 +39,14 @@ export async function finish(work: Work): Promise<void> {
   const team = await haveTeam(work);
   const key = team.key ?? (await offerKey(work, team.id));
   await tellHostRecords(work);
+  tellSpf(work);
   const domain = first.domain === undefined ? undefined : await tellDomain(work, team.id, first.domain);
   if (answers.https.kind === 'proxy') tellProxy(work, answers.https.program);
   const service = findService(work.dataDir, { data: work.dataDir, config: work.file });
   // A call that was broken off has perhaps written them, and not come to the restart.
   const isChanged = work.isChanged || isNewerThanServer(work.dataDir, work.file);
   const isUp = await bringUp(service, asker, { isChanged, start: startOf(work.options) });
+  await tellRelay(work);
   if (isUp && asksForCertificates(config)) await waitForCertificate(work);
   examine(work, key);
   if (domain) tellFirstEmail(work, domain, key);
@@ -120,6 +123,30 @@ async function publish(work: Work, teamId: string, domainId: string, provider: s
   const { changes, zone } = await ask(false);
   asker.tell(`${changes.length} changes were made in ${zone}. Next: rasket domains verify`);
   return true;
+}
+
+/** Logs in to the relay of the settings, so that a wrong password is seen before the first email waits for it. */
+async function tellRelay({ config, dataDir, asker }: Work): Promise<void> {
+  const name = config.delivery.relay;
+  const settings = config.relays[name];
+  if (settings === undefined) return;
+  const { isGood, faults } = await asOwnerOf(dataDir, () => examineConfiguredRelay(config, name, settings, dataDir));
+  asker.tell(
+    isGood
+      ? `\nThe relay ${name} (${settings.host}) lets this server send.`
+      : `\nStill to do: ${explainFault(name, faults)}. Try again with: rasket relays test ${name}`,
+  );
+}
+
+/** Explains what the domains of an installation behind a new relay have to publish. */
+function tellSpf({ asker, answers }: Work): void {
+  if (answers.relay === undefined) return;
+  const { spfInclude } = answers.relay;
+  asker.tell(
+    spfInclude === undefined
+      ? 'SPF: recipients see mail come from the addresses of the relay. Find in its documentation what SPF records include for it, add that to domains.spf in the settings, and publish the record that each domain then asks for; or let the relay use a return path of its own.'
+      : `SPF: the record of each sending domain includes ${spfInclude} from now on, as below. Domains that are verified already have to publish it anew; rasket domains verify says which.`,
+  );
 }
 
 function tellProxy({ config, answers, asker }: Work, program: string | undefined): void {

@@ -16,6 +16,11 @@ export interface SetupOptions extends DataOptions {
   acmeContact?: string;
   acme?: false;
   agreeToTerms?: true;
+  /** "host:port"; false: --no-relay. */
+  relay?: string | false;
+  relayUser?: string;
+  relayPasswordFile?: string;
+  relaySpf?: string;
   team?: string;
   /** false: --no-email. */
   email?: string | false;
@@ -43,6 +48,18 @@ export interface Acme {
   challenge: 'http-01' | 'tls-alpn-01' | 'dns-01';
 }
 
+export interface RelayAnswer {
+  host: string;
+  port: number;
+  tls: 'starttls' | 'implicit';
+  /** Empty for no login. */
+  user: string;
+  /** The file with the password; one that was typed is written there. */
+  password: { file: string; typed?: string } | undefined;
+  /** What SPF records of sending domains include for the relay. */
+  spfInclude: string | undefined;
+}
+
 /** Everything that was answered, and nothing that was done. */
 export interface Answers {
   host: string;
@@ -56,6 +73,8 @@ export interface Answers {
   /** Ports for applications that other programs have. */
   leftOut: readonly number[];
   /** Undefined leaves the settings as they are. */
+  relay: RelayAnswer | undefined;
+  /** Undefined leaves the settings as they are. */
   acme: Acme | 'none' | undefined;
   /** Public addresses of the interfaces, among which the system would choose. */
   ownPublic: readonly string[];
@@ -64,6 +83,8 @@ export interface Answers {
 export interface Surroundings {
   options: SetupOptions;
   asker: Asker;
+  /** The settings file. */
+  file: string;
   /** As it stands before. */
   config: Config;
   /** Where a setting has its value from, and undefined where that is the default. */

@@ -2,6 +2,7 @@
 import { ConfigFault, loadConfig, type Config, type Sources } from '../../src/platform/config/index.ts';
 import { OperatorFault } from '../explain.ts';
 import type { Answers, Https } from './options.ts';
+import { relaySettings } from './relay.ts';
 import type { Edit, SettingValue } from './settings-text.ts';
 import { familyOf } from './this-machine.ts';
 
@@ -20,6 +21,7 @@ export function planSettings(answers: Answers, standing: Standing): Edit[] {
     ...httpsSettings(answers, standing),
     ...mailSettings(answers, standing.config),
     ...addressSettings(answers, standing.config),
+    ...relaySettings(answers, standing.config.domains.spf),
     ...acmeSettings(answers),
   ];
   const edits = wanted.filter(

@@ -62,6 +62,21 @@ export function readHttps(text: string): 'own' | 'proxy' | 'none' | number {
   return readPort(text);
 }
 
+export function readRelayHost(text: string): string {
+  if (text === '') throw new Unfit('must be a host name, such as smtp.example.com:587');
+  mustFit('relays.main.host', { relays: { main: { host: text } } });
+  return text;
+}
+
+export function readSpfInclude(text: string): string {
+  const name = text
+    .toLowerCase()
+    .replace(/^include:/, '')
+    .replace(/\.$/, '');
+  if (/^(?=.{1,100}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})+$/.test(name)) return name;
+  throw new Unfit('must be a domain name, such as amazonses.com');
+}
+
 export const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
 
 export function readDirectory(text: string): string {

@@ -169,14 +169,15 @@ function tellEvent(terminal: Terminal, { type, data, explanation, advice }: Even
 }
 
 function tellAttempt(terminal: Terminal, attempt: Attempt, withTranscript: boolean): string[] {
-  const { mx, address, tls, transcript } = attempt;
+  // A server of an older version names no relay.
+  const { mx, relay, address, tls, transcript } = attempt;
   const server =
     mx === null || address === null
       ? (mx ?? attempt.destination)
       : `${mx} [${address}], ${tls?.version ?? 'not encrypted'}`;
   const dialogue = transcript.length > 0 ? transcript : [noDialogue(attempt)];
   return [
-    `Try ${attempt.attempt} at ${server}, ${attempt.duration_ms} ms`,
+    `Try ${attempt.attempt} ${relay ? `through the relay ${relay},` : 'at'} ${server}, ${attempt.duration_ms} ms`,
     ...attempt.recipients.flatMap((recipient) => [
       `${terminal.paint(styleOf(TONES[recipient.outcome]), recipient.outcome)}  ${recipient.email}`,
       ...(recipient.reply === null ? [] : [`  ${terminal.paint('dim', recipient.reply)}`]),

@@ -71,6 +71,26 @@ describe('rasket config check', () => {
     expect(ended.stderr).not.toContain('two words');
   });
 
+  it('reads the files of relays that mail goes through, and quotes no secret', async () => {
+    desk.write('installed/relay/password', 'Correct-horse\n');
+    desk.write('installed/relay/empty', '\n');
+    const relay = (name: string, lines: string): string =>
+      `[relays.${name}]\nhost = "smtp.example.com"\nuser = "me"\ndomains = ["${name}.example"]\n${lines}`;
+    const ended = await check(
+      relay('good', 'password_file = "relay/password"\n') +
+        relay('bare', 'password_file = "relay/empty"\nca_file = "relay/password"\n') +
+        relay('lost', 'token_file = "relay/none"\n') +
+        '[relays.unused]\npassword_file = "relay/none"\n',
+    );
+    expect(ended).toMatchObject({ code: 1, stdout: '' });
+    expect(ended.stderr.trim().split('\n')).toEqual([
+      expect.stringMatching(/password \(relays\.bare\.ca_file\) has no certificate in PEM$/),
+      expect.stringMatching(/empty \(relays\.bare\.password_file\) has no secret on its first line$/),
+      expect.stringMatching(/none \(relays\.lost\.token_file\) cannot be read \(ENOENT\)/),
+    ]);
+    expect(ended.stderr).not.toContain('Correct-horse');
+  });
+
   it('warns of a certificate that has expired, which stops no server', async () => {
     const { cert, key } = makeCertificate({
       notBefore: new Date('2001-01-01T00:00:00Z'),

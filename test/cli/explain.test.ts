@@ -47,6 +47,12 @@ const pending = [
   { destination: 'example.org', recipients: ['b@example.org'], state: 'waiting', attempts: 1, until: at(9) },
 ];
 
+it('names the relay that a try went through', async () => {
+  const answer = telling(email({}), [], { data: [attempt('deferred', { relay: 'ses' })], pending });
+  const { stdout } = await speak(['explain', ID], answer);
+  expect(stdout).toContain('Try 1 through the relay ses, mx.example.org [192.0.2.25], TLSv1.3, 412 ms');
+});
+
 it('tells the story from the beginning, and what comes next', async () => {
   const answer = telling(email({}), [event(1, 'email.sent'), event(0, 'email.queued')], {
     data: [attempt('deferred')],

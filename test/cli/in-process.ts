@@ -65,7 +65,7 @@ export async function runInProcess(
 
 /** What works on a data folder takes everything from its own process, and so do servers. */
 export const NEEDS_PROCESS = new Set(
-  'dev playground seed setup init serve migrate migrate-to-postgres migrate-to-sqlite vacuum backup backups restore rekey blobs sweep teams operators users sending config completion man'.split(
+  'dev playground seed setup init serve migrate migrate-to-postgres migrate-to-sqlite vacuum backup backups restore rekey blobs sweep teams operators users sending relays config completion man'.split(
     ' ',
   ),
 );

@@ -76,6 +76,7 @@ describe('an entry of your own', () => {
     expect(config.plans['pro']).toEqual({ ...loadConfig({ env: {} }).config.plans['standard'], name: 'Pro' });
     expect(config.regions['home']).toEqual({
       helo_name: '',
+      relay: '',
       source_v4: '',
       source_v6: '',
       address_family: 'auto',

@@ -383,7 +383,9 @@ test('the mail of a region with a smarthost goes there, whatever DNS says of the
       regionOf: (name) => (name === 'eu' ? { smarthost, heloName: 'eu.rasket.test' } : {}),
     },
   });
-  expect(await scene.send('a@y.example')).toEqual([delivered('a@y.example', 'relay.internal')]);
+  expect(await scene.send('a@y.example')).toEqual([
+    { ...delivered('a@y.example', 'relay.internal'), relay: `relay.internal:${smarthost.port}` },
+  ]);
   expect(scene.sink.commands[0]).toBe('EHLO eu.rasket.test');
   expect(await scene.send('a@y.example', { region: 'us' })).toMatchObject([{ kind: 'bounced' }]);
 });

@@ -47,6 +47,7 @@ const QUICK: SmtpTimeouts = {
   greetingMs: 5_000,
   ehloMs: 5_000,
   startTlsMs: 5_000,
+  loginMs: 5_000,
   mailMs: 5_000,
   rcptMs: 5_000,
   dataMs: 5_000,

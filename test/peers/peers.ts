@@ -13,6 +13,7 @@ export type Peer =
   | 'exim4'
   | 'postfix'
   | 'smtp-source'
+  | 'saslpasswd2'
   | 'opendkim'
   | 'Mail::DKIM'
   | 'chromium'

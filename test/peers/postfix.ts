@@ -27,6 +27,8 @@ export interface PostfixOptions {
   access?: Record<string, string>;
   /** Offers STARTTLS with this certificate. */
   certificate?: Certificate;
+  /** Takes mail from clients that log in with these alone, by Cyrus SASL. */
+  login?: { user: string; password: string; mechanisms: readonly string[] };
 }
 
 export interface Postfix extends AsyncDisposable {
@@ -69,6 +71,7 @@ async function start(options: PostfixOptions): Promise<Postfix> {
   const logFile = path.join(dir, 'log');
   let settings: Record<string, string> = {
     ...(options.certificate ? withCertificate(dir) : {}),
+    ...(options.login ? withLogin(dir, options.login) : {}),
     ...options.settings,
   };
   const set = (changed: Record<string, string>): void => {
@@ -157,6 +160,33 @@ function withCertificate(dir: string): Record<string, string> {
     smtpd_tls_loglevel: '1',
   };
 }
+
+function withLogin(
+  dir: string,
+  { user, password, mechanisms }: NonNullable<PostfixOptions['login']>,
+): Record<string, string> {
+  const folder = path.join(dir, 'etc', 'sasl');
+  const database = path.join(dir, 'etc', 'sasldb');
+  mkdirSync(folder);
+  const lines = ['pwcheck_method: auxprop', 'auxprop_plugin: sasldb', `sasldb_path: ${database}`];
+  writeFileSync(path.join(folder, 'smtpd.conf'), [...lines, `mech_list: ${mechanisms.join(' ')}`, ''].join('\n'));
+  const saslpasswd = findProgram('saslpasswd2') ?? 'saslpasswd2';
+  execFileSync(saslpasswd, ['-c', '-p', '-f', database, '-u', REALM, user], { input: password });
+  chownSync(database, idOf('postfix'), -1);
+  return {
+    smtpd_sasl_auth_enable: 'yes',
+    smtpd_sasl_type: 'cyrus',
+    smtpd_sasl_path: 'smtpd',
+    smtpd_sasl_local_domain: REALM,
+    smtpd_sasl_security_options: 'noanonymous',
+    smtpd_tls_auth_only: 'yes',
+    cyrus_sasl_config_path: folder,
+    smtpd_relay_restrictions: 'permit_sasl_authenticated, reject',
+  };
+}
+
+/** The realm of the users of a test's Postfix. */
+const REALM = 'sink.test';
 
 // The shell outlives a test process that was killed: its third input ends then, and it takes Postfix and the folder
 // along; of a Postfix that ended by itself the folder stays for its log to be read. `setsid` makes master the leader of

@@ -1,8 +1,22 @@
 import type { Certificate } from './tls.ts';
 
-export type SinkTls = 'none' | 'starttls' | 'bad-cert' | 'broken-handshake' | 'refused' | 'injected';
+export type SinkTls = 'none' | 'starttls' | 'implicit' | 'bad-cert' | 'broken-handshake' | 'refused' | 'injected';
+
+/** What clients have to prove before they may send. */
+export interface SinkAuth {
+  user: string;
+  /** The password of PLAIN, LOGIN and CRAM-MD5, and the token of XOAUTH2. */
+  secret: string;
+  /** What EHLO offers; everything that the sink knows unless given. */
+  mechanisms?: readonly string[];
+  /** The answer to every login, whether it is right or wrong. */
+  answer?: string;
+  /** Logins that are answered with `answer`; the later ones are checked. All unless given. */
+  answers?: number;
+}
 
 export interface SinkOptions {
+  auth?: SinkAuth;
   host?: '127.0.0.1' | '::1' | (string & {});
   port?: number;
   /** Addresses at which it listens as well, on the same port. */
@@ -51,6 +65,7 @@ export const NO_COUNTS = {
   ehlo: 0,
   helo: 0,
   starttls: 0,
+  auth: 0,
   secured: 0,
   mail: 0,
   rcpt: 0,
@@ -72,6 +87,8 @@ export interface Sink {
   messages: SinkMessage[];
   counts: SinkCounts;
   open: number;
+  /** The mechanism of each login that succeeded. */
+  logins: string[];
   /** What the sink saw, per connection: commands as they came. */
   commands: string[];
   /** Resolves as soon as that many messages were accepted, or the predicate holds. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
+import { serveLogin, SINK_MECHANISMS, type SinkLogin } from './sink-login.ts';
 import { faultOf } from './sink-faults.ts';
 import type { Fault, FaultPhase } from './sink-faults.ts';
 import type { Sink, SinkMessage, SinkOptions } from './sink-options.ts';
@@ -29,6 +30,8 @@ export class SinkSession {
   #tail: Buffer = EMPTY;
   #isHeld = false;
   #isSecure = false;
+  #login: SinkLogin | undefined;
+  #isLoggedIn = false;
   #mailFrom: string | undefined;
   #rcptTo: string[] = [];
   #faults: Fault[] = [];
@@ -41,7 +44,8 @@ export class SinkSession {
     this.#shared = shared;
     this.#number = number;
     this.#allowance = shared.contentAllowance;
-    this.#listen(socket);
+    if (shared.options.tls === 'implicit') this.#secure(socket);
+    else this.#listen(socket);
     const { greeting } = shared.options;
     if (greeting === 'drop') this.#drop();
     else if (greeting !== 'silent') this.#say(greeting ?? '220 sink.test ESMTP');
@@ -96,6 +100,7 @@ export class SinkSession {
     if (this.#shared.options.stopReadingAt === line) this.#socket.pause();
     const scripted = this.#shared.options.script?.(line, { messages: this.#messages, number: this.#number });
     if (scripted === 'drop') this.#drop();
+    else if (scripted === undefined && this.#login) this.#goOn(line);
     else if (scripted === 'hang') this.#isHeld = true;
     else if (scripted !== undefined) this.#say(scripted);
     else this.#obey(line);
@@ -114,8 +119,12 @@ export class SinkSession {
       case 'STAR':
         counts.starttls += 1;
         return this.#startTls();
+      case 'AUTH':
+        counts.auth += 1;
+        return this.#beginLogin(line);
       case 'MAIL':
         counts.mail += 1;
+        if (this.#shared.options.auth && !this.#isLoggedIn) return this.#say('530 5.7.0 Authentication required');
         return this.#mail(line);
       case 'RCPT':
         counts.rcpt += 1;
@@ -142,7 +151,10 @@ export class SinkSession {
     if (options.ehlo === false) return this.#say('502 5.5.1 Not implemented');
     const lines = ['sink.test'];
     if (options.pipelining !== false) lines.push('PIPELINING');
-    if ((options.tls ?? 'none') !== 'none' && !this.#isSecure) lines.push('STARTTLS');
+    const isTls = options.tls !== undefined && options.tls !== 'none' && options.tls !== 'implicit';
+    if (options.auth && (this.#isSecure || options.tls === undefined))
+      lines.push(`AUTH ${(options.auth.mechanisms ?? SINK_MECHANISMS).join(' ')}`);
+    if (isTls && !this.#isSecure) lines.push('STARTTLS');
     if (options.size) lines.push(`SIZE ${options.size}`);
     if (options.smtpUtf8) lines.push('SMTPUTF8');
     lines.push(...(options.extensions ?? []));
@@ -151,7 +163,7 @@ export class SinkSession {
   }
 
   #startTls(): void {
-    const { options, sink } = this.#shared;
+    const { options } = this.#shared;
     if (options.tls === 'refused') return this.#say('454 4.7.0 TLS not available');
     this.#say('220 2.0.0 Go ahead');
     if (options.tls === 'injected') this.#say('250 2.0.0 Injected');
@@ -163,6 +175,12 @@ export class SinkSession {
       return;
     }
     this.#pending = EMPTY;
+    this.#secure(plain);
+  }
+
+  #secure(plain: Socket): void {
+    const { sink } = this.#shared;
+    plain.on('error', () => plain.destroy());
     const secure = new TLSSocket(plain, { isServer: true, secureContext: createSecureContext(sink.certificate) });
     this.#socket = secure;
     this.#listen(secure);
@@ -170,6 +188,30 @@ export class SinkSession {
       this.#isSecure = true;
       sink.counts.secured += 1;
     });
+  }
+
+  #beginLogin(line: string): void {
+    const { auth } = this.#shared.options;
+    if (!auth) return this.#say('502 5.5.1 Not implemented');
+    this.#login = serveLogin(line, auth);
+    this.#goOn('');
+  }
+
+  /** Gives the login what the client said, and says what the login answers. */
+  #goOn(said: string): void {
+    const { sink, options } = this.#shared;
+    const step = this.#login?.next(said);
+    if (step === undefined) return;
+    if (step.done !== true) return this.#say(`334 ${step.value}`);
+    this.#login = undefined;
+    const { mechanism, isRight } = step.value;
+    const { auth } = options;
+    const isAnswered = auth?.answer !== undefined && sink.counts.auth <= (auth.answers ?? Infinity);
+    if (isAnswered) return this.#say(auth.answer ?? '');
+    if (!isRight) return this.#say('535 5.7.8 Authentication failed');
+    this.#isLoggedIn = true;
+    sink.logins.push(mechanism);
+    this.#say('235 2.7.0 Authentication successful');
   }
 
   #mail(line: string): void {

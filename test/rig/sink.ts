@@ -10,7 +10,7 @@ import { SinkSession } from './sink-session.ts';
 import type { Shared } from './sink-session.ts';
 import { makeBadCertificate, makeCertificate } from './tls.ts';
 
-export type { Sink, SinkCounts, SinkMessage, SinkOptions, SinkTls } from './sink-options.ts';
+export type { Sink, SinkAuth, SinkCounts, SinkMessage, SinkOptions, SinkTls } from './sink-options.ts';
 
 /** A mail server on loopback that accepts all, except what it is asked to fail by address, option or script. */
 export async function startSink(options: SinkOptions = {}): Promise<Sink> {
@@ -28,6 +28,7 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
     messages: [],
     contentBytes: 0,
     counts: { ...NO_COUNTS },
+    logins: [],
     commands: [],
     get open() {
       return sessions.size;

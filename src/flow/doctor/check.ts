@@ -33,6 +33,11 @@ export interface Examination {
   isResolverSane: () => Promise<boolean>;
 }
 
+/** What is needed to see what leads out of this machine. */
+export interface OutsideLook extends Pick<Examination, 'ask' | 'signal'> {
+  world: Pick<World, 'config'>;
+}
+
 export type Check = (examination: Examination) => Promise<Omit<CheckResult, 'name'>>;
 export type { CheckName, CheckResult };
 
@@ -50,17 +55,19 @@ export const skipped = (why: string): Omit<CheckResult, 'name'> => ({ ...nothing
 export const isIPv6 = (address: string): boolean => address.includes(':');
 
 /** Whether an address is one that the world knows, or that the settings let mail go to. */
-export const isReachable = ({ world: { config } }: Pick<Examination, 'world'>): ((address: string) => boolean) =>
+export const isReachable = ({ world: { config } }: Pick<OutsideLook, 'world'>): ((address: string) => boolean) =>
   createAddressGuard([...config.network.mail_allow_private]);
 
-/** Regions that deliver by themselves. */
-export const directRegions = ({ config }: World) =>
-  Object.values(config.regions).filter((region) => region.smarthost === '');
+/** Regions whose mail goes straight to the recipients' servers, unless its sending domain has a relay. */
+export const directRegions = ({ config }: Pick<World, 'config'>) =>
+  Object.values(config.regions).filter(
+    ({ relay, smarthost }) => relay === 'direct' || (relay === '' && smarthost === '' && config.delivery.relay === ''),
+  );
 
 /** Why nothing that concerns sending is looked at; undefined where it is. */
-export function whyNotSending(world: World): string | undefined {
+export function whyNotSending(world: Pick<World, 'config'>): string | undefined {
   if (world.config.delivery.capture) return 'No mail leaves this machine (delivery.capture)';
-  return directRegions(world).length === 0 ? 'All mail leaves by a smarthost' : undefined;
+  return directRegions(world).length === 0 ? 'All mail leaves by a relay' : undefined;
 }
 
 /** A sentence of names, the first few. */

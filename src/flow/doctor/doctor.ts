@@ -21,14 +21,14 @@ import { checkDisk, freeBytes } from './checks/disk.ts';
 import { checkDnsbl } from './checks/dnsbl.ts';
 import { checkFiles } from './checks/files.ts';
 import { checkHelo } from './checks/helo.ts';
-import { checkPort25 } from './checks/port25.ts';
+import { examinePort25 } from './checks/port25.ts';
 import { checkResolver } from './checks/resolver.ts';
 import { checkReverseDns } from './checks/reverse-dns.ts';
 import { findOwnAddresses } from './own-addresses.ts';
 import { tellNotices } from './tell-notices.ts';
 
 const CHECKS: Record<CheckName, Check> = {
-  port25: checkPort25,
+  port25: examinePort25,
   reverse_dns: checkReverseDns,
   helo: checkHelo,
   dnsbl: checkDnsbl,

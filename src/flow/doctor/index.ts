@@ -3,6 +3,7 @@
  * `doctor.seconds`; what cannot be found out is `unknown`, and never a finding by itself. What has changed is told once, to
  * the log and to the command or URL of the settings.
  */
+export { examinePort25 } from './checks/port25.ts';
 export { createDoctor, examineHere, type Doctor } from './doctor.ts';
 export { tellNotices } from './tell-notices.ts';
 export { tellOfLoss } from './tell-of-loss.ts';

@@ -25,6 +25,8 @@ export function findConflicts(config: Config): Conflict[] {
     ...checkPlanNames(config),
     ...checkOverage(config),
     ...checkDnsProviders(config),
+    ...checkRelayNames(config),
+    ...checkRelays(config),
     ...checkModel(config),
     ...checkDoctor(config),
   ];
@@ -238,6 +240,77 @@ function checkDnsProviders({ dns_providers: providers }: Config): Conflict[] {
     };
     return [...texts, ...(settings.zones.length === 0 ? [noZones] : [])];
   });
+}
+
+/** Says "direct" in a region, where the installation has a relay. */
+const DIRECT = 'direct';
+
+function checkRelayNames({ delivery, regions, relays }: Config): Conflict[] {
+  const conflicts: Conflict[] = [];
+  for (const key of ['relay', 'fallback_relay'] as const) {
+    if (delivery[key] !== '') conflicts.push(...checkChoice(`delivery.${key}`, delivery[key], 'relays', relays));
+  }
+  for (const [name, { relay, smarthost }] of Object.entries(regions)) {
+    const key = `regions.${name}.relay`;
+    if (relay !== '' && relay !== DIRECT) conflicts.push(...checkChoice(key, relay, 'relays', relays));
+    if (relay === '' || smarthost === '') continue;
+    const keys = [key, `regions.${name}.smarthost`];
+    conflicts.push({ keys, text: `${key} and regions.${name}.smarthost are both set; leave one of them empty` });
+  }
+  if (Object.hasOwn(relays, DIRECT)) {
+    const text = `[relays.${DIRECT}] cannot be chosen, because "${DIRECT}" means delivery without a relay; give it another name`;
+    conflicts.push({ keys: [`relays.${DIRECT}.host`], text });
+  }
+  return conflicts;
+}
+
+// A relay that no mail goes through may stay half written, as the one that comes with the program does.
+function checkRelays(config: Config): Conflict[] {
+  const used = usedRelays(config);
+  const ownerOf = new Map<string, string>();
+  return Object.entries(config.relays).flatMap(([name, relay]) => {
+    const conflicts: Conflict[] = [];
+    const complain = (fields: readonly string[], text: string): void => {
+      const keys = fields.map((field) => `relays.${name}.${field}`);
+      conflicts.push({ keys, text: `relays.${name} ${text}` });
+    };
+    for (const domain of relay.domains.map((one) => one.toLowerCase())) {
+      const owner = ownerOf.get(domain);
+      if (owner === undefined) ownerOf.set(domain, name);
+      else complain(['domains'], `and relays.${owner} both have the domain ${domain}; take it out of one of them`);
+    }
+    if (!used.has(name)) return conflicts;
+    if (relay.host === '') complain(['host'], 'has no host, and mail is to go through it; name the server');
+    const given = (['password', 'password_file', 'token_file'] as const).filter((field) => relay[field] !== '');
+    if (given.length > 1) complain(given, `has ${given.join(' and ')}; leave one of them`);
+    if (given.length > 0 && relay.user === '') complain(['user', ...given], `has a ${given[0]} and no user`);
+    const [secret] = given;
+    const method = relay.authentication;
+    if (method === 'none' && relay.user !== '')
+      complain(['authentication', 'user'], 'has a user, and authentication = "none"; leave one of them out');
+    if (method !== 'none' && relay.user !== '' && secret === undefined)
+      complain(
+        ['user', 'password', 'password_file', 'token_file'],
+        'has a user, and no password, password_file or token_file',
+      );
+    if (method !== 'none' && method !== 'auto' && relay.user === '')
+      complain(['authentication', 'user'], `has authentication = "${method}" and no user`);
+    if (method === 'xoauth2' && secret !== undefined && secret !== 'token_file')
+      complain(['authentication', secret], `has authentication = "xoauth2", which takes a token_file and no ${secret}`);
+    if (secret === 'token_file' && method !== 'xoauth2' && method !== 'auto')
+      complain(
+        ['authentication', secret],
+        `has a token_file, which is for authentication = "xoauth2" and not "${method}"`,
+      );
+    return conflicts;
+  });
+}
+
+/** Names the relays that mail may go through. */
+export function usedRelays({ delivery, regions, relays }: Config): Set<string> {
+  const chosen = [delivery.relay, delivery.fallback_relay, ...Object.values(regions).map(({ relay }) => relay)];
+  const byDomain = Object.entries(relays).flatMap(([name, { domains }]) => (domains.length > 0 ? [name] : []));
+  return new Set([...chosen.filter((name) => name !== '' && name !== DIRECT), ...byDomain]);
 }
 
 function checkPlanNames({ plans }: Config): Conflict[] {

@@ -4,10 +4,20 @@
 export { ConfigFault } from './config-fault.ts';
 export { loadConfig } from './load-config.ts';
 export type { ConfigInput } from './load-config.ts';
+export { usedRelays } from './cross-checks.ts';
 export { tsigSecretIn } from './network-kinds.ts';
 export { readPostgresUrl } from './postgres-url.ts';
 export { isPlan, monthlyLimitOf, planNamed } from './plan-named.ts';
 export { placeOf } from './place-of.ts';
-export type { Config, DeepPartial, DnsProviderSettings, Plan, Region, Source, Sources } from './settings.ts';
+export type {
+  Config,
+  DeepPartial,
+  DnsProviderSettings,
+  Plan,
+  Region,
+  RelaySettings,
+  Source,
+  Sources,
+} from './settings.ts';
 export { isSimulatorDomain, listSimulatorDomains } from './simulator.ts';
 export { showConfig } from './show-config.ts';

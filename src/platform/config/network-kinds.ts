@@ -68,6 +68,11 @@ export const apiTokenOrEmpty = secret(
   (value) => (value === '' ? '' : '***'),
 );
 
+export const passwordOrEmpty = secret(
+  textOrEmpty('a password of 1 to 1000 characters on one line', (value) => /^[^\p{Cc}]{1,1000}$/u.test(value)),
+  (value) => (value === '' ? '' : '***'),
+);
+
 export const modelUrlOrEmpty = textOrEmpty(
   'an https URL without a query, a user or a trailing slash, such as https://api.openai.com/v1, or one with http on this machine or a private address',
   isModelUrl,

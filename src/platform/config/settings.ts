@@ -51,6 +51,8 @@ export const sections = {
   },
   delivery: {
     smtp_port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
+    relay: textOrEmpty('the name of a section [relays.<name>]', (value) => entryName.test(value)),
+    fallback_relay: textOrEmpty('the name of a section [relays.<name>]', (value) => entryName.test(value)),
     max_connections: integer({ min: 1, max: 10_000, unit: 'connections' }),
     max_connections_per_destination: integer({ min: 1, max: 10_000, unit: 'connections' }),
     max_connections_per_address: integer({ min: 1, max: 10_000, unit: 'connections' }),
@@ -256,7 +258,27 @@ export const entrySections = {
       source_v6: network.ipv6OrEmpty,
       address_family: oneOf(['auto', 'ipv4', 'ipv6']),
       smarthost: network.hostAndPortOrEmpty,
+      relay: textOrEmpty('the name of a section [relays.<name>], or "direct"', (value) => entryName.test(value)),
       sandbox: flag(),
+    },
+  },
+  relays: {
+    template: 'main',
+    fields: {
+      host: network.serverOrEmpty,
+      port: integer({ min: 1, max: 65_535, unit: 'TCP port' }),
+      tls: oneOf(['starttls', 'implicit']),
+      ca_file: filePathOrEmpty,
+      authentication: oneOf(['auto', 'plain', 'login', 'cram-md5', 'xoauth2', 'none']),
+      user: textOrEmpty('a user name of 1 to 500 characters on one line', (value) => /^[^\p{Cc}]{1,500}$/u.test(value)),
+      password: network.passwordOrEmpty,
+      password_file: filePathOrEmpty,
+      token_file: filePathOrEmpty,
+      helo_name: network.hostNameOrEmpty,
+      domains: list(network.hostName, { min: 0, max: 1000 }),
+      max_connections: integer({ min: 1, max: 1000, unit: 'connections' }),
+      max_messages_per_connection: integer({ min: 1, max: 10_000, unit: 'messages' }),
+      messages_per_minute: integerOrNone({ max: 1_000_000, unit: 'messages a minute; 0 for no limit' }),
     },
   },
   dns_providers: {
@@ -290,6 +312,7 @@ type Fixed = { readonly [Section in keyof typeof sections]: Values<(typeof secti
 
 export type Plan = Values<(typeof entrySections)['plans']['fields']>;
 export type Region = Values<(typeof entrySections)['regions']['fields']>;
+export type RelaySettings = Values<(typeof entrySections)['relays']['fields']>;
 export type DnsProviderSettings = Values<(typeof entrySections)['dns_providers']['fields']>;
 
 /** Keys are spelled as in the file, so that one search finds a setting and every reader of it. Deeply frozen. */
@@ -302,6 +325,7 @@ export interface Config extends Fixed {
   /** Plans that are in no file any more and that teams still have, as they were; the start of the program adds them. */
   readonly retired_plans?: Readonly<Record<string, Plan>>;
   readonly regions: Readonly<Record<string, Region>>;
+  readonly relays: Readonly<Record<string, RelaySettings>>;
   readonly dns_providers: Readonly<Record<string, DnsProviderSettings>>;
 }
 

@@ -31,6 +31,11 @@ const REASONS: Readonly<Record<string, Explanation>> = {
     sentence: 'The mail server did not speak SMTP as it should.',
     advice: `${RETRIED} If it lasts, the recipient’s administrator has to be told; the transcript shows what was said.`,
   },
+  relay_misconfigured: {
+    sentence:
+      'The relay of this server does not accept its mail: its login, its certificate or its settings are wrong.',
+    advice: 'The operator of this server has to mend it; rasket relays list shows which relays there are.',
+  },
   local_trouble: {
     sentence: 'A problem of this server kept the message from being sent.',
     advice: 'The server’s log says which; it is tried again by itself.',

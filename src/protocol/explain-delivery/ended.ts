@@ -18,6 +18,8 @@ export interface Peer {
   mx: string | null;
   /** null: no connection to it. What a stranger calls his server is never taken for ours. */
   address: string | null;
+  /** The relay that was to pass it on; the recipient's own mail server was not spoken with then. */
+  relay?: string | null;
 }
 
 export interface Explanation {

@@ -55,6 +55,7 @@ export const CAUSES = {
   greylist: { type: 'Transient', subType: 'General', retriesRefusal: true, responsible: 'nobody' },
   tls_required: { type: 'Transient', subType: 'General', retriesRefusal: true, responsible: 'operator' },
   relay: { type: 'Transient', subType: 'ContentRejected', retriesRefusal: false, responsible: 'operator' },
+  relay_misconfigured: { type: 'Transient', subType: 'General', retriesRefusal: true, responsible: 'operator' },
   receiver_policy: { type: 'Transient', subType: 'ContentRejected', retriesRefusal: false, responsible: 'sender' },
   network: { type: 'Transient', subType: 'General', retriesRefusal: false, responsible: 'nobody' },
   receiver_trouble: {

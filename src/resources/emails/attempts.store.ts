@@ -9,6 +9,7 @@ export interface AttemptRow {
   attempt: number;
   destination: string;
   mx: string | null;
+  relay: string | null;
   address: string | null;
   tls_version: string | null;
   tls_cipher: string | null;
@@ -31,6 +32,7 @@ const COLUMNS = [
   'attempt',
   'destination',
   'mx',
+  'relay',
   'address',
   'tls_version',
   'tls_cipher',

@@ -95,6 +95,7 @@ function presentAttempt(row: AttemptRow) {
     attempt: row.attempt,
     destination: row.destination,
     mx: row.mx,
+    relay: row.relay,
     address: row.address,
     tls: version === null || cipher === null ? null : { version, cipher },
     duration_ms: row.duration_ms,

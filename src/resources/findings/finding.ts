@@ -107,8 +107,14 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
   port25_blocked: installation(
     'error',
     'No mail server can be reached at port 25, while other connections lead out.',
-    'Ask whoever runs this machine’s network to open port 25 outbound, or name a smarthost in the settings; then look again',
+    'Ask whoever runs this machine’s network to open port 25 outbound, or send through a relay, which `rasket setup` asks for; then look again',
     'rasket doctor',
+  ),
+  relay_misconfigured: installation(
+    'error',
+    'A relay does not accept mail from this server: its login, its certificate or its settings are wrong.',
+    `${HERE}see what the relay says, correct its section [relays] or its password, and let the server load them; mail waits until then`,
+    'rasket relays test',
   ),
   resolver_failing: installation(
     'error',

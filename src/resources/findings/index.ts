@@ -4,6 +4,7 @@
  * however much mail, and however many webhooks and domains, there are beside those in trouble.
  */
 export { certificateFindings } from './certificate-findings.ts';
+export { relayFindings } from './relay-findings.ts';
 export { findingOf, gravestFirst, severityOf, type Finding } from './finding.ts';
 export {
   lookAtInstallation,

@@ -258,7 +258,7 @@ describe('what the settings leave out', () => {
     await using relayed = await startMachine({ regions: { ...one, ...two } });
     expect((await relayed.examine()).checks['port25']).toMatchObject({
       state: 'skipped',
-      summary: 'All mail leaves by a smarthost.',
+      summary: 'All mail leaves by a relay.',
     });
     await using kept = await startMachine({ delivery: { capture: true } });
     const { checks, findings } = await kept.examine();

@@ -8,7 +8,7 @@ import {
   skipped,
   whyNotSending,
   type Check,
-  type Examination,
+  type OutsideLook,
 } from '../check.ts';
 
 interface Tried {
@@ -20,7 +20,7 @@ interface Tried {
  * Greets the mail servers of large domains. That none can be reached proves a block only where other connections lead out:
  * a network that is down blocks everything alike.
  */
-export const checkPort25: Check = async (examination) => {
+export async function examinePort25(examination: OutsideLook): ReturnType<Check> {
   const { world } = examination;
   const why = whyNotSending(world);
   if (why !== undefined) return skipped(why);
@@ -46,7 +46,7 @@ export const checkPort25: Check = async (examination) => {
   const rest = isBlocked ? '; no other connection leads out either' : '';
   seen.unknown.push({ says: `whether port ${world.config.delivery.smtp_port} leads out (${what}${rest})` });
   return seen;
-};
+}
 
 function inWords(greeting: Tried['greeting']): string {
   switch (greeting.kind) {
@@ -64,7 +64,7 @@ function inWords(greeting: Tried['greeting']): string {
 /** Servers of one domain that are tried: the first address of each family of its best two. */
 const HOSTS_MAX = 2;
 
-async function tryDomain(examination: Examination, domain: string): Promise<Tried> {
+async function tryDomain(examination: OutsideLook, domain: string): Promise<Tried> {
   const found = await examination.ask(domain, 'MX');
   if (found.kind !== 'found') {
     const why = found.kind === 'failed' ? found.reason : 'no mail server in DNS';
@@ -83,14 +83,14 @@ async function tryDomain(examination: Examination, domain: string): Promise<Trie
   return { domain, greeting: best };
 }
 
-async function addressesOf(examination: Examination, host: string): Promise<string[]> {
+async function addressesOf(examination: OutsideLook, host: string): Promise<string[]> {
   const isAllowed = isReachable(examination);
   const answers = await Promise.all([examination.ask(host, 'A'), examination.ask(host, 'AAAA')]);
   return answers.flatMap((answer) => (answer.kind === 'found' ? answer.records.filter(isAllowed).slice(0, 1) : []));
 }
 
 /** From the address that the first region sends from. */
-function greet({ world, signal }: Examination, address: string): Promise<Greeting> {
+function greet({ world, signal }: OutsideLook, address: string): Promise<Greeting> {
   const [region] = directRegions(world);
   const from = (isIPv6(address) ? region?.source_v6 : region?.source_v4) ?? '';
   const port = world.config.delivery.smtp_port;
@@ -100,7 +100,7 @@ function greet({ world, signal }: Examination, address: string): Promise<Greetin
 }
 
 /** Whether any connection to another port can be made: to what the settings name anyway, or to the web servers of those domains. */
-async function leadsOut(examination: Examination): Promise<boolean> {
+async function leadsOut(examination: OutsideLook): Promise<boolean> {
   const { clock_source: clock, mail_servers: domains } = examination.world.config.doctor;
   const named = [clock, examination.world.config.acme.directory].filter((url) => /^https?:/.test(url));
   const urls = [...named, ...domains.map((domain) => `https://${domain}/`)].map((url) => new URL(url));

@@ -19,6 +19,8 @@ export interface BatchDelivery {
 export interface Batch {
   /** The envelope sender, one for each destination of an email; undefined when the email's domain is gone. */
   returnPath(emailId: string, destination: string): string | undefined;
+  /** The name of the email's domain; undefined when it is gone. */
+  sendingDomain(emailId: string): string | undefined;
   /** The email's domain if DNS does not verify it at present, so that the email cannot be signed; otherwise undefined. */
   unverifiedDomain(emailId: string): string | undefined;
   /** The message, signed with the domain's present keys; throws DomainRemoved or DomainUnverified where it can sign no more. */
@@ -82,6 +84,7 @@ export function openBatch({ deliveries, rows, domains, returnPathMac, make }: Ba
       const domain = domainOf(emailId)?.returnPathDomain;
       return domain && senderOf(emails.get(emailId)?.row, destination, { emailId, domain, mac: returnPathMac });
     },
+    sendingDomain: (emailId) => domainOf(emailId)?.name,
     unverifiedDomain(emailId) {
       const domain = domainOf(emailId);
       return domain?.isUnverified ? domain.name : undefined;

@@ -7,20 +7,25 @@ export interface BackOffOptions {
   random: () => number;
 }
 
+export interface BackOffReasons<Why> {
+  /** The least time for which a failure stops further tries; no more than usual unless given. */
+  leastMs?: (why: Why) => number;
+}
+
 /**
  * Stops tries after a failure and remembers why. They go on when the time is over or the peer has answered; the number
  * of failures in a row is reset only when the peer has done its work.
  */
 export class BackOff<Why> {
-  #options: BackOffOptions;
+  #options: BackOffOptions & BackOffReasons<Why>;
   #failuresInARow = 0;
   #forgetAt = -Infinity;
   /** Whether it has answered since the last failure. */
   #hasAnswered = true;
   #down: { until: number; why: Why } | undefined;
 
-  constructor({ now, random }: BackOffOptions) {
-    this.#options = { now, random };
+  constructor({ now, random }: BackOffOptions, { leastMs }: BackOffReasons<Why> = {}) {
+    this.#options = { now, random, leastMs };
   }
 
   /** Why it is not tried now; undefined if it may be. */
@@ -37,7 +42,8 @@ export class BackOff<Why> {
   failed(why: Why, isOld = false): void {
     // Jitter: what failed together is not retried together.
     const jitter = 0.8 + 0.4 * this.#options.random();
-    const downMs = Math.min(DOWN_MS_MAX, DOWN_MS_MIN * 2 ** (isOld ? 0 : this.#failuresInARow)) * jitter;
+    const usualMs = Math.min(DOWN_MS_MAX, DOWN_MS_MIN * 2 ** (isOld ? 0 : this.#failuresInARow));
+    const downMs = Math.max(usualMs, isOld ? 0 : (this.#options.leastMs?.(why) ?? 0)) * jitter;
     this.#down = { until: this.#options.now() + downMs, why };
     this.#forgetAt = this.#down.until + DOWN_MS_MAX;
     this.#hasAnswered = false;

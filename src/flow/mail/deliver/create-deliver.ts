@@ -9,9 +9,20 @@ import type { Place, PoolStats } from './destination-pool.ts';
 import { createDestinationPool } from './destination-pool.ts';
 import { endingOf, type Ending } from './ending.ts';
 import type { Route } from './mx-route.ts';
-import { planRoute, planSmarthost } from './mx-route.ts';
-import type { Conversation, Deliver, DeliverContext, DeliveryJob, Family, RecipientOutcome } from './delivery-job.ts';
+import { planRelay, planRoute } from './mx-route.ts';
+import type {
+  Conversation,
+  Deliver,
+  DeliverContext,
+  DeliveryJob,
+  Family,
+  JobOutcome,
+  RecipientOutcome,
+} from './delivery-job.ts';
 import { forEachRecipient } from './delivery-job.ts';
+import { partyOf } from './party.ts';
+import { RelayPace } from './relay-pace.ts';
+import type { Relay, RelayChoice, RoutedJob } from './relay.ts';
 import { simulate } from './simulate.ts';
 import { openSession, type SmtpSession } from './smtp-session.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
@@ -25,7 +36,7 @@ export interface Egress {
   sourceAddress?: { v4?: string; v6?: string };
   /** Chooses the family to leave by where a receiver has both; IPv4 unless given. Asked only for mail that uses the network. */
   prefers?: () => Family;
-  /** All mail of the region goes through this relay instead of to the recipients' own hosts. */
+  /** All mail of the region goes through this server, without a login, unless `relayFor` names a relay. */
   smarthost?: { host: string; port: number };
 }
 
@@ -33,6 +44,8 @@ export interface DeliverOptions {
   heloName: string;
   sourceAddress?: { v4?: string; v6?: string };
   regionOf?: (name: string) => Egress;
+  /** Which relays a job may go through. */
+  relayFor?: (job: RelayedBy) => RelayChoice;
   resolver: Resolver;
   /** Records each connection, so that our own ports recognise what we deliver to ourselves. */
   ownConnections?: OwnConnections;
@@ -62,6 +75,18 @@ export interface DeliverOptions {
   onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
 }
 
+/** What a relay is chosen by. */
+export type RelayedBy = Pick<DeliveryJob, 'region' | 'senderDomain'>;
+
+/** A relay that mail cannot go through until the operator changes something. */
+export interface RelayTrouble {
+  relay: string;
+  /** What went wrong, with the words of the relay. */
+  detail: string;
+  /** In milliseconds. */
+  since: number;
+}
+
 export interface DeliverLimits {
   connectionsPerDestinationMax: number;
   /** To one address, whatever the destinations. */
@@ -82,7 +107,8 @@ export interface DeliverStats extends PoolStats {
 export interface Delivery {
   deliver: Deliver;
   /** Whether a team's mail to this destination would be deferred without being tried, because it failed a moment ago. */
-  isDown(place: Place & Pick<DeliveryJob, 'teamId' | 'isMarketing'>): boolean;
+  isDown(place: Omit<Place, 'relay'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain'>): boolean;
+  relayTroubles(): RelayTrouble[];
   close(graceMs: number): Promise<void>;
   stats(): DeliverStats;
 }
@@ -111,6 +137,7 @@ export function createDeliver(options: DeliverOptions): Delivery {
     },
     // Mail that uses no network has no destination that fails, and asks for no address family.
     isDown: (place) => options.capture === undefined && !simulated.has(place.domain) && network.isDown(place),
+    relayTroubles: network.relayTroubles,
     close: network.close,
     stats: network.stats,
   };
@@ -142,6 +169,7 @@ function createNetwork(options: DeliverOptions): Delivery {
         localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
         timeouts,
         signal,
+        relay: job.relay,
         tls: {
           ...options.tls,
           policy: job.tls === 'opportunistic' ? 'opportunistic' : 'enforced',
@@ -152,9 +180,21 @@ function createNetwork(options: DeliverOptions): Delivery {
     },
   });
 
-  const tryOnce = async (job: DeliveryJob, ctx: DeliverContext, fresh: boolean): Promise<Try | 'stale'> => {
+  const troubles = new Map<string, RelayTrouble>();
+  const noteTrouble = (relay: Relay, outcomes: readonly RecipientOutcome[]): void => {
+    const wrong = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.reason === 'relay_misconfigured');
+    if (wrong?.kind !== 'deferred') return void troubles.delete(relay.name);
+    const since = troubles.get(relay.name)?.since ?? clock.now();
+    troubles.set(relay.name, { relay: relay.name, detail: wrong.detail, since });
+  };
+
+  const tryOnce = async (job: RoutedJob, ctx: DeliverContext, fresh: boolean): Promise<Try | 'stale'> => {
     const lease = await pool.acquire(job, ctx.signal, fresh);
-    if (lease.kind !== 'lease') return { outcomes: forEachRecipient(job, lease), family: undefined };
+    if (lease.kind !== 'lease') {
+      const outcomes = forEachRecipient(job, lease);
+      if (job.relay && lease.reason === 'relay_misconfigured') noteTrouble(job.relay, outcomes);
+      return { outcomes, family: undefined, isUnreachable: isUnreachable(lease) };
+    }
     const { session } = lease;
     let ending: Ending | undefined;
     count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
@@ -166,28 +206,55 @@ function createNetwork(options: DeliverOptions): Delivery {
       if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
         options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });
       }
-      return { outcomes: sent.outcomes, family: familyOf(session.connection.address) };
+      if (job.relay && sent.kind === 'done') noteTrouble(job.relay, sent.outcomes);
+      return { outcomes: sent.outcomes, family: familyOf(session.connection.address), isUnreachable: false };
     } finally {
       pool.release(job, session, ending);
     }
   };
 
-  const tryTwice = async (job: DeliveryJob, ctx: DeliverContext): Promise<Try> => {
+  const tryTwice = async (job: RoutedJob, ctx: DeliverContext): Promise<Try> => {
     const first = await tryOnce(job, ctx, false);
     const last = first === 'stale' ? await tryOnce(job, ctx, true) : first;
     if (last !== 'stale') return last;
-    const detail = `The mail host of ${job.domain} closed two connections in a row before it took the sender`;
+    const whose = job.relay === undefined ? `The mail host of ${job.domain}` : `The relay ${job.relay.name}`;
+    const detail = `${whose} closed two connections in a row before it took the sender`;
     const outcomes = forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
-    return { outcomes, family: undefined };
+    return { outcomes, family: undefined, isUnreachable: false };
+  };
+
+  const paces = new Map<string, RelayPace>();
+  const paceOf = ({ name, messagesPerMinute }: Relay): RelayPace | undefined => {
+    if (messagesPerMinute === undefined) return undefined;
+    const pace = paces.get(name) ?? new RelayPace(messagesPerMinute, { clock, now });
+    paces.set(name, pace);
+    return pace;
+  };
+
+  const tryRelay = async (job: DeliveryJob, relay: Relay, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
+    const turn = (await paceOf(relay)?.take(partyOf(job), ctx.signal)) ?? { kind: 'now' };
+    const named = (outcomes: RecipientOutcome[]): RecipientOutcome[] =>
+      outcomes.map((outcome) => (outcome.kind === 'suppressed' ? outcome : { ...outcome, relay: relay.name }));
+    if (turn.kind === 'now') return named((await tryTwice({ ...job, relay }, ctx)).outcomes);
+    const detail =
+      turn.kind === 'later'
+        ? `The relay ${relay.name} takes ${relay.messagesPerMinute} messages a minute`
+        : 'The delivery was stopped before it began';
+    const outcomes = forEachRecipient(job, {
+      kind: 'deferred',
+      reason: turn.kind === 'later' ? 'relay_pace' : 'stopping',
+      detail,
+    });
+    const afterMs = turn.kind === 'later' ? { retryAfterMs: turn.afterMs } : {};
+    return named(outcomes.map((outcome) => Object.assign(outcome, afterMs)));
   };
 
   /** Tries the other address family after a refusal that may concern our address of this one alone. */
-  const tryOtherFamily = async (job: DeliveryJob, ctx: DeliverContext, refused: Try): Promise<RecipientOutcome[]> => {
+  const tryOtherFamily = async (job: RoutedJob, ctx: DeliverContext, refused: Try): Promise<RecipientOutcome[]> => {
     const { outcomes } = refused;
     const other = otherFamily(job, refused);
     if (other === undefined || ctx.signal.aborted) return outcomes;
     if (other === 'v4' && outcomes.some(isRefusalOfV6)) families.noteRefusalOfV6(job);
-    if (egressOf(options, job).smarthost) return outcomes;
     const place = { ...job, families: `${other} only` as const };
     if ((await route(place)).kind !== 'route') return outcomes;
     const again = await tryTwice(place, ctx);
@@ -207,9 +274,19 @@ function createNetwork(options: DeliverOptions): Delivery {
           ctx.onConversation?.({ ...conversation, transcript });
         },
       };
-      return tryOtherFamily(place, told, await tryTwice(place, told));
+      const { relay, fallback } = chooseRelay(options, job);
+      if (relay !== undefined) return tryRelay(job, relay, told);
+      const direct = await tryTwice(place, told);
+      if (direct.isUnreachable && fallback !== undefined && !ctx.signal.aborted) return tryRelay(job, fallback, told);
+      return tryOtherFamily(place, told, direct);
     },
-    isDown: (place) => pool.isDown({ ...place, families: families.orderFor(place) }),
+    isDown(place) {
+      const { relay, fallback } = chooseRelay(options, place);
+      if (relay !== undefined) return pool.isDown({ ...place, relay });
+      const isDirectDown = pool.isDown({ ...place, families: families.orderFor(place) });
+      return isDirectDown && (fallback === undefined || pool.isDown({ ...place, relay: fallback }));
+    },
+    relayTroubles: () => [...troubles.values()],
     close: pool.close,
     stats: () => ({ ...pool.stats(), ...count }),
   };
@@ -219,10 +296,25 @@ function conversationOf({ mx, tls, connection }: SmtpSession): Conversation {
   return { mx, address: connection.address, tls, transcript: connection.transcript.lines() };
 }
 
+/** Whether no server of the destination could be connected to, now or a moment ago. */
+function isUnreachable(outcome: JobOutcome): boolean {
+  return outcome.kind === 'deferred' && (outcome.downReason ?? outcome.reason) === 'unreachable';
+}
+
+/** Names the relay of a job: the one that is chosen for it, or else the smarthost of its region. */
+function chooseRelay(options: DeliverOptions, job: RelayedBy): RelayChoice {
+  const choice = options.relayFor?.(job) ?? {};
+  const smarthost = options.regionOf?.(job.region).smarthost;
+  if (choice.relay !== undefined || smarthost === undefined) return choice;
+  return { relay: { ...smarthost, name: `${smarthost.host}:${smarthost.port}`, tls: 'as asked' } };
+}
+
 /** One dialogue; `family` is undefined where no server was spoken to. */
 interface Try {
   outcomes: RecipientOutcome[];
   family: Family | undefined;
+  /** No server could be connected to. */
+  isUnreachable: boolean;
 }
 
 /** Names the family that is worth a second try; undefined where some recipient was accepted, or the refusal is about the mail. */
@@ -235,14 +327,14 @@ function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | unde
   return family === 'v6' ? 'v4' : 'v6';
 }
 
-/** How a job's connections leave this machine. */
-function egressOf(
-  options: DeliverOptions,
-  job: DeliveryJob,
-): { heloName: string; source: Egress['sourceAddress']; smarthost: Egress['smarthost'] } {
+/** How a job's connections leave this machine. A relay serves all regions alike, and knows us by our login. */
+function egressOf(options: DeliverOptions, job: RoutedJob): { heloName: string; source: Egress['sourceAddress'] } {
+  const { relay } = job;
+  if (relay !== undefined && relay.tls !== 'as asked')
+    return { heloName: relay.heloName ?? options.heloName, source: undefined };
   const egress = options.regionOf?.(job.region) ?? {};
-  const { heloName = options.heloName, sourceAddress: source = options.sourceAddress, smarthost } = egress;
-  return { heloName, source, smarthost };
+  const { heloName = options.heloName, sourceAddress: source = options.sourceAddress } = egress;
+  return { heloName, source };
 }
 
 function egressKeyOf(options: DeliverOptions, job: DeliveryJob): string {
@@ -250,12 +342,12 @@ function egressKeyOf(options: DeliverOptions, job: DeliveryJob): string {
   return [heloName, source?.v4, source?.v6].join(' ');
 }
 
-function createRouting(options: DeliverOptions, random: () => number): (job: DeliveryJob) => Promise<Route> {
+function createRouting(options: DeliverOptions, random: () => number): (job: RoutedJob) => Promise<Route> {
   const guard = createAddressGuard(options.allowPrivate ?? []);
   const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
   const ownExchangers = (options.ownExchangers ?? []).map((name) => name.toLowerCase());
   return (job) => {
-    const { source, smarthost } = egressOf(options, job);
+    const { source } = egressOf(options, job);
     const order = job.families ?? 'v4 first';
     const families = {
       v4: order !== 'v6 only' && (source === undefined || source.v4 !== undefined),
@@ -263,7 +355,7 @@ function createRouting(options: DeliverOptions, random: () => number): (job: Del
     };
     const first = order.startsWith('v6') ? 'v6' : 'v4';
     const { resolver, smtpPort = 25, takesMailFor = () => Promise.resolve(false) } = options;
-    if (smarthost) return planSmarthost(smarthost, { resolver, families, first });
+    if (job.relay) return planRelay(job.relay, { resolver, families, first });
     return planRoute(job.domain, {
       resolver,
       guard,

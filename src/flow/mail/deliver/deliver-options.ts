@@ -3,6 +3,7 @@ import type { World } from '../../../platform/world/index.ts';
 import { takesMailHere } from '../../../resources/domains/index.ts';
 import type { DeliverOptions } from './create-deliver.ts';
 import type { Deliver, Family } from './delivery-job.ts';
+import { createRelayChoice } from './configured-relays.ts';
 import { createIpv6Readiness } from './ipv6-readiness.ts';
 
 /** How mail is delivered, as the configuration says. */
@@ -25,6 +26,7 @@ export function deliverOptionsOf(
     takesMailFor: (domain) => takesMailFor(world, domain),
     simulatorDomains: listSimulatorDomains(config),
     ...(capture ? { capture } : {}),
+    relayFor: createRelayChoice(config, world.dataDir),
     regionOf(name) {
       const region = regions[name];
       if (!region) return {};
@@ -47,6 +49,7 @@ export function deliverOptionsOf(
       connectMs: delivery.connect_timeout_seconds * 1000,
       greetingMs: replyMs,
       ehloMs: replyMs,
+      loginMs: replyMs,
       mailMs: replyMs,
       rcptMs: replyMs,
       envelopeMs: delivery.envelope_timeout_seconds * 1000,

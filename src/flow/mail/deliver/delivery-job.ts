@@ -18,6 +18,8 @@ export interface DeliveryJob {
   /** Empty for the null reverse path. */
   mailFrom: string;
   region: string;
+  /** The sending domain, by which a relay may be chosen; undefined where nobody has looked it up yet. */
+  senderDomain?: string | undefined;
   /** "verified" is enforced, with a certificate that is valid for the server's name. */
   tls: 'opportunistic' | 'enforced' | 'verified';
   /** Chosen for each try from the region's preference and what the destination said of IPv6. */
@@ -47,6 +49,15 @@ export interface HandOff {
   mark(): void;
 }
 
+export type LoginMechanism = 'plain' | 'login' | 'cram-md5' | 'xoauth2';
+
+/** Credentials for a relay. "auto" is a mechanism that takes a password; the secret of XOAUTH2 is an access token. */
+export interface Login {
+  mechanism: LoginMechanism | 'auto';
+  user: string;
+  secret: string;
+}
+
 export type TlsInfo = { version: string; cipher: string; authorized: boolean } | null;
 
 export type DeferReason =
@@ -66,6 +77,10 @@ export type DeferReason =
   | 'tls_unavailable'
   /** The peer did not speak SMTP as it should. */
   | 'protocol_error'
+  /** A relay does not accept our login, offers no TLS with a valid certificate, or its settings are wrong. */
+  | 'relay_misconfigured'
+  /** The limit of messages a minute of a relay is reached. It counts as no attempt. */
+  | 'relay_pace'
   /** We broke the job off before anything was handed over, because of a stop. It counts as no attempt. */
   | 'stopping';
 
@@ -93,6 +108,8 @@ export type RecipientOutcome =
       reply: Reply;
       mx: string;
       tls: TlsInfo;
+      /** The name of the relay that took it. */
+      relay?: string;
       /** The recipient's server was asked for the delivery notices, so it sends them. */
       isNoticed?: true;
       /** Set by the simulator alone: what happens to the email next. */
@@ -106,6 +123,7 @@ export type RecipientOutcome =
       reply?: Reply;
       cause?: ReplyCause;
       mx?: string;
+      relay?: string;
       /** The next try comes after exactly this time. */
       retryAfterMs?: number;
       /** The receiver wants no try before this time is over. */
@@ -119,10 +137,11 @@ export type RecipientOutcome =
       reply?: Reply;
       cause?: ReplyCause;
       mx?: string;
+      relay?: string;
     }
   | { kind: 'suppressed'; address: string }
   /** The connection broke after the dot was written and before its reply was read. Never to be sent again. */
-  | { kind: 'ambiguous'; address: string; detail: string; mx?: string };
+  | { kind: 'ambiguous'; address: string; detail: string; mx?: string; relay?: string };
 
 /** The dialogue with a mail server about a message, kept to explain later how its delivery ended. */
 export interface Conversation {
@@ -154,13 +173,17 @@ export type JobOutcome =
       cause?: ReplyCause;
       mx?: string;
       waitMs?: number;
+      /** Why the destination is down, where it was not tried for that. */
+      downReason?: DeferReason;
     }
   | { kind: 'bounced'; reason: BounceReason; detail: string; reply?: Reply; cause?: ReplyCause; mx?: string };
 
 export type Deferral = Extract<JobOutcome, { kind: 'deferred' }>;
 
 export function forEachRecipient(job: DeliveryJob, outcome: JobOutcome): RecipientOutcome[] {
-  return job.recipients.map((address) => ({ ...outcome, address }));
+  if (outcome.kind === 'bounced') return job.recipients.map((address) => ({ ...outcome, address }));
+  const { downReason: _, ...shown } = outcome;
+  return job.recipients.map((address) => ({ ...shown, address }));
 }
 
 /** Our own permanent outcome, with the enhanced code (RFC 3463) that a relay would have given for it. */

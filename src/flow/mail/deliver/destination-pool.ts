@@ -7,16 +7,16 @@ import { IdleSessions, type Peer, type PooledSession } from './idle-sessions.ts'
 import type { Lease } from './lease.ts';
 import { MxAddress } from './mx-address.ts';
 import type { Route, Target } from './mx-route.ts';
-import type { DeliveryJob } from './delivery-job.ts';
 import type { Opened } from './smtp-session.ts';
 import { partyOf } from './party.ts';
+import { relayKey, type RoutedJob } from './relay.ts';
 
 export interface DestinationPoolOptions {
   limits: DestinationLimits & { connectionsTotalMax: number; connectionsPerAddressMax: number };
-  route: (job: DeliveryJob) => Promise<Route>;
-  open: (job: DeliveryJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
+  route: (job: RoutedJob) => Promise<Route>;
+  open: (job: RoutedJob, target: Target, skipTls: boolean, openMs: number, signal: AbortSignal) => Promise<Opened>;
   /** The egress of a job: jobs that leave by different ones share no connection. */
-  egressOf: (job: DeliveryJob) => string;
+  egressOf: (job: RoutedJob) => string;
   clock: Clock;
   now: () => number;
   random: () => number;
@@ -32,25 +32,26 @@ export interface PoolStats {
 }
 
 export interface DestinationPool {
-  acquire(job: DeliveryJob, signal: AbortSignal, fresh: boolean): Promise<Lease>;
+  acquire(job: RoutedJob, signal: AbortSignal, fresh: boolean): Promise<Lease>;
   /** Returns a leased session and says how its transaction ended. */
-  release(job: DeliveryJob, session: PooledSession, ending: Ending | undefined): void;
+  release(job: RoutedJob, session: PooledSession, ending: Ending | undefined): void;
   /** Whether the destination's mail would be deferred without being tried. */
-  isDown(job: Place & Pick<DeliveryJob, 'teamId' | 'isMarketing'>): boolean;
+  isDown(job: Place & Pick<RoutedJob, 'teamId' | 'isMarketing'>): boolean;
   stats(): PoolStats;
   /** Transactions under way may end within the grace; then their connections are cut. */
   close(graceMs: number): Promise<void>;
 }
 
 /** What deliveries must have in common to share connections. */
-export type Place = Pick<DeliveryJob, 'domain' | 'region' | 'tls' | 'families'>;
+export type Place = Pick<RoutedJob, 'domain' | 'region' | 'tls' | 'families' | 'relay'>;
 
-const keyOf = ({ domain, region, tls, families }: Place): string => `${domain} ${region} ${tls} ${families}`;
+const keyOf = (place: Place): string =>
+  relayKey(place) ?? `${place.domain} ${place.region} ${place.tls} ${place.families}`;
 
 const SWEEP_EVERY = 256;
 
 /**
- * Connections by destination: the domain, the region it is sent from, and the TLS policy. Deliveries wait in their
+ * Connections by destination: the domain, the region it is sent from, and the TLS policy; or the relay that it goes through. Deliveries wait in their
  * destination's own queue, so a slow destination holds up only its own mail. A destination without mail passes its
  * connection on to another one behind the same host: one open connection serves all the names of a large provider.
  */
@@ -75,27 +76,29 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
     });
   };
 
-  const addressOf = (key: string): MxAddress => {
+  const addressOf = (key: string, connectionsMax: number): MxAddress => {
     const known = addresses.get(key);
     if (known) return known;
     if (addresses.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(addresses);
-    const { now, random, limits } = options;
-    const made = new MxAddress({ connectionsMax: limits.connectionsPerAddressMax, now, random });
+    const { now, random } = options;
+    const made = new MxAddress({ connectionsMax, now, random });
     addresses.set(key, made);
     return made;
   };
-  const peerOf = (job: DeliveryJob, { host, address, port }: Target): Peer => {
-    const place = `${options.egressOf(job)} ${address}:${port}`;
-    return { address: addressOf(place), key: `${place} ${host} ${job.tls}` };
+  const peerOf = (job: RoutedJob, { host, address, port }: Target): Peer => {
+    // A connection that is logged in to a relay serves the mail of that relay alone.
+    const place = `${relayKey(job) ?? options.egressOf(job)} ${address}:${port}`;
+    const connectionsMax = job.relay?.connectionsMax ?? options.limits.connectionsPerAddressMax;
+    return { address: addressOf(place, connectionsMax), key: `${place} ${host} ${job.relay ? '' : job.tls}` };
   };
 
-  const destinationOf = (job: DeliveryJob): Destination => {
+  const destinationOf = (job: RoutedJob): Destination => {
     const key = keyOf(job);
     const known = destinations.get(key);
     if (known) return known;
     if (destinations.size % SWEEP_EVERY === SWEEP_EVERY - 1) forgetQuietOnes(destinations);
     const destination = new Destination({
-      limits: options.limits,
+      limits: limitsFor(job, options.limits),
       slots,
       idleSessions,
       route: () => options.route(job),
@@ -124,6 +127,17 @@ export function createDestinationPool(options: DestinationPoolOptions): Destinat
       for (const destination of destinations.values()) destination.abandon();
       await untilEmpty(options.quitMs);
     },
+  };
+}
+
+/** A relay has limits of its own in place of those of a destination. */
+function limitsFor({ relay }: RoutedJob, limits: DestinationPoolOptions['limits']): DestinationLimits {
+  if (relay === undefined) return limits;
+  return {
+    ...limits,
+    // A smarthost takes the mail of many domains, and is one address.
+    connectionsMax: relay.connectionsMax ?? limits.connectionsPerAddressMax,
+    messagesPerConnectionMax: relay.messagesPerConnectionMax ?? limits.messagesPerConnectionMax,
   };
 }
 

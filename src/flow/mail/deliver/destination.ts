@@ -14,6 +14,9 @@ import { WaitersByParty } from './waiters-by-party.ts';
 /** A connection whose slot others need is closed after this many messages. */
 const MESSAGES_WHILE_SCARCE = 10;
 
+/** The next message needs a connection that is opened in another way. */
+const NEEDS_ANOTHER_SESSION: ReadonlySet<Ending['kind']> = new Set(['tls required', 'login required']);
+
 /**
  * The connections to one destination, the deliveries that wait for them, and the memory of its failures. The life of a
  * connection: `acquire` leases an idle one or adds a waiter, for whom `#openForWaiters` begins openings. `#adopt` takes in
@@ -154,7 +157,7 @@ export class Destination implements ShareWaiter {
     slots.carried(party, address);
     if (ending) this.#noteEnding(party, session, ending);
     const { failure, isOutOfStep, isLeaving } = session.connection;
-    const isWhole = !failure && !isOutOfStep && !isLeaving && ending?.kind !== 'tls required';
+    const isWhole = !failure && !isOutOfStep && !isLeaving && !(ending && NEEDS_ANOTHER_SESSION.has(ending.kind));
     const isUsable = isWhole && !this.#stopping.signal.aborted;
     if (!isUsable || session.used >= limits.messagesPerConnectionMax) this.#retire(session);
     else if (!isWanted || !this.#handOver(session)) this.#lease(session);

@@ -1,4 +1,5 @@
 import type { Deferral } from './delivery-job.ts';
+import { wantsLogin } from './reply-outcome.ts';
 import { REASONS, type SmtpSession } from './smtp-session.ts';
 import type { Transmission } from './transmit.ts';
 
@@ -9,6 +10,8 @@ export type Ending =
   | { kind: 'broken'; why: Deferral }
   /** The peer ended the session: it may want no more from this team, and still serve the others. */
   | { kind: 'turned away'; why: Deferral }
+  /** The peer is a relay that does not accept our login, or wants one: nobody's mail goes through it for now. */
+  | { kind: 'login required'; why: Deferral }
   /** The peer takes mail only over TLS, and this connection has none: the next one has to try the handshake again. */
   | { kind: 'tls required' }
   /** The connection had been closed while it was idle. */
@@ -27,6 +30,9 @@ export function endingOf({ connection, mx, tls }: SmtpSession, sent: Transmissio
   for (const outcome of sent.outcomes) {
     if (outcome.kind !== 'deferred') continue;
     const { address: _, ...why } = outcome;
+    // A relay that refuses some recipients alone still takes the others.
+    if (why.reason === 'relay_misconfigured' && why.reply && wantsLogin(why.reply))
+      return { kind: 'login required', why: withoutWords(why, mx) };
     if (why.cause === 'tls_required' && tls === null) return { kind: 'tls required' };
     if (why.reason === 'protocol_error') return { kind: 'broken', why: withoutWords(why, mx) };
     // A server that greylists closes some sessions with 421; the message waits, and the destination works.
@@ -37,5 +43,7 @@ export function endingOf({ connection, mx, tls }: SmtpSession, sent: Transmissio
 
 /** What other teams are told: the peer's own words may name a recipient. */
 function withoutWords({ kind, reason, reply }: Deferral, mx: string): Deferral {
-  return { kind, reason, detail: `${mx} gave an answer that fits no command: ${reply?.code}`, mx };
+  const what =
+    reason === 'relay_misconfigured' ? 'does not let this server send' : 'gave an answer that fits no command';
+  return { kind, reason, detail: `${mx} ${what}: ${reply?.code}`, mx };
 }

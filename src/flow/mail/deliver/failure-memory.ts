@@ -3,6 +3,8 @@ import type { Ending } from './ending.ts';
 import type { Deferral } from './delivery-job.ts';
 
 const HANDSHAKE_MEMORY_MS = 600_000;
+/** Providers lock accounts after a number of failed logins. */
+const LOGIN_REFUSED_MS = 5 * 60_000;
 
 /** Failures of a destination: for all mail, for each party whose sessions the peer ended, and of TLS handshakes by address. */
 export class FailureMemory {
@@ -13,7 +15,9 @@ export class FailureMemory {
 
   constructor(options: BackOffOptions) {
     this.#options = options;
-    this.all = new BackOff(options);
+    this.all = new BackOff(options, {
+      leastMs: ({ reason }) => (reason === 'relay_misconfigured' ? LOGIN_REFUSED_MS : 0),
+    });
   }
 
   /** Why this party's mail is deferred while that of other parties is delivered. */
@@ -26,7 +30,7 @@ export class FailureMemory {
     if (ending.kind === 'worked') {
       this.all.worked();
       this.#ofParties.delete(party);
-    } else if (ending.kind === 'broken') {
+    } else if (ending.kind === 'broken' || ending.kind === 'login required') {
       this.all.failedTogether(ending.why);
     } else {
       const backOff = this.#ofParties.get(party) ?? new BackOff(this.#options);

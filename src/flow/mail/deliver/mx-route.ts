@@ -2,6 +2,7 @@ import type { AddressGuard } from '../../../platform/network/index.ts';
 import type { Lookup, MxRecord, Resolver } from '../../../platform/resolver/index.ts';
 import type { Family, JobOutcome } from './delivery-job.ts';
 import { ownBounce } from './delivery-job.ts';
+import type { Relay } from './relay.ts';
 
 export interface Target {
   host: string;
@@ -84,16 +85,19 @@ const homeNames = ({ ownHostNames, ownExchangers = [] }: RoutePlanOptions): stri
   ...ownExchangers,
 ];
 
-/** The route through a relay the operator chose: its addresses are not guarded. */
-export async function planSmarthost(
-  smarthost: { host: string; port: number },
+/** The route through a relay that the operator chose: its addresses are not guarded. */
+export async function planRelay(
+  { name, host, port }: Pick<Relay, 'name' | 'host' | 'port'>,
   options: Pick<RoutePlanOptions, 'resolver' | 'families' | 'first'>,
 ): Promise<Route> {
-  return targetsOf(smarthost.host, [smarthost.host], {
-    ...options,
-    guard: () => true,
-    smtpPort: smarthost.port,
-  });
+  const route = await targetsOf(host, [host], { ...options, guard: () => true, smtpPort: port });
+  // A relay without an address is the operator's fault, and no recipient's.
+  if (route.kind !== 'bounced') return route;
+  return {
+    kind: 'deferred',
+    reason: 'relay_misconfigured',
+    detail: `The relay ${name}: ${host} has no address in DNS`,
+  };
 }
 
 function literalRoute(domain: string, options: RoutePlanOptions): Route {

@@ -1,11 +1,13 @@
 import type { Target } from './mx-route.ts';
-import type { Deferral, JobOutcome } from './delivery-job.ts';
+import type { DeferReason, Deferral, JobOutcome } from './delivery-job.ts';
 import type { Opened } from './smtp-session.ts';
 
 export type FailedTarget = Extract<Opened, { kind: 'failed' }> & {
   mx: string;
   /** It was not tried, because its address had failed a moment ago. */
   isOld?: boolean;
+  /** Why its address was down. */
+  downReason?: DeferReason;
 };
 
 /** The outcome of a route whose targets have all failed. */
@@ -15,30 +17,38 @@ export function allFailed(failures: FailedTarget[]): JobOutcome {
   const tried = failures.filter((failure) => !failure.isOld);
   const among = tried.length > 0 ? tried : failures;
   const telling = among.find((failure) => failure.reply) ?? among[0];
-  const reply = { ...(telling?.reply ? { reply: telling.reply } : {}), ...(telling ? { mx: telling.mx } : {}) };
+  const reply = {
+    ...(telling?.reply ? { reply: telling.reply } : {}),
+    ...(telling?.cause ? { cause: telling.cause } : {}),
+    ...(telling ? { mx: telling.mx } : {}),
+  };
   if (failures.length > 0 && failures.every((failure) => failure.takesNoMail)) {
     return { kind: 'bounced', reason: 'takes_no_mail', detail, ...reply };
   }
-  return { kind: 'deferred', reason: telling?.reason ?? 'unreachable', detail, ...reply };
+  const down = telling?.downReason === undefined ? {} : { downReason: telling.downReason };
+  return { kind: 'deferred', reason: telling?.reason ?? 'unreachable', detail, ...reply, ...down };
 }
 
 /** The outcome for mail that is not tried after this one. */
 export function asDown<V extends JobOutcome>(outcome: V): V {
   if (outcome.kind === 'bounced' || outcome.reason === 'destination_down') return outcome;
-  return { ...outcome, reason: 'destination_down', detail: `Not tried, since a moment ago: ${outcome.detail}` };
+  const detail = `Not tried, since a moment ago: ${outcome.detail}`;
+  return { ...outcome, reason: 'destination_down', detail, downReason: outcome.reason };
 }
+
+const OF_NO_ADDRESS: ReadonlySet<DeferReason> = new Set(['tls_unavailable', 'relay_misconfigured', 'stopping']);
 
 /** What a failure says about all names behind the address; undefined if it was about TLS, or the host takes no mail. */
 export function addressOutcome({ mx, ...failure }: FailedTarget): Deferral | undefined {
   const { reason, detail, reply, takesNoMail } = failure;
-  if (takesNoMail || reason === 'tls_unavailable' || reason === 'stopping') return undefined;
+  if (takesNoMail || OF_NO_ADDRESS.has(reason)) return undefined;
   return { kind: 'deferred', reason, detail, mx, ...(reply ? { reply } : {}) };
 }
 
 export function notTried(target: Target, outcome: Deferral): FailedTarget {
-  const { reason, detail, reply } = asDown(outcome);
+  const { reason, detail, reply, downReason } = asDown(outcome);
   const said = reply ? { reply } : {};
-  return { kind: 'failed', reason, detail, takesNoMail: false, mx: target.host, isOld: true, ...said };
+  return { kind: 'failed', reason, detail, takesNoMail: false, mx: target.host, isOld: true, downReason, ...said };
 }
 
 export function tookTooLong(target: Target, openMs: number): FailedTarget {

@@ -103,6 +103,8 @@ export class Openings {
       const failure: FailedTarget = { ...opened, mx: target.host };
       failures.push(failure);
       slots.failed({ party, address: peer.address }, addressOutcome(failure));
+      // A login that one address of a relay refuses is refused by the others, and providers count refusals.
+      if (opened.reason === 'relay_misconfigured') break;
     }
     return this.#signal.aborted ? STOPPING : allFailed(failures);
   }

@@ -56,6 +56,8 @@ export class SmtpConnection {
   /** The peer's address. */
   readonly address: string;
   failure: Failure | undefined;
+  /** Why the certificate of the peer is not valid; undefined where it is, and without TLS. */
+  certificateFault: string | undefined;
   /** Called once, when the socket is gone. */
   onClosed: () => void = () => {};
   /** Called when the connection fails, or a reply comes that no `read` waits for. */
@@ -71,6 +73,8 @@ export class SmtpConnection {
   #since: { newlines: number; lastByte: number } | undefined;
   #connected = false;
   #closed = false;
+  /** What is shown of the peer's words nowhere. */
+  #hidden: readonly string[] = [];
   /** QUIT was sent. */
   isLeaving = false;
 
@@ -104,9 +108,15 @@ export class SmtpConnection {
     return this.#replies.length > 0 || this.#parser.isWithinReply;
   }
 
-  /** Writes commands, and notes them in the transcript. */
-  send(commands: string): void {
-    this.transcript.add(commands);
+  /** Keeps these texts out of the transcript and out of replies; commands that have them are sent with `shownAs`. */
+  hide(texts: readonly string[]): void {
+    // Of a text of one or two characters, hiding it would tell more than showing it.
+    this.#hidden = texts.filter((text) => text.length > 2);
+  }
+
+  /** Writes commands, and notes them in the transcript: as `shownAs`, where they contain a secret. */
+  send(commands: string, shownAs = commands): void {
+    this.transcript.add(shownAs);
     if (!this.failure) this.#socket.write(commands, 'utf8');
   }
 
@@ -170,7 +180,8 @@ export class SmtpConnection {
     const secure = connectTls({
       socket: plain,
       rejectUnauthorized: false,
-      ...(isIP(host) === 0 && !host.startsWith('[') ? { servername: host } : {}),
+      // An address is not sent as the server's name, but the certificate has to bear it.
+      ...(isIP(host) === 0 && !host.startsWith('[') ? { servername: host } : { host }),
       ...(wishes.ca ? { ca: wishes.ca } : {}),
       ...(wishes.minVersion ? { minVersion: wishes.minVersion } : {}),
     });
@@ -180,7 +191,9 @@ export class SmtpConnection {
     this.#listen(secure);
     const failure: Failure = { kind: 'timeout', detail: `no TLS after ${timeoutMs} ms` };
     await this.#within(timeoutMs, failure, (settled) => secure.once('secureConnect', settled));
-    return this.failure ? null : tlsInfo(secure);
+    if (this.failure) return null;
+    this.certificateFault = secure.authorized ? undefined : describeFault(secure.authorizationError);
+    return tlsInfo(secure);
   }
 
   /** Sends QUIT and ends the connection; destroys the socket when that takes longer than `quitMs`. */
@@ -239,19 +252,29 @@ export class SmtpConnection {
     try {
       replies = this.#parser.push(chunk);
     } catch (error) {
-      this.fail(malformed(error as Error));
+      this.#failMalformed(error as Error);
       return;
     }
-    for (const reply of replies) {
+    for (const said of replies) {
+      const reply = this.#hidden.length === 0 ? said : { ...said, lines: said.lines.map((line) => this.#mask(line)) };
       this.transcript.add(reply);
       this.#replies.push(reply);
     }
     this.#notify(replies.length > 0);
     // The stream broke after complete replies: those still count, and nothing after them does.
-    if (this.#parser.fault) this.fail(malformed(this.#parser.fault));
+    if (this.#parser.fault) this.#failMalformed(this.#parser.fault);
     else if (this.#replies.length > UNREAD_MAX) {
       this.fail({ kind: 'malformed', detail: `the peer sent more than ${UNREAD_MAX} replies to nothing` });
     }
+  }
+
+  #failMalformed(error: Error): void {
+    const quote = error instanceof MalformedReply ? error.quote : undefined;
+    this.fail({ kind: 'malformed', detail: error.message, quote: quote === undefined ? undefined : this.#mask(quote) });
+  }
+
+  #mask(text: string): string {
+    return this.#hidden.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
   }
 
   #notify(isReply: boolean): void {
@@ -284,13 +307,24 @@ export class SmtpConnection {
   }
 }
 
-function malformed(error: Error): Failure {
-  return { kind: 'malformed', detail: error.message, quote: error instanceof MalformedReply ? error.quote : undefined };
-}
-
 function countLines(since: { newlines: number; lastByte: number }, chunk: Buffer): void {
   since.lastByte = chunk[chunk.length - 1] ?? 0;
   for (const byte of chunk) if (byte === LINE_FEED) since.newlines += 1;
+}
+
+/** Node gives an error code, or an error whose message explains it. */
+function describeFault(error: unknown): string {
+  const code = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? '') : String(error);
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'it is for another name';
+  const known: Readonly<Record<string, string>> = {
+    CERT_HAS_EXPIRED: 'it has expired',
+    CERT_NOT_YET_VALID: 'it is not valid yet',
+    DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+    SELF_SIGNED_CERT_IN_CHAIN: 'its authority is not trusted',
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its authority is not trusted',
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its authority is not trusted',
+  };
+  return known[code] ?? code;
 }
 
 function tlsInfo(socket: TLSSocket): TlsInfo {

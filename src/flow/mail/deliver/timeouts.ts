@@ -4,6 +4,8 @@ export interface SmtpTimeouts {
   greetingMs: number;
   ehloMs: number;
   startTlsMs: number;
+  /** For each answer in the dialogue of AUTH. */
+  loginMs: number;
   mailMs: number;
   rcptMs: number;
   dataMs: number;
@@ -26,6 +28,7 @@ export const RFC_TIMEOUTS: SmtpTimeouts = {
   greetingMs: 300_000,
   ehloMs: 300_000,
   startTlsMs: 120_000,
+  loginMs: 120_000,
   mailMs: 300_000,
   rcptMs: 300_000,
   dataMs: 120_000,

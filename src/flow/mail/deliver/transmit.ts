@@ -86,34 +86,38 @@ function isStale({ mail, failure, closing }: EnvelopeReplies): boolean {
 
 /** Per recipient: why it gets no further, or undefined when it was accepted and DATA may begin. */
 function envelopeOutcomes(session: SmtpSession, replies: EnvelopeReplies, count: number): (JobOutcome | undefined)[] {
-  const { mx } = session;
   const unanswered = (): JobOutcome =>
-    replies.closing ? outcomeOf(replies.closing, 'RCPT TO', mx) : brokenOff(session, replies.failure);
+    replies.closing ? outcomeOf(replies.closing, 'RCPT TO', session) : brokenOff(session, replies.failure);
   const outcomes: (JobOutcome | undefined)[] = [];
   let accepted = 0;
   for (let index = 0; index < count; index += 1) {
     const rcpt = replies.rcpt[index];
     if (!replies.mail) outcomes.push(unanswered());
-    else if (replies.mail.code !== 250) outcomes.push(outcomeOf(replies.mail, 'MAIL FROM', mx));
+    else if (replies.mail.code !== 250) outcomes.push(outcomeOf(replies.mail, 'MAIL FROM', session));
     else if (!rcpt) outcomes.push(unanswered());
-    else if (!isAccepted(rcpt)) outcomes.push(rcptOutcome(rcpt, mx, accepted));
+    else if (!isAccepted(rcpt)) outcomes.push(rcptOutcome(rcpt, session, accepted));
     else {
       accepted += 1;
-      outcomes.push(dataOutcome(replies, mx, unanswered));
+      outcomes.push(dataOutcome(replies, session, unanswered));
     }
   }
   return outcomes;
 }
 
-function rcptOutcome(rcpt: Reply, mx: string, acceptedBefore: number): JobOutcome {
-  const outcome = outcomeOf(rcpt, 'RCPT TO', mx);
+function rcptOutcome(rcpt: Reply, session: SmtpSession, acceptedBefore: number): JobOutcome {
+  const { mx } = session;
+  const outcome = outcomeOf(rcpt, 'RCPT TO', session);
   if (!isTooManyRecipients(rcpt, acceptedBefore)) return outcome;
   return { kind: 'deferred', reason: 'refused_for_now', detail: outcome.detail, reply: rcpt, cause: 'protocol', mx };
 }
 
-function dataOutcome({ data }: EnvelopeReplies, mx: string, unanswered: () => JobOutcome): JobOutcome | undefined {
+function dataOutcome(
+  { data }: EnvelopeReplies,
+  session: SmtpSession,
+  unanswered: () => JobOutcome,
+): JobOutcome | undefined {
   if (!data) return unanswered();
-  return data.code === 354 ? undefined : outcomeOf(data, 'DATA', mx);
+  return data.code === 354 ? undefined : outcomeOf(data, 'DATA', session);
 }
 
 function brokenOff(session: SmtpSession, failure: Failure | undefined): JobOutcome {
@@ -189,7 +193,7 @@ function stoppedBy(session: SmtpSession): JobOutcome | undefined {
   const { failure, earlyReply } = session.connection;
   if (failure) return brokenOff(session, failure);
   if (!earlyReply) return undefined;
-  const outcome = outcomeOf(earlyReply, 'the message', session.mx);
+  const outcome = outcomeOf(earlyReply, 'the message', session);
   loseTrack(session);
   return outcome;
 }
@@ -202,7 +206,7 @@ function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure 
   }
   if (reply.code === 421) session.connection.quit(session.timeouts.quitMs);
   if (isAccepted(reply)) return { kind: 'delivered', reply, mx, tls };
-  if (reply.code >= 400) return outcomeOf(reply, 'the message', mx);
+  if (reply.code >= 400) return outcomeOf(reply, 'the message', session);
   loseTrack(session);
   return { kind: 'ambiguous', detail: `${mx} answered the final dot with ${replyText(reply)}`, mx };
 }

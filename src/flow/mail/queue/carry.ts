@@ -78,7 +78,7 @@ export function createCarry(options: CarryOptions): Carry {
     const message = () => batch.message(row, interrupt);
     try {
       // `deliver` calls back in this order: `message`, `handOff.intend` before the final dot, `handOff.mark` at it, `onConversation`.
-      return await options.deliver(jobOf(row, recipients, mailFrom), {
+      return await options.deliver(jobOf(row, recipients, mailFrom, batch.sendingDomain(row.email_id)), {
         message,
         handOff,
         signal: interrupt,
@@ -149,7 +149,12 @@ function again(recipients: readonly string[], detail: string): Outcome[] {
   return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
 }
 
-function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): DeliveryJob {
+function jobOf(
+  row: DeliveryRow,
+  recipients: string[],
+  mailFrom: string,
+  senderDomain: string | undefined,
+): DeliveryJob {
   const asked = readAsked(row.asked);
   return {
     id: row.id,
@@ -160,6 +165,7 @@ function jobOf(row: DeliveryRow, recipients: string[], mailFrom: string): Delive
     recipients,
     mailFrom,
     region: row.region,
+    senderDomain,
     tls: asked?.requiresTls || (row.tls === 'enforced' && row.tls_verify === 1) ? 'verified' : row.tls,
     ...(asked ? { asked } : {}),
     attempt: row.attempt,

@@ -2,7 +2,7 @@ import type { World } from '../../../platform/world/index.ts';
 import type { AttemptRow, TriedRecipient } from '../../../resources/emails/index.ts';
 import { replyText } from '../../../protocol/smtp-reply/index.ts';
 import type { DeliveryRow, Outcome, Tried } from '../queue/index.ts';
-import { causeFor } from './conclude.ts';
+import { causeFor, isUntried } from './conclude.ts';
 
 const TRANSCRIPT_CHARS_MAX = 8000;
 const REPLY_CHARS_MAX = 1000;
@@ -14,7 +14,7 @@ export function attemptOf(
   outcomes: readonly Outcome[],
   { at, durationMs, conversation }: Tried,
 ): AttemptRow | undefined {
-  const tried = outcomes.filter((outcome) => outcome.kind !== 'suppressed' && !isStopping(outcome));
+  const tried = outcomes.filter((outcome) => outcome.kind !== 'suppressed' && !isUntried(outcome));
   const [first] = tried;
   if (!first) return undefined;
   const mx = conversation?.mx ?? ('mx' in first ? first.mx : undefined);
@@ -25,6 +25,7 @@ export function attemptOf(
     attempt: row.attempt,
     destination: row.destination,
     mx: mx ?? null,
+    relay: ('relay' in first ? first.relay : undefined) ?? null,
     address: conversation?.address ?? null,
     tls_version: conversation?.tls?.version ?? null,
     tls_cipher: conversation?.tls?.cipher ?? null,
@@ -33,8 +34,6 @@ export function attemptOf(
     transcript: conversation?.transcript.join('\n').slice(0, TRANSCRIPT_CHARS_MAX) ?? null,
   };
 }
-
-const isStopping = (outcome: Outcome): boolean => outcome.kind === 'deferred' && outcome.reason === 'stopping';
 
 function recipientOf(outcome: Outcome): TriedRecipient {
   const said = 'reply' in outcome && outcome.reply ? replyText(outcome.reply) : undefined;

@@ -151,11 +151,18 @@ function deferred(
   to: string[],
   now: number,
 ): void {
-  const tried = group.filter((outcome) => outcome.reason !== 'stopping');
+  const tried = group.filter((outcome) => !isUntried(outcome));
   const first = tried[0];
   if (!first) {
     // The attempt does not count, because nothing was attempted.
-    done.retry = { recipients: to, dueAt: now, attempt: row.attempt - 1, awaitsDomain: false, isFailing: false };
+    const afterMs = Math.max(...group.map((outcome) => outcome.retryAfterMs ?? 0));
+    done.retry = {
+      recipients: to,
+      dueAt: now + afterMs,
+      attempt: row.attempt - 1,
+      awaitsDomain: false,
+      isFailing: false,
+    };
     return;
   }
   const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
@@ -167,8 +174,8 @@ function deferred(
     giveUpAfterMs: hours * HOUR_MS,
     random: world.random,
   });
-  if ('giveUp' in next && (first.reason === 'domain_unverified' || first.reason === 'content_damaged')) {
-    // It failed without a refusal: no mail server was asked.
+  if ('giveUp' in next && isOurFault(first)) {
+    // It failed without a refusal by the recipient's mail server.
     const { reason } = first;
     done.events.push({ type: 'email.failed', data: { to, failed: { reason } } });
     done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason }));
@@ -199,6 +206,22 @@ function deferred(
     });
 }
 
+/** Whether a delivery was put off before anything was attempted. */
+export const isUntried = (outcome: Outcome): boolean =>
+  outcome.kind === 'deferred' && (outcome.reason === 'stopping' || outcome.reason === 'relay_pace');
+
+type OurFault = 'domain_unverified' | 'content_damaged' | 'relay_misconfigured';
+
+const OUR_FAULTS: ReadonlySet<string> = new Set<OurFault>([
+  'domain_unverified',
+  'content_damaged',
+  'relay_misconfigured',
+]);
+
+/** Whether mail waits for something on our side, so that giving up is no bounce. */
+const isOurFault = (outcome: Of<'deferred'>): outcome is Of<'deferred'> & { reason: OurFault } =>
+  OUR_FAULTS.has(outcome.reason);
+
 /**
  * Reasons that concern the way to the destination and not the message. A reply of 421 (service not available) is one of
  * them.
@@ -211,6 +234,7 @@ const OF_THE_DESTINATION = new Set<string>([
   'timeout',
   'connection_lost',
   'protocol_error',
+  'relay_misconfigured',
 ]);
 
 function isOfDestination({ reason, reply, cause }: Of<'deferred'>): boolean {
@@ -240,6 +264,7 @@ const DELAY_TYPES: Record<string, string> = {
   connection_lost: 'TransientCommunicationFailure',
   timeout: 'TransientCommunicationFailure',
   protocol_error: 'TransientCommunicationFailure',
+  relay_misconfigured: 'TransientCommunicationFailure',
 };
 
 function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bounced'>[], to: string[]): void {

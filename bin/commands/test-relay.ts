@@ -1,0 +1,74 @@
+import { clean, cleanJson } from '../../cli/output/index.ts';
+import { examineRelay, readRelay, type RelayExamination } from '../../src/flow/mail/deliver/index.ts';
+import type { Config, RelaySettings } from '../../src/platform/config/index.ts';
+import { createResolver } from '../../src/platform/resolver/index.ts';
+import { OperatorFault } from '../explain.ts';
+import { becomeOwnerOf } from '../installation.ts';
+import { dataFolder, readConfig, type DataOptions } from './open.ts';
+
+interface Options extends DataOptions {
+  json?: boolean;
+}
+
+/** Longer than a slow relay takes to greet. */
+const EXAMINATION_MS = 60_000;
+
+/** Connects to a relay and logs in as a delivery would, and prints the dialogue without secrets. */
+export async function testRelay(name: string, options: Options): Promise<void> {
+  const config = readConfig(options);
+  const settings = config.relays[name];
+  const hasHost = settings !== undefined && settings.host !== '';
+  if (!hasHost) throw unknownRelay(config, name);
+  const dataDir = dataFolder(options);
+  // Root may read secrets that the account of the service may not.
+  becomeOwnerOf(dataDir);
+  const examination = await examineConfiguredRelay(config, name, settings, dataDir);
+  const { isGood, faults, address, tls, transcript } = examination;
+  if (options.json) {
+    console.log(
+      cleanJson({
+        name,
+        is_good: isGood,
+        address,
+        tls: tls && { version: tls.version, cipher: tls.cipher },
+        faults,
+        transcript,
+      }),
+    );
+  } else for (const line of transcript) console.log(clean(line));
+  if (!isGood) throw new OperatorFault(explainFault(name, faults));
+  if (!options.json)
+    console.log(
+      `\nThe relay ${name} lets this server send${settings.user === '' ? '' : `, logged in as ${clean(settings.user)}`}.`,
+    );
+}
+
+/** The examination of a relay by the settings that a server would have. */
+export async function examineConfiguredRelay(
+  config: Config,
+  name: string,
+  settings: RelaySettings,
+  dataDir: string,
+): Promise<RelayExamination> {
+  const { servers, timeout_ms: timeoutMs, tries } = config.dns;
+  const resolver = createResolver({ servers: [...servers], timeoutMs, tries });
+  try {
+    return await examineRelay(readRelay(name, settings, dataDir), {
+      resolver,
+      heloName: config.instance.host,
+      openMs: EXAMINATION_MS,
+      signal: AbortSignal.timeout(2 * EXAMINATION_MS),
+    });
+  } finally {
+    resolver.close();
+  }
+}
+
+export const explainFault = (name: string, faults: readonly string[]): string =>
+  `the relay ${name} cannot be used: ${faults.map(clean).join('; ')}`;
+
+function unknownRelay({ relays }: Config, name: string): OperatorFault {
+  const known = Object.entries(relays).flatMap(([one, { host }]) => (host === '' ? [] : [one]));
+  const there = known.length === 0 ? 'there are none' : `there are ${known.join(', ')}`;
+  return new OperatorFault(`the settings have no relay ${name} with a host; ${there}`, 'notFound');
+}

@@ -1,0 +1,418 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { DeliverOptions, DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
+import { RelayFault, type Relay, type RelayChoice } from '../../src/flow/mail/deliver/relay.ts';
+import { createManualClock } from '../rig/clock.ts';
+import type { SinkAuth, SinkOptions } from '../rig/sink.ts';
+import { freePort } from '../rig/free-port.ts';
+import { makeCertificate } from '../rig/tls.ts';
+import { account, MX, setScene, type Scene } from './deliver-scene.ts';
+
+const RELAY = 'smtp.relay.example';
+const USER = 'postmaster@x.example';
+const SECRET = 'Correct-horse-battery-staple';
+const certificate = makeCertificate({ names: [RELAY] });
+
+let scene: Scene;
+let transcripts: string[][] = [];
+afterEach(async () => {
+  transcripts = [];
+  await scene.stop();
+});
+
+interface Given {
+  relay?: Partial<Relay>;
+  mechanism?: 'auto' | 'plain' | 'login' | 'cram-md5' | 'xoauth2';
+  secret?: string;
+  sink?: SinkOptions;
+  auth?: Partial<SinkAuth>;
+  choose?: (relay: Relay, job: Pick<DeliveryJob, 'senderDomain' | 'region'>) => RelayChoice;
+  deliver?: Partial<DeliverOptions>;
+  host?: string;
+}
+
+/** The sink is the relay; the recipients' own servers are at a port where nothing listens. */
+async function given({ relay, mechanism = 'auto', secret = SECRET, sink, auth, choose, deliver, host }: Given = {}) {
+  const port = await freePort();
+  const made: Relay = {
+    name: 'main',
+    host: RELAY,
+    port,
+    tls: 'starttls',
+    readCa: () => certificate.cert,
+    readLogin: () => ({ mechanism, user: USER, secret }),
+    ...relay,
+  };
+  scene = await setScene({
+    sink: { port, tls: 'starttls', certificate, auth: { user: USER, secret: SECRET, ...auth }, ...sink },
+    zones: {
+      [RELAY]: { A: [host ?? '127.0.0.1'] },
+      'y.example': { MX: [`10 ${MX}`] },
+      'z.example': { MX: [`10 ${MX}`] },
+      [MX]: { A: ['127.0.0.1'] },
+    },
+    deliver: {
+      smtpPort: await freePort(),
+      relayFor: (job) => choose?.(made, job) ?? { relay: made },
+      onTrouble: ({ transcript }) => transcripts.push(transcript),
+      ...deliver,
+    },
+  });
+}
+
+const taken = (address: string) => ({ kind: 'delivered', address, mx: RELAY, relay: 'main' });
+const waiting = (detail: RegExp) => ({
+  kind: 'deferred',
+  reason: 'relay_misconfigured',
+  relay: 'main',
+  detail: expect.stringMatching(detail),
+});
+
+describe('a relay with a login', () => {
+  test.each(['plain', 'login', 'cram-md5', 'xoauth2'] as const)('takes mail after a login by %s', async (mechanism) => {
+    await given({ mechanism, auth: { mechanisms: [mechanism.toUpperCase()] } });
+    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+    expect(scene.sink.logins).toEqual([mechanism.toUpperCase()]);
+    expect(scene.sink.messages[0]).toMatchObject({ tls: true, rcptTo: ['a@y.example'] });
+  });
+
+  test('is reached over TLS from the first byte where its settings say so', async () => {
+    await given({ relay: { tls: 'implicit' }, sink: { tls: 'implicit' } });
+    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+    expect(account(scene.sink)).toMatchObject({ ehlo: 1, secured: 1, auth: 1 });
+    expect(scene.sink.counts.starttls).toBe(0);
+  });
+
+  test('is logged in to by the first mechanism that it offers, unless the settings name one', async () => {
+    await given({ auth: { mechanisms: ['CRAM-MD5', 'LOGIN'] } });
+    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+    expect(scene.sink.logins).toEqual(['LOGIN']);
+  });
+
+  test('is sent a token that is too long for the command in a line of its own', async () => {
+    const secret = 't'.repeat(2000);
+    await given({ mechanism: 'xoauth2', secret, auth: { secret } });
+    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+    expect(scene.sink.commands).toContain('AUTH XOAUTH2');
+  });
+
+  test('is logged in to once for the messages of a connection, to all domains', async () => {
+    await given();
+    for (const address of ['a@y.example', 'b@z.example', 'c@y.example'])
+      expect(await scene.send(address)).toMatchObject([taken(address)]);
+    expect(account(scene.sink)).toMatchObject({ connections: 1, auth: 1, accepted: 3 });
+  });
+
+  test('is greeted by the name in its settings', async () => {
+    await given({ relay: { heloName: 'helo.rasket.test' } });
+    await scene.send('a@y.example');
+    expect(scene.sink.commands[0]).toBe('EHLO helo.rasket.test');
+  });
+
+  test('is not logged in to again while it is down for a wrong password', async () => {
+    const now = { ms: 0 };
+    await given({ secret: 'wrong', deliver: { now: () => now.ms, random: () => 0.5 } });
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/535 5\.7\.8/)]);
+    now.ms += 299_000;
+    expect(await scene.send('b@z.example')).toMatchObject([{ kind: 'deferred', reason: 'destination_down' }]);
+    expect(scene.sink.counts.auth).toBe(1);
+    now.ms += 2_000;
+    expect(await scene.send('b@z.example')).toMatchObject([waiting(/535 5\.7\.8/)]);
+    expect(scene.sink.counts.auth).toBe(2);
+  });
+});
+
+describe('what is wrong with a relay', () => {
+  const detailOf = async (): Promise<string> => {
+    const [outcome] = await scene.send('a@y.example');
+    return outcome?.kind === 'deferred' ? outcome.detail : JSON.stringify(outcome);
+  };
+
+  test.each(['plain', 'login', 'cram-md5', 'xoauth2'] as const)(
+    'a wrong password by %s defers the mail',
+    async (mechanism) => {
+      await given({ mechanism, secret: 'not-the-password' });
+      expect(await scene.send('a@y.example')).toMatchObject([
+        { ...waiting(/login by .*: 535 5\.7\.8 Authentication failed/), cause: 'relay_misconfigured' },
+      ]);
+      expect(scene.delivery.relayTroubles()).toMatchObject([{ relay: 'main', detail: expect.stringContaining('535') }]);
+    },
+  );
+
+  test('an expired certificate defers the mail, and no login is sent', async () => {
+    const expired = makeCertificate({
+      names: [RELAY],
+      notBefore: new Date('2001-01-01T00:00:00Z'),
+      notAfter: new Date('2002-01-01T00:00:00Z'),
+    });
+    await given({ relay: { readCa: () => expired.cert }, sink: { certificate: expired } });
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/not valid for it \(it has expired\)/)]);
+    expect(scene.sink.counts.auth).toBe(0);
+  });
+
+  test.each(['starttls', 'implicit'] as const)(
+    'a certificate for another name defers the mail, over %s',
+    async (tls) => {
+      const other = makeCertificate({ names: ['other.example'] });
+      await given({ relay: { tls, readCa: () => other.cert }, sink: { certificate: other, tls } });
+      expect(await scene.send('a@y.example')).toMatchObject([waiting(/it is for another name/)]);
+      expect(scene.sink.counts.auth).toBe(0);
+    },
+  );
+
+  test('a certificate for localhost does not stand for an address', async () => {
+    const local = makeCertificate({ names: ['localhost'] });
+    await given({ relay: { host: '127.0.0.1', readCa: () => local.cert }, sink: { certificate: local } });
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/not valid/)]);
+    expect(scene.sink.counts.auth).toBe(0);
+  });
+
+  test('an authority that is not trusted defers the mail', async () => {
+    await given({ relay: { readCa: undefined } });
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/self-signed|not trusted/)]);
+    expect(scene.sink.counts.auth).toBe(0);
+  });
+
+  test('no STARTTLS defers the mail, and no login is sent', async () => {
+    await given({ sink: { tls: 'none' } });
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/main is used over TLS alone.*offers no STARTTLS/)]);
+    expect(scene.sink.counts).toMatchObject({ auth: 0, mail: 0 });
+  });
+
+  test('mechanisms that are not those of the settings are named', async () => {
+    await given({ mechanism: 'cram-md5', auth: { mechanisms: ['PLAIN', 'LOGIN'] } });
+    expect(await detailOf()).toMatch(/offers login by PLAIN, LOGIN, and not by CRAM-MD5/);
+  });
+
+  test('a file that cannot be read is named', async () => {
+    const fault = new RelayFault('The password_file of the relay main cannot be read (ENOENT)');
+    await given({
+      relay: {
+        readLogin: () => {
+          throw fault;
+        },
+      },
+    });
+    expect(await detailOf()).toBe(fault.message);
+    expect(scene.sink.counts.connections).toBe(0);
+  });
+
+  test('a name without an address condemns no recipient', async () => {
+    await given({ relay: { host: 'nowhere.example' } });
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/nowhere\.example has no address/)]);
+  });
+
+  test('a relay that takes no mail at all condemns no recipient', async () => {
+    await given({ sink: { tls: 'implicit', greeting: '521 No mail here' }, relay: { tls: 'implicit' } });
+    expect(await scene.send('a@y.example')).toMatchObject([waiting(/521/)]);
+  });
+
+  test.each(['530 5.7.0 Authentication required', '535 5.7.8 Log in anew', '550 5.7.9 Mechanism too weak'])(
+    'MAIL answered with %s defers the mail, and the next message logs in again',
+    async (answer) => {
+      const now = { ms: 0 };
+      const said: string[] = [];
+      await given({
+        sink: {
+          script: (command) => (command.startsWith('MAIL') && said.push(command) === 1 ? answer : undefined),
+        },
+        deliver: { now: () => now.ms },
+      });
+      expect(await scene.send('a@y.example')).toMatchObject([
+        { ...waiting(/MAIL FROM/), cause: 'relay_misconfigured' },
+      ]);
+      expect(scene.delivery.relayTroubles()).toHaveLength(1);
+      now.ms += 600_000;
+      expect(await scene.send('b@y.example')).toMatchObject([taken('b@y.example')]);
+      expect(scene.sink.counts.auth).toBe(2);
+      expect(scene.delivery.relayTroubles()).toEqual([]);
+    },
+  );
+
+  test('a relay that does not relay for one recipient defers that one, and goes on taking others', async () => {
+    await given({
+      sink: { script: (command) => (/RCPT.*foreign/.test(command) ? '554 5.7.1 Relay access denied' : undefined) },
+    });
+    expect(await scene.send(['foreign@y.example', 'a@y.example'])).toMatchObject([
+      waiting(/Relay access denied/),
+      taken('a@y.example'),
+    ]);
+    expect(await scene.send('b@y.example')).toMatchObject([taken('b@y.example')]);
+  });
+});
+
+describe('what passes by itself at a relay', () => {
+  test('454 to a login defers the mail as the trouble of the relay', async () => {
+    await given({ auth: { answer: '454 4.7.0 Temporary authentication failure' } });
+    expect(await scene.send('a@y.example')).toMatchObject([
+      { kind: 'deferred', reason: 'refused_for_now', cause: 'receiver_trouble', relay: 'main' },
+    ]);
+    expect(scene.delivery.relayTroubles()).toEqual([]);
+  });
+
+  test('4xx to MAIL defers the mail', async () => {
+    await given({ sink: { script: (command) => (command.startsWith('MAIL') ? '450 4.3.2 Busy' : undefined) } });
+    expect(await scene.send('a@y.example')).toMatchObject([
+      { kind: 'deferred', reason: 'refused_for_now', relay: 'main', reply: { code: 450 } },
+    ]);
+  });
+
+  test('5xx for one of two recipients bounces that one alone', async () => {
+    await given();
+    expect(await scene.send(['permfail@y.example', 'a@y.example'])).toMatchObject([
+      { kind: 'bounced', reason: 'refused', cause: 'recipient_unknown', relay: 'main' },
+      taken('a@y.example'),
+    ]);
+  });
+
+  test('a connection lost after the final dot is in doubt', async () => {
+    await given();
+    expect(await scene.send('drop-after-dot@y.example')).toMatchObject([{ kind: 'ambiguous', relay: 'main' }]);
+  });
+});
+
+describe('secrets of a relay', () => {
+  const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
+
+  test.each(['plain', 'login', 'cram-md5', 'xoauth2'] as const)(
+    'stand in no transcript and no reply after a login by %s, even where the relay repeats them',
+    async (mechanism) => {
+      const repeated = `535 5.7.8 ${USER} ${SECRET} ${inBase64(SECRET)} ${inBase64(`\0${USER}\0${SECRET}`)} refused`;
+      await given({ mechanism, auth: { answer: repeated } });
+      const refused = await scene.send('a@y.example');
+      await scene.stop();
+      await given({ mechanism, sink: { script: (command) => (/^MAIL/.test(command) ? '450 4.3.2 Busy' : undefined) } });
+      const deferred = await scene.send('a@y.example');
+      const shown = JSON.stringify([refused, deferred, transcripts, scene.delivery.relayTroubles()]);
+      expect(transcripts.flat().join('\n')).toContain(`C: AUTH ${mechanism.toUpperCase()}`);
+      expect(shown).toContain('***');
+      for (const secret of [SECRET, USER, inBase64(SECRET), inBase64(USER), inBase64(`\0${USER}\0${SECRET}`)])
+        expect(shown).not.toContain(secret);
+      const sent = scene.sink.commands.filter((line) => /^[A-Za-z0-9+/=]{12,}$/.test(line));
+      for (const line of sent) expect(shown).not.toContain(line);
+    },
+  );
+});
+
+test('a user name that is a word does not hide the word in later refusals', async () => {
+  const readLogin = () => ({ mechanism: 'auto' as const, user: 'user', secret: SECRET });
+  const script = (command: string): string | undefined =>
+    command.startsWith('RCPT') ? '550 5.0.0 No such user here' : undefined;
+  await given({ relay: { readLogin }, auth: { user: 'user' }, sink: { script } });
+  expect(await scene.send('a@y.example')).toMatchObject([
+    { kind: 'bounced', cause: 'recipient_unknown', reply: { lines: ['No such user here'] } },
+  ]);
+});
+
+describe('a choice of relays', () => {
+  test('by sending domain sends other domains straight to their recipients', async () => {
+    await given({ choose: (relay, { senderDomain }) => (senderDomain === 'shop.example' ? { relay } : {}) });
+    expect(await scene.send('a@y.example', { senderDomain: 'shop.example' })).toMatchObject([taken('a@y.example')]);
+    const [direct] = await scene.send('a@y.example', { senderDomain: 'other.example' });
+    expect(direct).toMatchObject({ kind: 'deferred', reason: 'unreachable' });
+    expect(direct).not.toHaveProperty('relay');
+  });
+
+  test('never lends the connection of one login to another', async () => {
+    const other = 'Another-secret';
+    await given({
+      choose: (relay, { senderDomain }) =>
+        senderDomain === 'b.example'
+          ? { relay: { ...relay, name: 'other', readLogin: () => ({ mechanism: 'plain', user: USER, secret: other }) } }
+          : { relay },
+    });
+    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+    expect(await scene.send('a@y.example', { senderDomain: 'b.example' })).toMatchObject([
+      { reason: 'relay_misconfigured', relay: 'other' },
+    ]);
+    expect(await scene.send('b@y.example')).toMatchObject([taken('b@y.example')]);
+    expect(scene.sink.counts).toMatchObject({ connections: 2, accepted: 2 });
+  });
+
+  test('as a fallback takes mail when no server of the recipient can be connected to', async () => {
+    await given({ choose: (fallback) => ({ fallback }) });
+    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+    // The failure of a moment ago counts too.
+    expect(await scene.send('b@y.example')).toMatchObject([taken('b@y.example')]);
+    expect(scene.delivery.isDown({ domain: 'y.example', region: 'eu', tls: 'opportunistic', teamId: 'team_1' })).toBe(
+      false,
+    );
+  });
+
+  test('as a fallback takes no mail that the recipient’s server has answered', async () => {
+    const smtpPort = await freePort();
+    await given({
+      choose: (fallback) => ({ fallback: { ...fallback, port: 1 } }),
+      deliver: { smtpPort },
+      sink: {
+        port: smtpPort,
+        auth: undefined,
+        script: (command) => (command.startsWith('MAIL') ? '451 4.3.0 Later' : undefined),
+      },
+    });
+    const [outcome] = await scene.send('a@y.example');
+    expect(outcome).toMatchObject({ kind: 'deferred', reason: 'refused_for_now', mx: MX });
+    expect(outcome).not.toHaveProperty('relay');
+  });
+
+  test('that is down defers the mail, and without a fallback nothing else is tried', async () => {
+    await given({ relay: { port: await freePort() } });
+    expect(await scene.send('a@y.example')).toMatchObject([
+      { kind: 'deferred', reason: 'unreachable', mx: RELAY, relay: 'main' },
+    ]);
+    expect(scene.delivery.isDown({ domain: 'z.example', region: 'eu', tls: 'opportunistic', teamId: 'team_1' })).toBe(
+      true,
+    );
+    expect(scene.sink.counts.connections).toBe(0);
+  });
+});
+
+describe('the limits of a relay', () => {
+  test('count its connections, whatever the recipients’ domains', async () => {
+    await given({ relay: { connectionsMax: 2 } });
+    const sent = ['slow@y.example', 'slow@z.example', 'slow@w.example', 'slow@v.example'].map((to) => scene.send(to));
+    await scene.sink.waitFor((sink) => sink.held() === 2);
+    expect(scene.sink.open).toBe(2);
+    scene.sink.openGate();
+    for (const outcomes of await Promise.all(sent)) expect(outcomes).toMatchObject([{ kind: 'delivered' }]);
+    expect(scene.sink.counts.connections).toBe(2);
+  });
+
+  test('may be one connection, which serves all teams', async () => {
+    await given({ relay: { connectionsMax: 1 } });
+    const teams = ['team_1', 'team_2', 'team_3'];
+    const sent = await Promise.all(teams.map((teamId) => scene.send('a@y.example', { teamId })));
+    expect(sent.flat()).toMatchObject(teams.map(() => taken('a@y.example')));
+    expect(scene.sink.counts.connections).toBe(1);
+  });
+
+  test('count the messages of a connection', async () => {
+    await given({ relay: { messagesPerConnectionMax: 2 } });
+    for (let count = 0; count < 5; count += 1) await scene.send(`${count}@y.example`);
+    expect(scene.sink.counts).toMatchObject({ connections: 3, accepted: 5 });
+  });
+
+  test('space the messages of a minute; what would wait for long comes again later, without an attempt', async () => {
+    const clock = createManualClock();
+    await given({ relay: { messagesPerMinute: 6 }, deliver: { clock, now: () => clock.steady() } });
+    expect(await scene.send('a@y.example')).toMatchObject([taken('a@y.example')]);
+    const second = scene.send('b@y.example');
+    expect(await scene.send('c@y.example', { teamId: 'team_2' })).toMatchObject([
+      { kind: 'deferred', reason: 'relay_pace', retryAfterMs: 20_000 },
+    ]);
+    expect(await scene.send('d@y.example', { teamId: 'team_2' })).toMatchObject([{ retryAfterMs: 30_000 }]);
+    expect(scene.sink.counts.accepted).toBe(1);
+    clock.advance(10_000);
+    expect(await second).toMatchObject([taken('b@y.example')]);
+  });
+
+  test('let transactional mail go before marketing mail', async () => {
+    const clock = createManualClock();
+    await given({ relay: { messagesPerMinute: 6 }, deliver: { clock, now: () => clock.steady() } });
+    await scene.send('a@y.example');
+    const bulk = scene.send('bulk@y.example', { isMarketing: true, teamId: 'team_2' });
+    const urgent = scene.send('urgent@y.example');
+    expect(await bulk).toMatchObject([{ kind: 'deferred', reason: 'relay_pace' }]);
+    clock.advance(10_000);
+    expect(await urgent).toMatchObject([taken('urgent@y.example')]);
+  });
+});

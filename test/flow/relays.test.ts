@@ -1,0 +1,176 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { freePort } from '../rig/free-port.ts';
+import { startScene, type Scene } from '../rig/scene.ts';
+import type { SinkAuth } from '../rig/sink.ts';
+import { makeCertificate } from '../rig/tls.ts';
+import { HOUR, mailIn, MINUTE, type Mail } from './mail.ts';
+
+const RELAY = 'smtp.relay.test';
+const USER = 'postmaster@rasket.test';
+const SECRET = 'Correct-horse-battery-staple';
+const certificate = makeCertificate({ names: [RELAY] });
+
+let scene: Scene;
+let mail: Mail;
+afterEach(() => scene.close());
+
+interface Given {
+  delivery?: Record<string, string>;
+  relay?: Record<string, unknown>;
+  password?: string;
+  auth?: Partial<SinkAuth>;
+  networkWaits?: 'by hand';
+}
+
+/** All mail goes through the sink, which is the relay `main`; recipients' own servers are not reached. */
+async function given({
+  delivery = { relay: 'main' },
+  relay,
+  password = SECRET,
+  auth,
+  networkWaits,
+}: Given = {}): Promise<void> {
+  const port = await freePort();
+  scene = await startScene({
+    sink: { port, tls: 'starttls', certificate, auth: { user: USER, secret: SECRET, ...auth } },
+    config: {
+      delivery: { smtp_port: await freePort(), ...delivery },
+      relays: {
+        main: {
+          host: RELAY,
+          port,
+          ca_file: 'relay/ca.pem',
+          user: USER,
+          password_file: 'relay/password',
+          ...relay,
+        },
+      },
+    },
+    networkWaits,
+    prepare: (dataDir) => {
+      mkdirSync(path.join(dataDir, 'relay'));
+      writeFileSync(path.join(dataDir, 'relay/ca.pem'), certificate.cert);
+      writeFileSync(path.join(dataDir, 'relay/password'), `${password}\n`);
+    },
+  });
+  scene.dns.set(RELAY, 'A', ['127.0.0.1']);
+  mail = await mailIn(scene);
+}
+
+const attemptsOf = async (id: string) =>
+  (await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.data;
+
+describe('mail through a relay', () => {
+  it('is delivered once the relay has taken it, and its attempts name the relay and no secret', async () => {
+    await given();
+    const id = await mail.send('a@y.example');
+    await scene.settled();
+    expect((await mail.account(id)).state).toBe('delivered');
+    const [attempt] = await attemptsOf(id);
+    expect(attempt).toMatchObject({ mx: RELAY, relay: 'main', destination: 'y.example' });
+    expect(attempt.recipients[0].explanation).toMatch(/^The relay main took the message and passes it on/);
+    expect(attempt.transcript).toContain('C: AUTH PLAIN ***');
+    const secrets = [SECRET, Buffer.from(`\0${USER}\0${SECRET}`).toString('base64')];
+    for (const secret of secrets) expect(JSON.stringify([attempt, scene.log])).not.toContain(secret);
+  });
+
+  it('waits while the relay refuses the login, which is a finding and no bounce, and then fails without a bounce', async () => {
+    await given({ password: 'not-the-password' });
+    const id = await mail.send('a@y.example');
+    await scene.settled();
+    expect(await mail.account(id)).toMatchObject({
+      state: 'delivery_delayed',
+      suppressed: [],
+      waiting: ['a@y.example'],
+    });
+    const [attempt] = await attemptsOf(id);
+    expect(attempt.recipients[0]).toMatchObject({
+      reason: 'relay_misconfigured',
+      cause: 'relay_misconfigured',
+      responsible: 'operator',
+      advice: expect.stringContaining('rasket relays test main'),
+    });
+    const { body } = await scene.api('GET', '/operator/findings', { key: await scene.operator() });
+    expect(body.findings).toMatchObject([
+      { code: 'relay_misconfigured', severity: 'error', subjects: ['main'], summary: expect.stringContaining('535') },
+    ]);
+    expect(JSON.stringify([body, scene.log, attempt])).not.toContain('not-the-password');
+    for (let hours = 0; hours < 60 && (await mail.account(id)).waiting.length > 0; hours += 1) {
+      scene.clock.advance(HOUR);
+      await scene.settled();
+    }
+    expect(await mail.account(id)).toMatchObject({ state: 'failed', suppressed: [], waiting: [] });
+    expect((await mail.detail(id, 'email.failed')).failed).toMatchObject({ reason: 'relay_misconfigured' });
+  });
+
+  it('goes out with a new password without a restart, and the finding ends', async () => {
+    await given({ password: 'not-the-password' });
+    const id = await mail.send('a@y.example');
+    await scene.settled();
+    writeFileSync(path.join(scene.dataDir, 'relay/password'), SECRET);
+    scene.clock.advance(HOUR);
+    await scene.settled();
+    expect((await mail.account(id)).state).toBe('delivered');
+    const { body } = await scene.api('GET', '/operator/findings', { key: await scene.operator() });
+    expect(body.findings).toEqual([]);
+  });
+
+  it('of one sending domain goes through the relay that names it, and of another one straight to the recipient', async () => {
+    await given({ delivery: {}, relay: { domains: ['shop.example.com'] } });
+    await mail.team.domain('shop.example.com');
+    await mail.team.domain('other.example.com');
+    const send = async (from: string): Promise<string> =>
+      (
+        await scene.api('POST', '/emails', {
+          key: mail.team.key,
+          body: { from, to: 'a@y.example', subject: 's', text: 't' },
+        })
+      ).body.id;
+    const shop = await send('s@shop.example.com');
+    const other = await send('s@other.example.com');
+    await scene.settled();
+    expect((await mail.account(shop)).state).toBe('delivered');
+    expect((await attemptsOf(shop))[0].relay).toBe('main');
+    expect((await attemptsOf(other))[0]).toMatchObject({ relay: null, recipients: [{ reason: 'unreachable' }] });
+  });
+
+  it('by fallback goes through the relay where no server of the recipient can be connected to', async () => {
+    await given({ delivery: { fallback_relay: 'main' } });
+    const id = await mail.send('a@y.example');
+    await scene.settled();
+    expect((await mail.account(id)).state).toBe('delivered');
+    expect((await attemptsOf(id))[0]).toMatchObject({ relay: 'main', attempt: 1 });
+  });
+
+  it('beyond its messages a minute is sent later, and that counts as no attempt', async () => {
+    await given({ relay: { messages_per_minute: 1 }, networkWaits: 'by hand' });
+    const ids: string[] = [];
+    for (const name of ['a', 'b', 'c']) ids.push(await mail.send(`${name}@y.example`));
+    await scene.sink.waitFor(1);
+    // One waits for its turn within the process, and the other one in the queue.
+    await expect.poll(() => attemptsCounted(ids)).toEqual([0, 1]);
+    scene.clock.advance(MINUTE);
+    await scene.sink.waitFor(2);
+    scene.clock.advance(5 * MINUTE);
+    await scene.sink.waitFor(3);
+    await scene.settled();
+    for (const id of ids) {
+      expect(await mail.account(id)).toMatchObject({ state: 'delivered' });
+      expect(await attemptsOf(id)).toMatchObject([{ attempt: 1, relay: 'main' }]);
+    }
+  });
+});
+
+/** The attempts of the deliveries that are left, in order. */
+async function attemptsCounted(emailIds: readonly string[]): Promise<number[]> {
+  const rows = await scene.app.world.db.all<{ attempt: number; email_id: string }>(
+    'select attempt, email_id from deliveries',
+    [],
+  );
+  return rows
+    .filter((row) => emailIds.includes(row.email_id))
+    .map((row) => Number(row.attempt))
+    .sort();
+}
