@@ -71,6 +71,8 @@ export const sections = {
     overdue_minutes: integer({ min: 1, max: 10_080, unit: 'minutes' }),
     capture: flag(),
     verify_enforced_tls: flag(),
+    feedback_id: flag(),
+    list_id: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
   development: {

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import type { AttemptRow } from '../../../resources/emails/index.ts';
+import { forgetFirstAttempts, type AttemptRow } from '../../../resources/emails/index.ts';
 import {
   emailOf,
   insertDeliveries,
@@ -24,6 +24,9 @@ export function createSettle(world: World, owner: string): Settle {
   const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
     const ours = await endTheirClaims(world, tx, owner, items);
     await settleOutcomes(world, tx, ours);
+    // Mail that was not signed is dated anew, or it would carry the date of days ago once its domain is verified again.
+    const unsigned = ours.filter(({ conclusion }) => conclusion.retry?.awaitsDomain === true);
+    await forgetFirstAttempts(tx, [...new Set(unsigned.map(({ row }) => row.email_id))]);
     return items.map((item) => ours.includes(item));
   });
   return async (row, outcomes: Outcome[], tried) => {
