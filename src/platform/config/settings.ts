@@ -161,6 +161,7 @@ export const sections = {
     hold_bounce_percent: percent(),
     hold_complaint_percent: percent(),
     hold_after: integer({ min: 1, max: 1_000_000, unit: 'emails' }),
+    hold_complaint_after: integer({ min: 1, max: 1_000_000, unit: 'emails' }),
     queued_max: integer({ min: 500, max: 1_000_000, unit: 'emails' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),

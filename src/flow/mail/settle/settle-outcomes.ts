@@ -7,13 +7,17 @@ import {
   type EmailEvent,
   type EventEmail,
 } from '../../../resources/emails/index.ts';
+import type { Stream } from '../../../resources/stream-rates/index.ts';
 import { suppress } from '../../../resources/suppressions/index.ts';
 import { writeNotices, type NoticeOrder } from '../accept/index.ts';
 import type { Conclusion } from './conclude.ts';
+import { countStreams } from './count-streams.ts';
 
 /** What became of an email at one destination, and what is written of it. */
 export interface Settlement {
   email: EventEmail;
+  /** The stream whose rates the outcomes count towards. */
+  stream: Stream;
   conclusion: Conclusion;
   attempt?: AttemptRow | undefined;
   /** Delivery notices that the sender asked for. */
@@ -27,11 +31,17 @@ export interface Settlement {
  */
 export async function settleOutcomes(world: World, tx: Executor, settlements: readonly Settlement[]): Promise<void> {
   const at = world.clock.now();
+  const excused = await countStreams(world, tx, settlements);
   await recordEmailEvents(
     tx,
     world.ids,
     settlements.flatMap(({ email, conclusion }) =>
-      conclusion.events.map((happening): EmailEvent => ({ email, at, ...happening })),
+      conclusion.events.map((happening): EmailEvent => ({
+        email,
+        at,
+        isExcused: excused.has(happening),
+        ...happening,
+      })),
     ),
   );
   const attempts = settlements.flatMap(({ attempt }) => attempt ?? []);

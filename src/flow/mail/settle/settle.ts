@@ -10,6 +10,7 @@ import {
   type Outcome,
   type Settle,
 } from '../queue/index.ts';
+import type { Stream } from '../../../resources/stream-rates/index.ts';
 import { attemptOf } from './attempt-of.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { noticesOf } from './notices.ts';
@@ -33,11 +34,17 @@ export function createSettle(world: World, owner: string): Settle {
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && attemptOf(world, row, outcomes, tried);
     const notices = noticesOf(world, row, outcomes, conclusion);
-    if (await write({ row, email: emailOf(row), conclusion, attempt, notices })) {
+    if (await write({ row, email: emailOf(row), stream: findStream(row), conclusion, attempt, notices })) {
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
       if (attempt) traceAttempt(world, attempt, outcomes);
     }
   };
+}
+
+/** A delivery that names a contact was sent by a run of an automation. */
+function findStream({ broadcast_id: broadcastId, contact_id: contactId }: DeliveryRow): Stream {
+  if (broadcastId !== null) return 'broadcast';
+  return contactId === null ? 'transactional' : 'automation';
 }
 
 function traceAttempt({ tracer }: World, attempt: AttemptRow, outcomes: readonly Outcome[]): void {
@@ -62,7 +69,12 @@ export async function settleDropped(
     const addresses = JSON.parse(row.recipients) as string[];
     const outcomes = addresses.map((address): Outcome => ({ kind: 'failed', address, ...why }));
     const conclusion = conclude(world, row, outcomes);
-    return { email: emailOf(row), conclusion, notices: noticesOf(world, row, outcomes, conclusion) };
+    return {
+      email: emailOf(row),
+      stream: findStream(row),
+      conclusion,
+      notices: noticesOf(world, row, outcomes, conclusion),
+    };
   });
   await settleOutcomes(world, tx, settled);
   return settled.flatMap(({ conclusion }) => conclusion.logLines);
