@@ -2,10 +2,16 @@ import { isSimulatorDomain } from '../../../platform/config/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
-import { addStreamCounts, type StreamCount } from '../../../resources/stream-rates/index.ts';
+import type { Stream, StreamCount } from '../../../resources/stream-rates/index.ts';
 import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
 import type { Conclusion } from './conclude.ts';
-import type { Settlement } from './settle-outcomes.ts';
+
+/** What became of an email, and the stream whose rates it counts towards. */
+export interface StreamOutcome {
+  email: { team_id: string };
+  stream: Stream;
+  conclusion: Conclusion;
+}
 
 type Happened = Conclusion['events'][number];
 
@@ -18,17 +24,22 @@ type Rated = Extract<Happened, { type: keyof typeof COUNTED }>;
 
 const isRated = (event: Happened): event is Rated => Object.hasOwn(COUNTED, event.type);
 
+/** What settlements add to the rates of their streams, and the events that count towards no rate. */
+export interface StreamSums {
+  counts: StreamCount[];
+  excused: ReadonlySet<Happened>;
+}
+
 /**
- * Counts the recipients of these settlements for the rates of their streams, and returns the events that count towards no
- * rate. Not counted are recipients at the simulator, and bounces and complaints of addresses that were suppressed already:
- * whoever sends much at once to one dead address has one bad address. It has to be called before the suppressions that
- * follow are written.
+ * Counts the recipients of these settlements for the rates of their streams, without writing anything. Not counted are
+ * recipients at the simulator, and bounces and complaints of addresses that were suppressed already: several emails at
+ * once to one dead address say no more than one. It has to be called before the suppressions that follow are written.
  */
 export async function countStreams(
-  world: World,
+  { config }: Pick<World, 'config'>,
   tx: Executor,
-  settlements: readonly Settlement[],
-): Promise<ReadonlySet<Happened>> {
+  settlements: readonly StreamOutcome[],
+): Promise<StreamSums> {
   const excused = new Set<Happened>();
   const counts = new Map<string, StreamCount>();
   const suppressed = await readSuppressed(tx, settlements);
@@ -37,7 +48,7 @@ export async function countStreams(
     for (const event of conclusion.events) {
       if (!isRated(event)) continue;
       const isCounted = (address: string): boolean =>
-        !isSimulatorDomain(world.config, domainIn(address)) &&
+        !isSimulatorDomain(config, domainIn(address)) &&
         (event.type === 'email.delivered' || !suppressed.has(keyOf(teamId, address)));
       const counted = event.data.to.filter(isCounted).length;
       if (counted === 0) {
@@ -51,12 +62,11 @@ export async function countStreams(
     }
     for (const { email: address } of conclusion.suppress) suppressed.add(keyOf(teamId, address));
   }
-  await addStreamCounts(tx, world.ids, world.clock.now(), [...counts.values()]);
-  return excused;
+  return { counts: [...counts.values()], excused };
 }
 
 /** Reads which of the addresses that bounced or complained are suppressed; most batches have none and ask nothing. */
-async function readSuppressed(tx: Executor, settlements: readonly Settlement[]): Promise<Set<string>> {
+async function readSuppressed(tx: Executor, settlements: readonly StreamOutcome[]): Promise<Set<string>> {
   const wanted = settlements.flatMap(({ email, conclusion }) =>
     conclusion.events
       .filter((event) => event.type === 'email.bounced' || event.type === 'email.complained')
