@@ -40,6 +40,7 @@ import { indexInboxes } from './resources/inbox-threads/index.ts';
 import { forgetInvitations } from './resources/invitations/index.ts';
 import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
 import { forgetExpiredShares } from './resources/shares/index.ts';
+import { forgetStreamCounts } from './resources/stream-rates/index.ts';
 import { SEALED_COLUMNS } from './sealed-columns.ts';
 
 /** What happens by the clock, on one node of all at a time. */
@@ -73,6 +74,11 @@ export function cronTable(
     { name: 'remove-old-approvals', schedule: '43 4 * * *', run: () => removeOldApprovals(world) },
     { name: 'forget-account-requests', schedule: '33 * * * *', run: () => forgetAccountRequests(world) },
     { name: 'remove-device-logins', schedule: '35 * * * *', run: () => removeExpiredDeviceLogins(world) },
+    {
+      name: 'forget-stream-counts',
+      schedule: '51 4 * * *',
+      run: () => forgetStreamCounts(world.db, world.clock.now()),
+    },
     { name: 'forget-invitations', schedule: '27 4 * * *', run: () => forgetInvitations(world) },
     { name: 'remove-old-audit', schedule: '53 4 * * *', run: () => removeOldAudit(world) },
     { name: 'remove-old-logs', schedule: '* * * * *', run: createLogRemoval(world) },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bringMail } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { campaignIn, type Campaign } from './campaign.ts';
 import { HOUR, MINUTE, SECOND } from './mail.ts';
@@ -36,7 +37,12 @@ describe('a broadcast', () => {
     sink = sinkOf();
     scene = await startScene({
       sink,
-      config: { broadcasts: { hold_after: 10 }, instance: { host: HOST }, delivery: { retry_minutes: [5] } },
+      roles: ['http', 'delivery', 'receiving'],
+      config: {
+        broadcasts: { hold_after: 10, hold_complaint_after: 10 },
+        instance: { host: HOST },
+        delivery: { retry_minutes: [5] },
+      },
     });
   });
   afterAll(() => scene.close());
@@ -84,15 +90,86 @@ describe('a broadcast', () => {
     expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null, counts: { bounced: 2, delivered: 18 } });
   });
 
+  /** Reports mail as spam, as a provider's feedback loop does. */
+  async function complain(subject: string, recipients: number): Promise<void> {
+    const mails = scene.sink.messages.filter(({ data }) => data.includes(`Subject: ${subject}\r\n`));
+    for (const { mailFrom, rcptTo } of mails.slice(0, recipients)) {
+      const raw = [
+        'From: fbl@provider.example',
+        'Content-Type: multipart/report; report-type=feedback-report; boundary=b',
+        '',
+        '--b',
+        'Content-Type: message/feedback-report',
+        '',
+        'Feedback-Type: abuse',
+        `Original-Mail-From: <${mailFrom}>`,
+        `Original-Rcpt-To: <${rcptTo[0]}>`,
+        '--b--',
+        '',
+      ].join('\r\n');
+      await bringMail(scene, { from: '', to: [mailFrom], raw });
+    }
+  }
+
   it('that is reported as spam is held', async () => {
     const campaign = await campaignIn(scene);
-    await campaign.addContacts(many(20, 'complained+', `simulator.${HOST}`));
+    await campaign.addContacts(many(20, 'spammed', 'one.example'));
     const id = await campaign.broadcast({ subject: 'Spam', rate_per_minute: 24 });
+    await goOn(20);
+    await complain('Spam', 3);
     await goOn(60);
     expect(await campaign.get(id)).toMatchObject({
-      ...{ status: 'sending', recipients: 10, counts: { delivered: 10, complained: 10 } },
-      held: { reason: 'complaints', detail: '10 of 10 emails were reported as spam (100 %); the limit is 0.3 %' },
+      ...{ status: 'sending', recipients: 10, counts: { delivered: 10, complained: 3 } },
+      held: { reason: 'complaints', detail: '3 of 10 emails were reported as spam (30 %); the limit is 0.3 %' },
     });
+  });
+
+  it('that goes to the simulator is held for no bounce and no complaint', async () => {
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts([
+      ...many(10, 'complained+', `simulator.${HOST}`),
+      ...many(10, 'bounced+', `simulator.${HOST}`),
+    ]);
+    const id = await campaign.broadcast({ subject: 'Simulated', rate_per_minute: 24 });
+    await goOn(80);
+    expect(await campaign.get(id)).toMatchObject({
+      status: 'sent',
+      held: null,
+      counts: { delivered: 10, bounced: 10, complained: 10 },
+    });
+  });
+
+  it('is not held for bounces of addresses that were suppressed before they bounced', async () => {
+    const campaign = await campaignIn(scene);
+    await campaign.addContacts(many(20, 'known', 'one.example'));
+    const id = await campaign.broadcast({ subject: 'Known', rate_per_minute: 24 });
+    await goOn(20);
+    const sent = scene.sink.messages.filter(({ data }) => data.includes('Subject: Known\r\n')).slice(0, 4);
+    expect(sent).toHaveLength(4);
+    for (const { mailFrom, rcptTo } of sent) {
+      const [email = ''] = rcptTo;
+      expect((await campaign.call('POST', '/suppressions', { email })).status).toBeLessThan(300);
+      const raw = [
+        'From: MAILER-DAEMON@mx.one.example',
+        'Subject: Undelivered Mail Returned to Sender',
+        'Content-Type: multipart/report; report-type=delivery-status; boundary=b',
+        '',
+        '--b',
+        'Content-Type: message/delivery-status',
+        '',
+        'Reporting-MTA: dns; mx.one.example',
+        '',
+        `Final-Recipient: rfc822; ${email}`,
+        'Action: failed',
+        'Status: 5.1.1',
+        'Diagnostic-Code: smtp; 550 5.1.1 no such user',
+        '--b--',
+        '',
+      ].join('\r\n');
+      await bringMail(scene, { from: '', to: [mailFrom], raw });
+    }
+    await goOn(80);
+    expect(await campaign.get(id)).toMatchObject({ status: 'sent', held: null, counts: { delivered: 20, bounced: 4 } });
   });
 
   /** All its emails are in the queue before the first bounces; those to shut.example are tried again later. */

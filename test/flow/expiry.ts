@@ -64,7 +64,9 @@ export async function writeSent(
       mail_from: null,
       asked: null,
       broadcast_id: null,
+      automation_id: null,
       run_depth: null,
+      first_attempt_at: null,
       is_account_mail: 0,
       request_id: null,
     };

@@ -48,6 +48,8 @@ export interface SinkOptions {
   /** false counts messages without keeping them. */
   keep?: boolean;
   onMessage?: (message: SinkMessage) => void;
+  /** Sees the content of each message at its final dot, before the dot is answered or refused. */
+  onContent?: (data: Buffer) => void;
 }
 
 export interface SinkMessage {

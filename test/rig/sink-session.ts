@@ -289,6 +289,7 @@ export class SinkSession {
       this.#reset();
       return this.#refuse(this.#shared.options.refuseContent);
     }
+    this.#shared.options.onContent?.(unstuffed(Buffer.concat(content).subarray(0, -3)));
     const fault = this.#faultAt('dot');
     if (!fault) return this.#accept(content);
     this.#fail(fault, this.#rcptTo[0] ?? '', () => this.#accept(content));

@@ -61,7 +61,10 @@ async function read(id: string) {
 /** Behind the signatures and the line Received, which are ours. */
 function unsigned(message: SinkMessage | undefined): string {
   const text = message?.data.toString('latin1') ?? '';
-  return text.replace(/^(DKIM-Signature: (?:[^\r]|\r\n[ \t])*\r\n)+Received: by (?:[^\r]|\r\n[ \t])*\r\n/, '');
+  return text.replace(
+    /^(DKIM-Signature: (?:[^\r]|\r\n[ \t])*\r\n)+Feedback-ID: [^\r]+\r\nReceived: by (?:[^\r]|\r\n[ \t])*\r\n/,
+    '',
+  );
 }
 
 async function isSigned(message: SinkMessage | undefined): Promise<string[]> {

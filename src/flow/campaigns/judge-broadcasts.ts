@@ -1,28 +1,26 @@
 import type { Config } from '../../platform/config/index.ts';
 import type { World } from '../../platform/world/index.ts';
-import { countsOf, type BroadcastCounts } from '../../resources/broadcast-recipients/index.ts';
+import { judgedCountsOf, type JudgedCounts } from '../../resources/broadcast-recipients/index.ts';
 import { holdForOutcome, judgeable, type HeldForOutcome } from '../../resources/broadcasts/index.ts';
 
 /** So many that bounced or were reported show something; fewer may be an accident, whatever share they are. */
 const SEVERAL = 3;
 
-type Figures = Pick<BroadcastCounts, 'delivered' | 'bounced' | 'complained'>;
-
 /** Why a broadcast is to be held, by what came of it; undefined where all is well. */
 export function faultIn(
-  { delivered, bounced, complained }: Figures,
+  { delivered, bounced, complained }: JudgedCounts,
   limits: Config['broadcasts'],
 ): Omit<HeldForOutcome, 'at'> | undefined {
-  const { hold_after: after, hold_bounce_percent: bounceMax, hold_complaint_percent: complaintMax } = limits;
-  const isBeyond = (bad: number, of: number, max: number): boolean =>
-    of >= after && bad >= SEVERAL && (bad * 100) / of > max;
+  const { hold_bounce_percent: bounceMax, hold_complaint_percent: complaintMax } = limits;
+  const isBeyond = (bad: number, of: number, floor: number, max: number): boolean =>
+    of >= floor && bad >= SEVERAL && (bad * 100) / of > max;
   const said = (bad: number, of: number, what: string, max: number): string =>
     `${bad} of ${of} emails ${what} (${shareOf(bad, of)} %); the limit is ${max} %`;
-  if (isBeyond(complained, delivered, complaintMax)) {
+  if (isBeyond(complained, delivered, limits.hold_complaint_after, complaintMax)) {
     return { reason: 'complaints', detail: said(complained, delivered, 'were reported as spam', complaintMax) };
   }
   const ended = delivered + bounced;
-  if (!isBeyond(bounced, ended, bounceMax)) return undefined;
+  if (!isBeyond(bounced, ended, limits.hold_after, bounceMax)) return undefined;
   return { reason: 'bounces', detail: said(bounced, ended, 'bounced', bounceMax) };
 }
 
@@ -35,7 +33,7 @@ const shareOf = (bad: number, of: number): string => `${Math.min(100, Math.round
 export async function judgeBroadcasts({ db, clock, config, log }: World, ids: readonly string[]): Promise<Set<string>> {
   const held = new Set<string>();
   if (ids.length === 0) return held;
-  const counts = await countsOf(db, ids);
+  const counts = await judgedCountsOf(db, ids);
   const suspect = [...counts].filter(([, { bounced, complained }]) => Math.max(bounced, complained) >= SEVERAL);
   if (suspect.length === 0) return held;
   const rows = await judgeable(

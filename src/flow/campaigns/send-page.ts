@@ -1,6 +1,7 @@
 import { Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 import { parseAddress } from '../../protocol/address/index.ts';
+import { formatListId } from '../../protocol/mime/index.ts';
 import { hasGrown } from '../../resources/approvals/index.ts';
 import {
   insertRecipients,
@@ -179,7 +180,7 @@ function draftFor(
       subject,
       html: null,
       text: null,
-      headers,
+      headers: [...headers, ...segmentListId(world, broadcast, route.domain.name)],
       tags: [],
       attachments: [],
       scheduledAt: null,
@@ -187,4 +188,15 @@ function draftFor(
     },
   };
   return { send };
+}
+
+/** Names the segment in List-Id where no topic does; the composer names topics. */
+function segmentListId(
+  { config }: World,
+  { segment_id: segmentId, topic_id: topicId }: BroadcastRow,
+  domain: string,
+): [name: string, value: string][] {
+  if (!config.delivery.list_id || segmentId === null || topicId !== null) return [];
+  const listId = formatListId(segmentId, domain);
+  return listId === undefined ? [] : [['List-Id', listId]];
 }

@@ -73,6 +73,8 @@ export const sections = {
     overdue_minutes: integer({ min: 1, max: 10_080, unit: 'minutes' }),
     capture: flag(),
     verify_enforced_tls: flag(),
+    feedback_id: flag(),
+    list_id: flag(),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),
   },
   development: {
@@ -161,6 +163,7 @@ export const sections = {
     hold_bounce_percent: percent(),
     hold_complaint_percent: percent(),
     hold_after: integer({ min: 1, max: 1_000_000, unit: 'emails' }),
+    hold_complaint_after: integer({ min: 1, max: 1_000_000, unit: 'emails' }),
     queued_max: integer({ min: 500, max: 1_000_000, unit: 'emails' }),
     lease_seconds: integer({ min: 1, max: 86_400, ...seconds }),
     poll_ms: integer({ min: 1, max: 60_000, unit: 'milliseconds' }),

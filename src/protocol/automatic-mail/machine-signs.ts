@@ -26,8 +26,8 @@ const WRITTEN_BY_MACHINE: ReadonlySet<MachineSign> = new Set([
   'subject',
 ]);
 
-/** Of lists (RFC 2369, RFC 2919), and of who sends to many. */
-const LIST_HEADERS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'mailing-list', 'feedback-id'];
+/** Of lists (RFC 2369, RFC 2919). Feedback-ID is none: services add it to all mail, also to what a person writes. */
+const LIST_HEADERS = ['list-id', 'list-post', 'list-unsubscribe', 'list-help', 'mailing-list'];
 const BULK = /^(?:bulk|junk|list|auto_reply)$/i;
 /** [MS-OXCMAIL] 2.2.3.2.14: `DR`, `NDR`, `RN` and `NRN` are about reports alone. */
 const SUPPRESSED = /\b(?:all|oof|autoreply)\b/i;

@@ -12,6 +12,7 @@ export { headerFault, isReservedHeader } from './header-rules.ts';
 export { serializeHeaders } from './header-field.ts';
 export type { HeaderField } from './header-field.ts';
 export { formatDate } from './date.ts';
+export { formatListId } from './list-id.ts';
 export { encodeText, type EncodedBody } from './text-body.ts';
 export type { Piece, StoredContent } from './piece.ts';
 export { surveySevenBit } from './seven-bit.ts';

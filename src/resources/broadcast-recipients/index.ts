@@ -19,5 +19,5 @@ export {
 export { eraseRecipient, removeLinks, removeRecipients } from './erasure.store.ts';
 export { clicksOf, linksPage, type LinkClicks, type LinkRow } from './links.store.ts';
 export { countClicks } from './links.store.ts';
-export { countOutcomes, countsOf, type BroadcastCounts } from './outcomes.store.ts';
+export { countOutcomes, countsOf, judgedCountsOf, type BroadcastCounts, type JudgedCounts } from './outcomes.store.ts';
 export type { BounceType, BroadcastOutcome } from './outcome.ts';

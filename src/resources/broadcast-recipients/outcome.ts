@@ -9,6 +9,8 @@ export interface BroadcastOutcome {
   isMachine?: boolean;
   /** Of `email.bounced`. */
   bounce?: BounceType | undefined;
+  /** It counts towards no rate that holds a broadcast: of the simulator, or of an address that was suppressed before. */
+  isExcused?: boolean;
   /** Of `email.clicked`: the address that was clicked. */
   link?: string | undefined;
 }

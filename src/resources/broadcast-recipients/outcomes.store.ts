@@ -17,12 +17,18 @@ const BY_PEOPLE = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'supp
 const COUNTERS = [...BY_PEOPLE, 'machine_opened', 'machine_clicked'] as const;
 const SUMS = [...BY_PEOPLE, 'bounced'] as const;
 const ADDED = [...COUNTERS, 'bounces'] as const;
+/** The sums that a broadcast is judged by, and what is excused from them. */
+const JUDGED = ['delivered', 'bounced', 'complained'] as const;
+const EXCUSED = JUDGED.map((name) => `excused_${name}` as const);
 type Counter = (typeof COUNTERS)[number];
 
-type Change = Record<Counter | 'bounces', number> & { email_id: string; bounced: BounceType | null };
+type Change = Record<Counter | 'bounces' | 'excused', number> & { email_id: string; bounced: BounceType | null };
 
 /** How many recipients of a broadcast it came to, each counted once. */
 export type BroadcastCounts = Record<(typeof SUMS)[number], number>;
+
+/** How many recipients a broadcast is judged by, without those that are excused. */
+export type JudgedCounts = Record<(typeof JUDGED)[number], number>;
 
 /** Adds what happened to the reports of the broadcasts that these emails belong to, and to their sums. */
 export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly BroadcastOutcome[]): Promise<void> {
@@ -36,6 +42,7 @@ export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly B
       change.bounced = bounce ?? 'undetermined';
       change.bounces++;
     } else change[counter]++;
+    if (outcome.isExcused) change.excused = 1;
     changes.set(emailId, change);
   }
   if (changes.size === 0) return;
@@ -66,12 +73,17 @@ async function addToRows(tx: Executor, changes: readonly Change[]): Promise<numb
 
 /** Behind the rows themselves: what holds no more than was added has happened for the first time. */
 async function addToSums(tx: Executor, ids: Ids, values: string[]): Promise<void> {
-  const first = (name: string): string => `sum(case when d.${name} > 0 and r.${name} = d.${name} then 1 else 0 end)`;
-  const sums = SUMS.map((name) => first(name === 'bounced' ? 'bounces' : name)).join(', ');
-  const adds = SUMS.map((name) => `${name} = broadcast_counts.${name} + excluded.${name}`).join(', ');
+  const first = (name: string, when = ''): string => {
+    const column = name === 'bounced' ? 'bounces' : name;
+    return `sum(case when d.${column} > 0 and r.${column} = d.${column} ${when} then 1 else 0 end)`;
+  };
+  const excused = JUDGED.map((name) => first(name, 'and d.excused = 1'));
+  const sums = [...SUMS.map((name) => first(name)), ...excused].join(', ');
+  const columns = [...SUMS, ...EXCUSED];
+  const adds = columns.map((name) => `${name} = broadcast_counts.${name} + excluded.${name}`).join(', ');
   const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
   await tx.run(
-    `insert into broadcast_counts (broadcast_id, shard, ${SUMS.join(', ')})
+    `insert into broadcast_counts (broadcast_id, shard, ${columns.join(', ')})
       select r.broadcast_id, ${shard}, ${sums} from ${changesIn(tx)}
         cross join broadcast_recipients r where r.email_id = d.email_id group by r.broadcast_id order by 1
       on conflict (broadcast_id, shard) do update set ${adds}`,
@@ -95,21 +107,40 @@ export async function countsOf(db: Executor, broadcastIds: readonly string[]): P
   );
 }
 
+/** Reads what broadcasts are judged by; one that nothing came of is missing. */
+export async function judgedCountsOf(
+  db: Executor,
+  broadcastIds: readonly string[],
+): Promise<Map<string, JudgedCounts>> {
+  const among = uuidsIn(db.dialect, 'broadcast_id', broadcastIds);
+  const sums = JUDGED.map((name) => `sum(${name} - excused_${name}) as ${name}`).join(', ');
+  const rows = await db.all<JudgedCounts & { broadcast_id: string }>(
+    `select broadcast_id, ${sums} from broadcast_counts where ${among.sql} group by broadcast_id`,
+    [among.value],
+  );
+  return new Map(
+    rows.map(({ broadcast_id: id, delivered, bounced, complained }) => [
+      id,
+      { delivered: Number(delivered), bounced: Number(bounced), complained: Number(complained) },
+    ]),
+  );
+}
+
 function counterOf({ type, isMachine = false }: BroadcastOutcome): Counter | undefined {
   const counted: Readonly<Record<string, Counter>> = isMachine ? BY_MACHINE : COUNTED;
   return Object.hasOwn(counted, type) ? counted[type] : undefined;
 }
 
 const noChange = (emailId: string): Change => ({
-  ...{ email_id: emailId, bounced: null, bounces: 0 },
+  ...{ email_id: emailId, bounced: null, bounces: 0, excused: 0 },
   ...(Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>),
 });
 
 function changesIn(tx: Executor): string {
   if (tx.dialect === 'pg') {
-    const counters = ADDED.map((name) => `${name} int`).join(', ');
+    const counters = [...ADDED, 'excused'].map((name) => `${name} int`).join(', ');
     return `jsonb_to_recordset(?::jsonb) as d(email_id uuid, bounced text, ${counters})`;
   }
-  const fields = ['email_id', 'bounced', ...ADDED].map((name) => `value->>'${name}' as ${name}`).join(', ');
+  const fields = ['email_id', 'bounced', 'excused', ...ADDED].map((name) => `value->>'${name}' as ${name}`).join(', ');
   return `(select ${fields} from json_each(?)) as d`;
 }

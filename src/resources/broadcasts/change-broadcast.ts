@@ -2,7 +2,7 @@ import type { UpdateBroadcastRequest } from '../../contract/index.ts';
 import type { Executor } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/refusal/index.ts';
 import { grantIdOf, readApprovedContacts, type Ctx } from '../access/index.ts';
-import { countsOf } from '../broadcast-recipients/index.ts';
+import { judgedCountsOf } from '../broadcast-recipients/index.ts';
 import {
   clearHold,
   deleteBroadcastRow,
@@ -59,7 +59,7 @@ export async function cancelBroadcast({ store, teamId }: Ctx, id: string) {
 export async function resumeBroadcast({ store, teamId, actor }: Ctx, id: string) {
   await store.db.tx(async (tx) => {
     const row = await locked(tx, teamId, id);
-    const seen = (await countsOf(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
+    const seen = (await judgedCountsOf(tx, [id])).get(id) ?? { delivered: 0, bounced: 0, complained: 0 };
     const before = row.held_reason === AUDIENCE_GROWN ? null : row.approved_contacts;
     const approvedContacts = readApprovedContacts(actor) ?? before;
     if (await clearHold(tx, id, { at: store.clock.now(), seen, approvedContacts })) return;

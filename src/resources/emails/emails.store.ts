@@ -44,12 +44,16 @@ export interface EmailRow {
   /** What its client asked for over SMTP (`protocol/dsn`), as JSON; null where that is nothing. */
   asked: string | null;
   broadcast_id: string | null;
+  /** The automation whose run sent it. */
+  automation_id: string | null;
   /** Of an email that a run of an automation sent: the depth of that run. */
   run_depth: number | null;
   /** It holds a token of a person: the team whose domain it is sent from does not read it. */
   is_account_mail: number;
   /** The request or session of SMTP that it was accepted in; null where it was accepted before that was stored. */
   request_id: string | null;
+  /** When its first delivery was begun: its Date, and the time of its signature. Written by the claim. */
+  first_attempt_at: number | null;
 }
 
 export interface BodyRow {
@@ -111,6 +115,7 @@ const EMAIL_COLUMNS = [
   'mail_from',
   'asked',
   'broadcast_id',
+  'automation_id',
   'run_depth',
   'is_account_mail',
   'request_id',
@@ -188,6 +193,40 @@ export async function advanceLastEvent(tx: Executor, emailIds: readonly string[]
   const before = textsIn(tx.dialect, 'last_event', statesBefore(state));
   const sql = `update emails set last_event = ? where ${among.sql} and ${before.sql} returning id`;
   return (await tx.all<{ id: string }>(sql, [state, among.value, before.value])).map((row) => row.id);
+}
+
+/**
+ * Moves emails whose delivery begins forward to `sent`, and stores the time of the first attempt of those that had none. Returns
+ * the ids that moved, as `advanceLastEvent` does.
+ */
+export async function beginAttempts(tx: Executor, emailIds: readonly string[], at: number): Promise<string[]> {
+  if (emailIds.length === 0) return [];
+  const before = textsIn(tx.dialect, 'last_event', statesBefore('sent'));
+  const among = uuidsIn(tx.dialect, 'id', emailIds);
+  const move = `update emails set last_event = 'sent', first_attempt_at = coalesce(first_attempt_at, ?)
+    where ${among.sql} and ${before.sql} returning id`;
+  const moved = (await tx.all<{ id: string }>(move, [at, among.value, before.value])).map(({ id }) => id);
+  const isMoved = new Set(moved);
+  const others = emailIds.filter((id) => !isMoved.has(id));
+  if (others.length === 0) return moved;
+  const amongOthers = uuidsIn(tx.dialect, 'id', others);
+  const date = `update emails set first_attempt_at = ? where ${amongOthers.sql} and first_attempt_at is null`;
+  await tx.run(date, [at, amongOthers.value]);
+  return moved;
+}
+
+/**
+ * Forgets the first attempt of emails of which nothing can have been sent: no mail server was spoken to, and no delivery of
+ * them is under way or in doubt.
+ */
+export async function forgetFirstAttempts(tx: Executor, emailIds: readonly string[]): Promise<void> {
+  if (emailIds.length === 0) return;
+  const among = uuidsIn(tx.dialect, 'id', emailIds);
+  const sql = `update emails set first_attempt_at = null where ${among.sql}
+    and not exists (select 1 from delivery_attempts a where a.email_id = emails.id and a.mx is not null)
+    and not exists (select 1 from deliveries d where d.email_id = emails.id
+      and (d.lease_owner is not null or d.handed_off_at is not null))`;
+  await tx.run(sql, [among.value]);
 }
 
 /** Whether it was scheduled still; from then on it is canceled for good. */

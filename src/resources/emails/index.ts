@@ -35,6 +35,8 @@ export { bodyRow, contentsOf, linksOf, sharedBodyRow, ATTACHMENT_BLOB, type Shar
 export {
   accountMailAmong,
   advanceLastEvent,
+  beginAttempts,
+  forgetFirstAttempts,
   attachmentsOf,
   cancelScheduled,
   emailRowsByIds,

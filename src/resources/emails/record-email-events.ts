@@ -24,6 +24,8 @@ export type EmailEvent = {
    * because they have moved the email to the state themselves; otherwise `recordEmailEvents` finds it out.
    */
   isFirst?: boolean;
+  /** It counts towards no rate by which broadcasts are held. */
+  isExcused?: boolean;
 } & Happening<`email.${LastEvent | 'unsubscribed'}`>;
 
 /**
@@ -50,7 +52,7 @@ export async function recordEmailEvents(tx: Executor, ids: Ids, events: readonly
   await recordEvents(
     tx,
     ids,
-    events.map(({ email, isFirst, ...event }): NewEvent => {
+    events.map(({ email, isFirst, isExcused: _, ...event }): NewEvent => {
       const { id: subjectId, team_id: teamId, domain_id: domainId, broadcast_id: broadcastId } = email;
       const envelope = { teamId, subjectId, domainId, broadcastId: broadcastId ?? undefined };
       return { ...event, ...envelope, isFirst: isFirst ?? moved.has(`${subjectId} ${event.type}`) };
@@ -70,7 +72,12 @@ async function reportToBroadcasts(tx: Executor, ids: Ids, events: readonly Email
 const BORN = new Set<string>(['email.queued', 'email.scheduled']);
 
 function outcomeOf(event: EmailEvent): BroadcastOutcome {
-  const outcome = { emailId: event.email.id, type: event.type, isMachine: isByMachine(event) };
+  const outcome = {
+    emailId: event.email.id,
+    type: event.type,
+    isMachine: isByMachine(event),
+    isExcused: event.isExcused ?? false,
+  };
   if (event.type === 'email.clicked') return { ...outcome, link: event.data.click.link };
   if (event.type === 'email.bounced') return { ...outcome, bounce: BOUNCES[event.data.bounce.type] };
   return outcome;

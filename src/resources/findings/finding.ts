@@ -224,6 +224,18 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see why and switch it on`,
     'rasket sending on --marketing',
   ),
+  bounce_rate_high: team(
+    'warning',
+    'More mail of a stream bounced within 24 hours than large receivers accept.',
+    'Remove the addresses that bounce from your lists, and send only to people who asked for it; which mail bounced, shows',
+    'rasket emails list',
+  ),
+  complaint_rate_high: team(
+    'warning',
+    'More mail of a stream was reported as spam within 24 hours than large receivers accept.',
+    'Send only to people who asked for it, and make it easy to unsubscribe; which mail was reported, shows',
+    'rasket emails list',
+  ),
   mail_captured: installation(
     'warning',
     'No mail leaves: all of it is captured on this machine and counted as delivered.',

@@ -18,6 +18,7 @@ import {
   type Hold,
   type WaitingBroadcast,
 } from './findings.store.ts';
+import { streamsBeyond, type StreamRate } from '../stream-rates/index.ts';
 import { ssoFindings } from './sso-findings.ts';
 import { together, type Trouble } from './together.ts';
 
@@ -35,6 +36,7 @@ export async function teamFindings(store: Store, teamId?: string): Promise<Findi
     ...(await ofFailedBroadcasts(store, teamId)),
     ...(await findBrokenSegments(store, teamId)),
     ...(await ofMarketing(store, teamId)),
+    ...(await findHighRates(store, teamId)),
   ];
 }
 
@@ -226,3 +228,53 @@ function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [wh
     };
   };
 }
+
+/** Fewer bounces or complaints than this are an accident, whatever share they are. */
+const SEVERAL = 3;
+
+/** Finds streams of mail whose last 24 hours are beyond the limits at which a broadcast is held. */
+async function findHighRates({ db, clock, config }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const { broadcasts } = config;
+  const limits = {
+    bouncePercent: broadcasts.hold_bounce_percent,
+    bounceFloor: broadcasts.hold_after,
+    complaintPercent: broadcasts.hold_complaint_percent,
+    complaintFloor: broadcasts.hold_complaint_after,
+    several: SEVERAL,
+  };
+  const rates = await streamsBeyond(db, { teamId, now: clock.now(), limits, most: COUNTED_MAX });
+  const nameOf = ({ teamId: id, stream }: StreamRate): string =>
+    teamId === undefined ? `${stream} of team ${id}` : stream;
+  const report = (
+    code: 'bounce_rate_high' | 'complaint_rate_high',
+    those: readonly StreamRate[],
+    describe: (rate: StreamRate) => string,
+  ): Finding[] => {
+    const [first] = those;
+    if (!first) return [];
+    const subjects = those.map(nameOf);
+    return [findingOf(code, those.length === 1 ? { subjects, summary: describe(first) } : { subjects })];
+  };
+  return [
+    ...report(
+      'bounce_rate_high',
+      rates.filter(({ isBeyondBounces }) => isBeyondBounces),
+      (rate) => {
+        const ended = rate.delivered + rate.bounced;
+        const share = `${rate.bounced} of ${ended} recipients bounced (${formatPercent(rate.bounced, ended)} %)`;
+        return `Mail of the stream ${nameOf(rate)}: ${share} within 24 hours; the limit is ${limits.bouncePercent} %.`;
+      },
+    ),
+    ...report(
+      'complaint_rate_high',
+      rates.filter(({ isBeyondComplaints }) => isBeyondComplaints),
+      (rate) => {
+        const { complained, delivered } = rate;
+        const share = `${complained} of ${delivered} recipients reported it as spam (${formatPercent(complained, delivered)} %)`;
+        return `Mail of the stream ${nameOf(rate)}: ${share} within 24 hours; the limit is ${limits.complaintPercent} %.`;
+      },
+    ),
+  ];
+}
+
+const formatPercent = (bad: number, of: number): string => `${Math.min(100, Math.round((bad * 10_000) / of) / 100)}`;

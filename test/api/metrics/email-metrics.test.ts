@@ -43,7 +43,9 @@ async function writeEmails(team: Team, domainId: string, count: number): Promise
     mail_from: null,
     asked: null,
     broadcast_id: null,
+    automation_id: null,
     run_depth: null,
+    first_attempt_at: null,
     is_account_mail: 0,
     request_id: null,
   };

@@ -41,7 +41,7 @@ export interface AcceptedAs {
   kind: 'transactional' | 'marketing' | 'notice';
   broadcastId?: string;
   /** The run of an automation that sends it, to its contact alone. */
-  run?: Pick<RunRow, 'contact_id' | 'depth'>;
+  run?: Pick<RunRow, 'contact_id' | 'depth' | 'automation_id'>;
   /** It holds a token of a person, which is no business of the team whose domain it is sent from. */
   isAccountMail?: boolean;
 }
@@ -111,9 +111,11 @@ function rowsOf(
     search_text: searchTextOf(draft.subject, [draft.from, ...draft.recipients]),
     asked: asked ? JSON.stringify(asked) : null,
     broadcast_id: as.broadcastId ?? null,
+    automation_id: as.run?.automation_id ?? null,
     run_depth: as.run?.depth ?? null,
     is_account_mail: as.isAccountMail ? 1 : 0,
     request_id: ctx.requestId,
+    first_attempt_at: null,
   } satisfies AcceptedRows['email'];
   const links = linksOf(id, draft, sentAlong);
   const isFileAlready = (message && isSpooled(message)) || links.length > 0;

@@ -10,6 +10,7 @@ import {
 import { makeText } from '../../../platform/text-thread/index.ts';
 import type { AttachmentRow, EmailBody, EmailRow } from '../../../resources/emails/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
+import { listReceiverHeaders } from './receiver-headers.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
 /** The input of an email's composition; the same each time as long as the domain's tracking is the same. */
@@ -30,13 +31,24 @@ export async function messageInput(
     messageId: row.message_id,
     html: await htmlOf(world, row, domain, body),
     text: body?.text,
-    headers: row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]),
+    headers: extraHeaders(world, row, domain),
     attachments,
     boundarySeed: row.id,
   };
 }
 
-export const dateOf = (row: EmailRow): Date => new Date(row.scheduled_at ?? row.created_at);
+/** The headers that the sender or its stream added, then those for receivers that are not among them. */
+function extraHeaders({ config }: World, row: EmailRow, domain: SigningDomain): HeaderField[] {
+  const own = row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]);
+  const written = new Set(own.map(([name]) => name.toLowerCase()));
+  return [...own, ...listReceiverHeaders(config.delivery, row, domain.name, written)];
+}
+
+/**
+ * Returns the time of the first attempt, which the claim stores: Date and signature are the same at each further one. A node
+ * of a version before stores none.
+ */
+export const dateOf = (row: EmailRow): Date => new Date(row.first_attempt_at ?? row.scheduled_at ?? row.created_at);
 
 export function attachmentOf(row: AttachmentRow, content: Attachment['content']): Attachment {
   return {

@@ -9,6 +9,7 @@ import type { OutboundMessage } from '../deliver/index.ts';
 import { trackedHtml } from '../../tracking/index.ts';
 import type { GiveBack } from '../../../platform/fair-share/index.ts';
 import { dateOf } from './message-input.ts';
+import { listReceiverHeaders } from './receiver-headers.ts';
 import { blocksOf, ContentChanged, hashPieces, streamed } from './pieces.ts';
 import type { SigningDomain } from './signing-domains.ts';
 
@@ -34,7 +35,10 @@ export async function mustFindMessage(world: World, row: EmailRow): Promise<Mess
 export const trackedBytes = (message: MessageRow, domain: SigningDomain): number =>
   domain.tracking ? htmlParts(message).reduce((sum, { start, end }) => sum + end - start, 0) : 0;
 
-/** The message byte for byte; if its domain tracks, with other links in its HTML and nothing else changed. */
+/**
+ * Lays out the message byte for byte, after the headers for receivers; if its domain tracks, with other links in its HTML and
+ * nothing else changed.
+ */
 export async function layOutSubmitted(
   world: World,
   row: EmailRow,
@@ -48,9 +52,14 @@ export async function layOutSubmitted(
   };
   const parts = domain.tracking ? htmlParts(message) : [];
   if (parts.length === 0)
-    return { head: message.head, pieces: [body(0, message.body_bytes)], bodyHash: message.body_hash, ...flags };
+    return {
+      head: withReceiverHeaders(world, row, domain, message),
+      pieces: [body(0, message.body_bytes)],
+      bodyHash: message.body_hash,
+      ...flags,
+    };
   const pieces: Piece[] = [];
-  let head = message.head;
+  let head = withReceiverHeaders(world, row, domain, message);
   let at = 0;
   for (const [index, part] of parts.entries()) {
     const tracked = await trackPart(world, { row, domain, part, isFirst: index === 0 }, (start, end) =>
@@ -67,6 +76,19 @@ export async function layOutSubmitted(
   }
   pieces.push(body(at, message.body_bytes));
   return { head, pieces: pieces.filter(({ length }) => length > 0), bodyHash: undefined, ...flags };
+}
+
+/** Puts the headers for receivers that the client did not write before its own. A sealed message is another author's, and stays as it is. */
+function withReceiverHeaders(
+  { config }: World,
+  row: EmailRow,
+  domain: SigningDomain,
+  { head, arc_chain: arcChain }: MessageRow,
+): string {
+  if (arcChain !== null) return head;
+  const written = new Set((fieldsOf(Buffer.from(head)) ?? []).map(({ lower }) => lower));
+  const added = listReceiverHeaders(config.delivery, row, domain.name, written);
+  return added.map(([name, value]) => `${name}: ${value}\r\n`).join('') + head;
 }
 
 interface Parts {

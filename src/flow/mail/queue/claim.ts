@@ -1,7 +1,7 @@
 import { withoutEvent } from '../../../events/index.ts';
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import { advanceLastEvent, recordEmailEvents, type EmailEvent } from '../../../resources/emails/index.ts';
+import { beginAttempts, recordEmailEvents, type EmailEvent } from '../../../resources/emails/index.ts';
 import { claimDue, emailOf, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
@@ -78,7 +78,7 @@ async function recordSent(world: World, tx: Executor, deliveries: ClaimedDeliver
     rowOf.set(row.email_id, row);
     if (row.attempt === 1) overtaken.add(row.email_id);
   }
-  const moved = await advanceLastEvent(tx, [...rowOf.keys()], 'sent');
+  const moved = await beginAttempts(tx, [...rowOf.keys()], now);
   for (const emailId of moved) overtaken.delete(emailId);
   // Another destination of the email may have ended before, as one whose recipients are all suppressed: its state has moved on without an `email.sent`.
   const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));

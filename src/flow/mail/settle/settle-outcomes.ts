@@ -7,14 +7,14 @@ import {
   type EmailEvent,
   type EventEmail,
 } from '../../../resources/emails/index.ts';
+import { addStreamCounts } from '../../../resources/stream-rates/index.ts';
 import { suppress } from '../../../resources/suppressions/index.ts';
 import { writeNotices, type NoticeOrder } from '../accept/index.ts';
-import type { Conclusion } from './conclude.ts';
+import { countStreams, type StreamOutcome } from './count-streams.ts';
 
 /** What became of an email at one destination, and what is written of it. */
-export interface Settlement {
+export interface Settlement extends StreamOutcome {
   email: EventEmail;
-  conclusion: Conclusion;
   attempt?: AttemptRow | undefined;
   /** Delivery notices that the sender asked for. */
   notices: NoticeOrder[];
@@ -27,13 +27,21 @@ export interface Settlement {
  */
 export async function settleOutcomes(world: World, tx: Executor, settlements: readonly Settlement[]): Promise<void> {
   const at = world.clock.now();
+  const { counts, excused } = await countStreams(world, tx, settlements);
   await recordEmailEvents(
     tx,
     world.ids,
     settlements.flatMap(({ email, conclusion }) =>
-      conclusion.events.map((happening): EmailEvent => ({ email, at, ...happening })),
+      conclusion.events.map((happening): EmailEvent => ({
+        email,
+        at,
+        isExcused: excused.has(happening),
+        ...happening,
+      })),
     ),
   );
+  // After the counts of the metrics: every transaction locks the rows of a team in this order.
+  await addStreamCounts(tx, world.ids, at, counts);
   const attempts = settlements.flatMap(({ attempt }) => attempt ?? []);
   if (attempts.length > 0) await insertAttempts(tx, attempts);
   await writeNotices(

@@ -4,6 +4,7 @@ import type { World } from '../../../platform/world/index.ts';
 import { normalizeAddress, returnPathPrefix } from '../../../protocol/address/index.ts';
 import type { MailReport, ReportedRecipient } from '../../../protocol/mail-report/index.ts';
 import { emailRowsByIds, type EmailRow } from '../../../resources/emails/index.ts';
+import type { Stream } from '../../../resources/stream-rates/index.ts';
 import type { NoticeOrder } from '../accept/index.ts';
 import { endDoubt } from '../queue/index.ts';
 import { concludeReport, type ReportedOutcome } from './conclude-report.ts';
@@ -37,7 +38,7 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
         : outcomesOf(recipients, report, known);
     const conclusion = concludeReport(world, email, outcomes);
     const notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
-    await settleOutcomes(world, tx, [{ email, conclusion, notices }]);
+    await settleOutcomes(world, tx, [{ email, stream: findStream(email), conclusion, notices }]);
     await endDoubt(tx, emailId, new Set(outcomes.flatMap(({ to }) => to)));
     return { email, conclusion, notices, expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report) };
   });
@@ -46,6 +47,11 @@ export async function settleReport(world: World, { emailId, prefix, report }: Re
   if (expanded.length > 0) world.mailLog.expanded({ ...ofEmail(emailId, email.request_id), to: expanded });
   for (const write of conclusion.logLines) write(world.mailLog);
   return notices.length > 0;
+}
+
+function findStream({ broadcast_id: broadcastId, run_depth: runDepth }: EmailRow): Stream {
+  if (broadcastId !== null) return 'broadcast';
+  return runDepth === null ? 'transactional' : 'automation';
 }
 
 /** The recipients whose servers passed the message on to the members of a list. */

@@ -1,6 +1,6 @@
 import type { Executor } from '../../../platform/db/index.ts';
 import type { World } from '../../../platform/world/index.ts';
-import type { AttemptRow } from '../../../resources/emails/index.ts';
+import { forgetFirstAttempts, type AttemptRow } from '../../../resources/emails/index.ts';
 import {
   emailOf,
   insertDeliveries,
@@ -10,6 +10,7 @@ import {
   type Outcome,
   type Settle,
 } from '../queue/index.ts';
+import type { Stream } from '../../../resources/stream-rates/index.ts';
 import { attemptOf } from './attempt-of.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { noticesOf } from './notices.ts';
@@ -24,17 +25,26 @@ export function createSettle(world: World, owner: string): Settle {
   const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
     const ours = await endTheirClaims(world, tx, owner, items);
     await settleOutcomes(world, tx, ours);
+    // Mail that was not signed is dated anew, or it would carry the date of days ago once its domain is verified again.
+    const unsigned = ours.filter(({ conclusion }) => conclusion.retry?.awaitsDomain === true);
+    await forgetFirstAttempts(tx, [...new Set(unsigned.map(({ row }) => row.email_id))]);
     return items.map((item) => ours.includes(item));
   });
   return async (row, outcomes: Outcome[], tried) => {
     const conclusion = conclude(world, row, outcomes);
     const attempt = tried && attemptOf(world, row, outcomes, tried);
     const notices = noticesOf(world, row, outcomes, conclusion);
-    if (await write({ row, email: emailOf(row), conclusion, attempt, notices })) {
+    if (await write({ row, email: emailOf(row), stream: findStream(row), conclusion, attempt, notices })) {
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
       if (attempt) traceAttempt(world, attempt, outcomes);
     }
   };
+}
+
+/** A delivery that names a contact was sent by a run of an automation. */
+function findStream({ broadcast_id: broadcastId, contact_id: contactId }: DeliveryRow): Stream {
+  if (broadcastId !== null) return 'broadcast';
+  return contactId === null ? 'transactional' : 'automation';
 }
 
 function traceAttempt({ tracer }: World, attempt: AttemptRow, outcomes: readonly Outcome[]): void {
@@ -59,7 +69,12 @@ export async function settleDropped(
     const addresses = JSON.parse(row.recipients) as string[];
     const outcomes = addresses.map((address): Outcome => ({ kind: 'failed', address, ...why }));
     const conclusion = conclude(world, row, outcomes);
-    return { email: emailOf(row), conclusion, notices: noticesOf(world, row, outcomes, conclusion) };
+    return {
+      email: emailOf(row),
+      stream: findStream(row),
+      conclusion,
+      notices: noticesOf(world, row, outcomes, conclusion),
+    };
   });
   await settleOutcomes(world, tx, settled);
   return settled.flatMap(({ conclusion }) => conclusion.logLines);
