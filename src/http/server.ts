@@ -32,6 +32,7 @@ import { createChallengeRoute } from './challenges.ts';
 import { openPortsBeside, type SecureParts } from './ports-beside.ts';
 import { createImageRoutes } from './images.ts';
 import { createLastAnswers } from './last-answers.ts';
+import { createLingeringClose } from './lingering-close.ts';
 import { createMetricsRoute } from './metrics.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
@@ -76,7 +77,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const rateLimit = createRateLimit(world);
   const { count: countUpload, letGo } = createUploadBudget(config.http.email_body_limit_bytes);
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
-  const answerRefusal = createRefusalAnswer(world, { rateLimit, letGo });
+  const lingeringClose = createLingeringClose(world);
+  const answerRefusal = createRefusalAnswer(world, { rateLimit, lingeringClose, letGo });
   const served = serveOperations({ services, validators, rateLimit, noteAnswer, countUpload, findCaller });
   const suggestRoute = createRouteSuggestion(validators.operations.values(), served.find);
   const answersPublic = publicRoutesOf(world, parts);
@@ -88,11 +90,16 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     routerOptions: { querystringParser: parseQuery, constraints: served.constraints },
     rewriteUrl: (request) => contractTarget(request.url ?? '/', isPeoplePage),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
-    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
+    clientErrorHandler: createBrokenRequests(world, {
+      rateOf: (address) => rateLimit.peek(bucketOfAddress(address)),
+      isAnswered: lingeringClose.isLingering,
+    }),
     ...{ forceCloseConnections: 'idle', schemaController: { compilersFactory: NO_COMPILERS } },
     serverFactory: (api) =>
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
+        // RFC 9112 §9.6: after an answer that closes the connection, no further request of it is processed.
+        if (lingeringClose.isLingering(request.socket)) return;
         lastAnswers.note(request, response);
         if (!answersPublic(request, response)) api(request, response);
       }),
@@ -128,6 +135,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
       lastAnswers.begin();
+      lingeringClose.close();
       endCaptureWaits(world.db);
       await Promise.all([beside.close(graceMs), closeServer(server, world, graceMs)]);
       unread.close();
