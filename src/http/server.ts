@@ -19,6 +19,7 @@ import { createAuthenticators, createCallerCheck, type Authenticator } from './a
 import { codingFault } from './check-request.ts';
 import { allowOtherOrigins } from './oauth/index.ts';
 import type { HttpServices } from './page.ts';
+import { isOwnName } from './playground-access.ts';
 import { addressBucket, bucketOfAddress, createRateLimit } from './rate-limit.ts';
 import { createAnswerNote } from './request-log.ts';
 import { contractTarget, parseQuery } from './target.ts';
@@ -112,7 +113,12 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     // Responses belong to a team or a person; the few public ones set their own header.
     reply.header('cache-control', 'no-store');
     if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
-    done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply, suggestRoute));
+    done(
+      agentFault(request) ??
+        hostFault(request, reply) ??
+        targetFault(request, reply, suggestRoute) ??
+        nameFault(world, request),
+    );
   });
   const unread = createUnreadAnswers(world, server.server);
   endSlowUploads(world, server.server);
@@ -207,6 +213,17 @@ function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | unde
   if (request.headers.host !== undefined || request.raw.httpVersion === '1.0') return undefined;
   reply.header('connection', 'close');
   return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requests need one.' });
+}
+
+/** Refuses a call with a credential under a name that is not of this machine; the routes of the playground refuse it themselves. */
+function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
+  const { operation } = targetOf(request)?.operation ?? {};
+  const needsCredential = operation && operation['x-service-permission'] !== 'none' && !operation['x-development'];
+  if (!needsCredential || isOwnName(world, request.headers.host)) return undefined;
+  return refuse('validation_error', {
+    status: 403,
+    say: 'In the development profile the API answers under names of this machine only, such as 127.0.0.1 and localhost, and under the host of http.public_url; start rasket dev with --any-host to use another one.',
+  });
 }
 
 /** Programs say what they are; a person's browser need not. */
