@@ -29,6 +29,15 @@ describe('the nearest candidate', () => {
     expect(findNearest('http.shutdown', ['http.shutdown_seconds', 'http.host'])).toBe('http.shutdown_seconds');
   });
 
+  it.each([
+    ['id', undefined],
+    ['foo', undefined],
+    ['cd', 'cc'],
+    ['form', 'from'],
+  ])('of the short name %s is %s', (given, nearest) => {
+    expect(findNearest(given, ['from', 'to', 'cc', 'subject', 'tags'])).toBe(nearest);
+  });
+
   it('is nothing when all are far, because a wrong hint is worse than none', () => {
     expect(findNearest('colour', ['dns.tries', 'log.level'])).toBeUndefined();
   });

@@ -8,11 +8,18 @@ export function findNearest(given: string, candidates: Iterable<string>, ending 
   for (const candidate of candidates) {
     const typed = editDistance(given, candidate);
     const isHabit = candidate.startsWith(`${given}_`) || (ending !== '' && candidate.endsWith(ending));
+    if (!isHabit && !isLike(typed, given)) continue;
     const distance = isHabit ? Math.min(typed, 1.5 + typed / 1000) : typed;
     if (distance < least) [nearest, least] = [candidate, distance];
   }
   return nearest;
 }
+
+const SHORT_LETTERS = 3;
+
+/** Reports whether fewer than half of the letters differ; of a short name, one. */
+const isLike = (edits: number, given: string): boolean =>
+  given.length <= SHORT_LETTERS ? edits <= 1 : edits * 2 < given.length;
 
 /** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment), the slips of typing. */
 export function editDistance(from: string, to: string): number {

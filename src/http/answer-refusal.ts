@@ -5,13 +5,18 @@ import type { World } from '../platform/world/index.ts';
 import { OauthRefusal } from '../resources/oauth/index.ts';
 import { errorBody, refusalFor, setRateHeaders } from './answers.ts';
 import { challengeOf, refusedPage, sendOauthError } from './oauth/index.ts';
+import type { LingeringClose } from './lingering-close.ts';
 import { addressBucket, type RateLimit } from './rate-limit.ts';
 import type { UploadBudget } from './upload-budget.ts';
 
 /** Answers whatever went wrong: as the API does, or where the route is a step of OAuth, as OAuth has it. */
 export function createRefusalAnswer(
   world: World,
-  { rateLimit, letGo }: { rateLimit: RateLimit } & Pick<UploadBudget, 'letGo'>,
+  {
+    rateLimit,
+    lingeringClose,
+    letGo,
+  }: { rateLimit: RateLimit; lingeringClose: LingeringClose } & Pick<UploadBudget, 'letGo'>,
 ): (request: FastifyRequest, reply: FastifyReply, error: unknown) => void {
   const isTrusted = createRangeCheck(world.config.http.trusted_proxies);
   return (request, reply, error) => {
@@ -21,11 +26,12 @@ export function createRefusalAnswer(
     // A refused page or file must not be cached, whatever its headers said before.
     reply.header('cache-control', 'no-store');
     if (refusal.retryAfterSeconds !== undefined) reply.header('retry-after', refusal.retryAfterSeconds);
-    if (![400, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
+    if (![400, 413, 415, 503].includes(refusal.status) || request.raw.complete) return send(request, reply, refusal);
+    letGo(request.raw);
     if (isTrusted(plainAddress(request.raw.socket.remoteAddress ?? ''))) {
-      letGo(request.raw);
       return readRest(world, request, answer);
     }
+    lingeringClose.begin(request.raw);
     answer();
 
     function answer(): void {

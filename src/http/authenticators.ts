@@ -43,11 +43,6 @@ export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
 
 /** Refuses a token that is recognisably something else, with what to do. */
 function mustLookLikeOurs(token: string): void {
-  if (token.startsWith('re_')) {
-    throw refuse('invalid_api_key', {
-      say: 'This is an API key of Resend (re_…); the keys of this server begin with rk_. Create one with: rasket api-keys create NAME',
-    });
-  }
   if (/^["'].*["']$/.test(token)) {
     throw refuse('invalid_api_key', { say: 'The API key is sent in quotes; send it without them.' });
   }

@@ -11,11 +11,11 @@ import { UPLOAD_BYTES_PER_SECOND } from './slow-uploads.ts';
  */
 export function createBrokenRequests(
   world: World,
-  rateOf: (address: string) => RateState,
+  { rateOf, isAnswered }: { rateOf(address: string): RateState; isAnswered(socket: Socket): boolean },
 ): (error: Error, socket: Socket) => void {
   return (error, socket) => {
     const code = String((error as { code?: unknown }).code);
-    if (code === 'ECONNRESET' || !socket.writable || isBeingAnswered(socket)) {
+    if (code === 'ECONNRESET' || !socket.writable || isBeingAnswered(socket) || isAnswered(socket)) {
       socket.destroy();
       return;
     }

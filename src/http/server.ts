@@ -19,6 +19,7 @@ import { createAuthenticators, createCallerCheck, type Authenticator } from './a
 import { codingFault } from './check-request.ts';
 import { allowOtherOrigins } from './oauth/index.ts';
 import type { HttpServices } from './page.ts';
+import { isOwnName } from './playground-access.ts';
 import { addressBucket, bucketOfAddress, createRateLimit } from './rate-limit.ts';
 import { createAnswerNote } from './request-log.ts';
 import { contractTarget, parseQuery } from './target.ts';
@@ -32,6 +33,7 @@ import { createChallengeRoute } from './challenges.ts';
 import { openPortsBeside, type SecureParts } from './ports-beside.ts';
 import { createImageRoutes } from './images.ts';
 import { createLastAnswers } from './last-answers.ts';
+import { createLingeringClose } from './lingering-close.ts';
 import { createMetricsRoute } from './metrics.ts';
 import { createTrackingRoutes } from './tracking.ts';
 import { endSlowUploads } from './slow-uploads.ts';
@@ -76,7 +78,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const rateLimit = createRateLimit(world);
   const { count: countUpload, letGo } = createUploadBudget(config.http.email_body_limit_bytes);
   const findCaller = createCallerCheck(authenticators, world.origin, (one) => rateLimit.take(addressBucket(one)));
-  const answerRefusal = createRefusalAnswer(world, { rateLimit, letGo });
+  const lingeringClose = createLingeringClose(world);
+  const answerRefusal = createRefusalAnswer(world, { rateLimit, lingeringClose, letGo });
   const served = serveOperations({ services, validators, rateLimit, noteAnswer, countUpload, findCaller });
   const suggestRoute = createRouteSuggestion(validators.operations.values(), served.find);
   const answersPublic = publicRoutesOf(world, parts);
@@ -88,11 +91,16 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     routerOptions: { querystringParser: parseQuery, constraints: served.constraints },
     rewriteUrl: (request) => contractTarget(request.url ?? '/', isPeoplePage),
     frameworkErrors: (error, request, reply) => void answerRefusal(request, reply, error),
-    clientErrorHandler: createBrokenRequests(world, (address) => rateLimit.peek(bucketOfAddress(address))),
+    clientErrorHandler: createBrokenRequests(world, {
+      rateOf: (address) => rateLimit.peek(bucketOfAddress(address)),
+      isAnswered: lingeringClose.isLingering,
+    }),
     ...{ forceCloseConnections: 'idle', schemaController: { compilersFactory: NO_COMPILERS } },
     serverFactory: (api) =>
       // Node's own refusal of a missing Host has none of our headers; the hook below refuses it instead.
       createServer({ requireHostHeader: false, keepAliveTimeout: 72_000 }, (request, response) => {
+        // RFC 9112 §9.6: after an answer that closes the connection, no further request of it is processed.
+        if (lingeringClose.isLingering(request.socket)) return;
         lastAnswers.note(request, response);
         if (!answersPublic(request, response)) api(request, response);
       }),
@@ -105,7 +113,12 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     // Responses belong to a team or a person; the few public ones set their own header.
     reply.header('cache-control', 'no-store');
     if (allowOtherOrigins(request, reply)) return answerPreflight(rateLimit, request, reply);
-    done(agentFault(request) ?? hostFault(request, reply) ?? targetFault(request, reply, suggestRoute));
+    done(
+      agentFault(request) ??
+        hostFault(request, reply) ??
+        targetFault(request, reply, suggestRoute) ??
+        nameFault(world, request),
+    );
   });
   const unread = createUnreadAnswers(world, server.server);
   endSlowUploads(world, server.server);
@@ -128,6 +141,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     url: config.http.public_url === '' ? `http://${host}:${port}` : config.http.public_url,
     async close(graceMs) {
       lastAnswers.begin();
+      lingeringClose.close();
       endCaptureWaits(world.db);
       await Promise.all([beside.close(graceMs), closeServer(server, world, graceMs)]);
       unread.close();
@@ -199,6 +213,17 @@ function hostFault(request: FastifyRequest, reply: FastifyReply): Refusal | unde
   if (request.headers.host !== undefined || request.raw.httpVersion === '1.0') return undefined;
   reply.header('connection', 'close');
   return refuse('validation_error', { status: 400, say: 'Send a Host header; HTTP/1.1 requests need one.' });
+}
+
+/** Refuses a call with a credential under a name that is not of this machine; the routes of the playground refuse it themselves. */
+function nameFault(world: World, request: FastifyRequest): Refusal | undefined {
+  const { operation } = targetOf(request)?.operation ?? {};
+  const needsCredential = operation && operation['x-service-permission'] !== 'none' && !operation['x-development'];
+  if (!needsCredential || isOwnName(world, request.headers.host)) return undefined;
+  return refuse('validation_error', {
+    status: 403,
+    say: 'In the development profile the API answers under names of this machine only, such as 127.0.0.1 and localhost, and under the host of http.public_url; start rasket dev with --any-host to use another one.',
+  });
 }
 
 /** Programs say what they are; a person's browser need not. */

@@ -23,6 +23,8 @@ export function createRouteSuggestion(
   return (method, url) => {
     const path = url.split(/[?#]/, 1)[0] ?? '';
     if (path.length > PATH_CHARS_MAX || path.includes('%')) return '';
+    // The id of such a path is most often a variable that was empty.
+    if (/[^/]\/\/+[^/]/.test(path)) return ' The path has an empty segment; is an id missing?';
     const [first = '', ...others] = path
       .toLowerCase()
       .replace(/^\/(?:api\/)?v\d+(?=\/)/, '')

@@ -39,9 +39,11 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
   #verb = '';
   #isContent = false;
   #hasBrought = false;
-  /** Replies since the last content, without those that added a recipient. */
+  /** Replies since the last content, without those that added a recipient and the first `SPARE_RECIPIENTS_MAX` that did not. */
   #replies = 0;
   #recipients = 0;
+  /** Recipients since the last content that were named again, or were one too many for the transaction. */
+  #spareRecipients = 0;
   /** The TLS socket, during and after the handshake. */
   #secureSocket: Socket | undefined;
 
@@ -106,14 +108,19 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
     const recipients = this._ready ? this.session.envelope.rcptTo.length : 0;
     const isAdded = this.#verb === 'RCPT' && code === 250 && recipients > this.#recipients;
     this.#recipients = recipients;
-    if (code === 354) this.#replies = 0;
-    else if (!isAdded) this.#replies++;
+    if (code === 354) this.#replies = this.#spareRecipients = 0;
+    else if (!isAdded && !this.#isSpareRecipient(code)) this.#replies++;
     if (this.#isContent && code === 250) {
       this.#hasBrought = true;
       this.#wait.brought();
     }
     this.#isContent = code === 354;
     if (!this.#isContent) this.#wait.begins();
+  }
+
+  /** Reports whether a client still works on its transaction: it may name all recipients of a long list before it reads a reply. */
+  #isSpareRecipient(code: number): boolean {
+    return this.#verb === 'RCPT' && [250, 452].includes(code) && ++this.#spareRecipients <= SPARE_RECIPIENTS_MAX;
   }
 
   /**
@@ -237,5 +244,6 @@ export class SmtpConnection extends SMTPConnection implements Occupant {
 
 /** A kept connection sends NOOP or RSET now and then; answering a flood of them would keep others waiting. */
 const REPLIES_MAX = 100;
+const SPARE_RECIPIENTS_MAX = 10_000;
 const ENHANCED = /^[245]\.\d{1,3}\.\d{1,3} /;
 const CONTROL = /\p{Cc}/u;

@@ -29,3 +29,14 @@ it.each([
   client.end();
   expect(await scene.app.world.db.get('select id from emails where team_id = ?', [team.id])).toBeUndefined();
 });
+
+it('a login with a key of Resend says where a key of this server comes from', async () => {
+  const client = await connect(scene, 'tls');
+  client.send('EHLO client.example\r\n');
+  await client.reply();
+  const token = Buffer.from('\0rasket\0re_123456789').toString('base64');
+  expect(await client.say(`AUTH PLAIN ${token}`)).toMatch(
+    /^535 5\.7\.8 This is an API key of Resend .+ rasket api-keys create NAME$/,
+  );
+  client.end();
+});

@@ -169,4 +169,25 @@ describe('a submitted message with more recipients than an email may have', () =
     expect(reached).toHaveLength(1000);
     expect(new Set(reached).size).toBe(1000);
   });
+
+  it('reaches the first thousand where the client names two thousand, and each of the others gets 452', async () => {
+    await client.say(`MAIL FROM:<${from}>`);
+    for (const address of listAddresses(2000)) client.send(`RCPT TO:<${address}>\r\n`);
+    for (let n = 0; n < 1000; n++) expect(await client.line()).toMatch(/^250 /);
+    for (let n = 0; n < 1000; n++)
+      expect(await client.line()).toMatch(/^452 4\.5\.3 1000 recipients are taken at once; /);
+    const got = await arrivedDuring(async () => {
+      expect(await client.say('DATA')).toMatch(/^354/);
+      client.send(`From: ${from}\r\n\r\nx\r\n.\r\n`);
+      expect((await client.reply()).join()).toMatch(/^250 2\.6\.0 Accepted as /);
+    });
+    expect(new Set(got.flatMap(({ rcptTo }) => rcptTo)).size).toBe(1000);
+  });
+
+  it('reaches a recipient once that is named two hundred times', async () => {
+    await client.say(`MAIL FROM:<${from}>`);
+    for (let n = 0; n < 200; n++) expect(await client.say('RCPT TO:<again@one.example>')).toMatch(/^250 /);
+    const got = await arrivedDuring(() => client.say('DATA').then(() => client.say(`From: ${from}\r\n\r\nx\r\n.`)));
+    expect(got.flatMap(({ rcptTo }) => rcptTo)).toEqual(['again@one.example']);
+  });
 });

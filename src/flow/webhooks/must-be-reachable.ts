@@ -1,5 +1,5 @@
 import type { Config } from '../../platform/config/index.ts';
-import type { FetchFault } from '../../platform/fetch/index.ts';
+import type { FetchFailure } from '../../platform/fetch/index.ts';
 import { refuse, type Refusal } from '../../platform/refusal/index.ts';
 import type { World } from '../../platform/world/index.ts';
 
@@ -20,7 +20,7 @@ export async function mustBeReachable(world: World, url: URL): Promise<void> {
       ? await world.fetch.probe(url, stop.signal)
       : await world.fetch.checkAddress(url, stop.signal);
     if (failed === undefined || (!webhooks.check_connection && failed.fault.kind !== 'blocked')) return;
-    throw unreachable(inWords(failed.fault, { isTls: url.protocol === 'https:', profile }), failed.because);
+    throw unreachable(inWords(failed, { isTls: url.protocol === 'https:', profile }), failed.because);
   } finally {
     cancel();
   }
@@ -44,14 +44,20 @@ const TRUSTED =
 const SWITCH =
   ' An endpoint can be created before its server runs when the operator of this installation sets webhooks.check_connection = false.';
 
-/** A name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
-function inWords(fault: FetchFault, { isTls, profile }: { isTls: boolean; profile: Config['profile'] }): string {
+/** Outside development, a name that does not exist and one that leads into a private network read alike, or that network could be mapped. */
+function inWords(
+  { fault, hasNoAddress }: FetchFailure,
+  { isTls, profile }: { isTls: boolean; profile: Config['profile'] },
+): string {
   const connection = isTls ? 'TLS connection' : 'connection';
   switch (fault.kind) {
     case 'blocked':
-      return profile === 'development'
-        ? 'its host has an address in a private network; allow its range with network.http_allow_private (RASKET_NETWORK_HTTP_ALLOW_PRIVATE).'
-        : 'its host has no public address; it must resolve to one that the internet can reach.';
+      if (profile !== 'development') {
+        return 'its host has no public address; it must resolve to one that the internet can reach.';
+      }
+      return hasNoAddress
+        ? 'its host cannot be resolved: the name has no address; correct the name, or add an address to it in the DNS.'
+        : 'its host has an address in a private network; allow its range with network.http_allow_private (RASKET_NETWORK_HTTP_ALLOW_PRIVATE).';
     case 'tls':
       return `its server has no TLS certificate that is valid for this host (${fault.code}).${UNKNOWN_ISSUERS.has(fault.code) ? TRUSTED : ''}${SWITCH}`;
     case 'timeout':

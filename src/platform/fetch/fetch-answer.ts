@@ -24,4 +24,10 @@ export type FetchFault =
 export type FetchAnswer =
   | { kind: 'fetched'; content: Buffer }
   /** `because` is for the log alone. */
-  | { kind: 'failed'; fault: FetchFault; because?: unknown };
+  | {
+      kind: 'failed';
+      fault: FetchFault;
+      because?: unknown;
+      /** The name has no address. Only in development may a caller learn of it. */
+      hasNoAddress?: boolean;
+    };

@@ -106,7 +106,7 @@ async function publicAddresses(
   if (answer.kind === 'failed') {
     return { kind: 'failed', fault: { kind: 'unreachable' }, because: `${host} was not looked up: ${answer.reason}` };
   }
-  if (answer.kind === 'none') return blocked(`${host} has no address: ${answer.why}`);
+  if (answer.kind === 'none') return { ...blocked(`${host} has no address: ${answer.why}`), hasNoAddress: true };
   const all = [...answer.records.v4, ...answer.records.v6];
   const found = all.filter(mayReach);
   if (found.length === 0) return blocked(`${host} has the address ${all.join(', ')}`);

@@ -8,6 +8,8 @@ export interface FetchFailure {
   fault: FetchFault;
   /** For the log alone. */
   because?: unknown;
+  /** The name has no address. Only in development may a caller learn of it. */
+  hasNoAddress?: boolean;
 }
 
 /** Node's own 250 ms between two addresses are less than some round trips. */

@@ -8,10 +8,17 @@ import { findByTokenHash, type Credential } from './api-keys.store.ts';
 type KeyIdentity = Identity<Extract<Actor, { kind: 'api_key' }>> & { teamId: string };
 export type Authenticate = (token: string) => Promise<KeyIdentity>;
 
+const KEY_OF_RESEND =
+  'This is an API key of Resend (re_…); the keys of this server begin with rk_. Create one with: rasket api-keys create NAME';
+
 /** A revoked key is refused by the very next request: what is remembered of it lasts until keys or teams are written. */
 export function createAuthentication(store: Store): Authenticate {
   const findKey = store.db.memo(['api_keys', 'teams'], (tokenHash) => findByTokenHash(store.db, tokenHash));
-  return async (token) => callerOf(await findKey(hashToken(token)));
+  return async (token) => {
+    // A program that has moved from there may still have its former key.
+    if (token.startsWith('re_')) throw refuse('invalid_api_key', { say: KEY_OF_RESEND });
+    return callerOf(await findKey(hashToken(token)));
+  };
 }
 
 function callerOf(key: Credential | undefined): KeyIdentity {

@@ -74,7 +74,7 @@ export function readChangedContent(before: BroadcastContent, input: UpdateBroadc
 function faultsOf(input: UpdateBroadcastRequest): FieldFault[] {
   const faults = messageFaults(input);
   const { segment_id: segment, audience_id: audience } = input;
-  if (segment !== undefined && audience !== undefined && segment?.toLowerCase() !== audience?.toLowerCase()) {
+  if (segment && audience && segment.toLowerCase() !== audience.toLowerCase()) {
     const message = 'audience_id is the older name of segment_id and names another segment; leave it out.';
     faults.push({ path: 'audience_id', message });
   }
@@ -82,7 +82,8 @@ function faultsOf(input: UpdateBroadcastRequest): FieldFault[] {
 }
 
 function segmentIn({ segment_id: segment, audience_id: audience }: UpdateBroadcastRequest): string | null | undefined {
-  const named = segment === undefined ? audience : segment;
+  // Clients with typed fields write null for the name that they do not use.
+  const named = segment ?? (audience === undefined ? segment : audience);
   return named?.toLowerCase() ?? named;
 }
 

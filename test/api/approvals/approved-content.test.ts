@@ -104,6 +104,59 @@ describe('a file that a call names by a URL', () => {
     expect((await approve(id)).body.status).toBe('done');
   });
 
+  it.each([
+    ['an entry with a field of another type', [{ attachments: [{ filename: 5 }] }]],
+    ['an entry with an unknown field', [{ bogus: 1 }]],
+  ])('of a batch with %s is not fetched, and nothing waits', async (_title, entries) => {
+    const token = await tokenFor('sends');
+    const body = entries.map((entry) => {
+      const { attachments, ...fields } = email('At fault');
+      const [file] = attachments;
+      const given = (entry as { attachments?: object[] }).attachments?.[0];
+      return { ...fields, ...entry, attachments: [{ ...file, ...given }] };
+    });
+    const before = fetches;
+    const refused = await call(token, 'POST', '/emails/batch', body);
+    expect([refused.status, refused.body.name], refused.text).toEqual([400, 'validation_error']);
+    expect(fetches).toBe(before);
+  });
+
+  it.each([
+    ['no email', () => [{ bogus: 1 }]],
+    ['null', () => [null]],
+    ['more than 100 emails', () => Array.from({ length: 150 }, () => email('Many'))],
+    ['an object', () => ({ a: 1 })],
+  ])('a batch that waits for approval has no entry at fault: %s is refused at once', async (_title, write) => {
+    const body = write();
+    const token = await tokenFor('sends');
+    for (const validation of ['strict', 'permissive']) {
+      const refused = await scene.api('POST', '/emails/batch', {
+        key: token,
+        body,
+        headers: { 'x-batch-validation': validation },
+      });
+      expect(refused.status, refused.text).toBeGreaterThanOrEqual(400);
+      expect(refused.body.name).not.toBe('invalid_permission');
+      expect(refused.status).toBeLessThan(500);
+    }
+  });
+
+  it('of a batch is fetched, shown and sent under the documented names of fields that have another one', async () => {
+    const token = await tokenFor('sends');
+    served = 'with other names';
+    const { attachments, ...fields } = email('Other names');
+    const { content_type: contentType, ...file } = attachments[0] as (typeof attachments)[number];
+    const written = [
+      { ...fields, cc: null, attachments: [{ ...file, contentType, content: null, inlineContentId: 'a' }] },
+    ];
+    const id = await waitsFor(token, '/emails/batch', written);
+    const seen = (await desk.call('GET', `/approvals/${id}`)).body;
+    expect(seen.call.body).toEqual([{ ...fields, attachments: [{ ...attachments[0], content_id: 'a' }] }]);
+    const done = (await approve(id)).body;
+    expect(done.status, JSON.stringify(done)).toBe('done');
+    expect(await filesOf(done.result.data[0].id)).toEqual(['with other names']);
+  });
+
   it('that cannot be fetched is refused at once', async () => {
     const token = await tokenFor('sends');
     const body = { ...email('Not there'), attachments: [{ filename: 'a.txt', path: 'https://nowhere.test/a.txt' }] };

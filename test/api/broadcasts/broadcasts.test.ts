@@ -61,6 +61,14 @@ describe('POST /broadcasts', () => {
     const both = { ...rest, segment_id: segment, audience_id: UNKNOWN };
     expect(said(await desk.call('POST', '/broadcasts', both))).toEqual([400, 'validation_error']);
     expect((await desk.call('POST', '/broadcasts', { ...both, audience_id: segment })).status).toBe(201);
+    for (const named of [
+      { segment_id: segment, audience_id: null },
+      { segment_id: null, audience_id: segment },
+    ]) {
+      const draft = await desk.call('POST', '/broadcasts', { ...rest, ...named });
+      expect(draft.status, draft.text).toBe(201);
+      expect((await desk.get(draft.body.id)).segment_id).toBe(segment);
+    }
   });
 
   it.each<[string, object, number, string]>([

@@ -209,6 +209,20 @@ describe('requests of other official clients', () => {
       );
     });
 
+    it.each(['/emails//cancel', '/contacts//segments/x'])(
+      '%s is answered with the id that is missing',
+      async (path) => {
+        expect((await call('POST', path)).body.message).toBe(
+          'Route not found. The path has an empty segment; is an id missing?',
+        );
+      },
+    );
+
+    it.each(['id', 'foo'])('an unknown field of three letters at most is compared with one edit: %s', async (name) => {
+      const { body } = await send({ [name]: 'x' });
+      expect(body.message).not.toContain('did you mean');
+    });
+
     it.each(['/nothing-like-it', '/%'])('%s is answered with no route', async (path) => {
       expect((await call('GET', path)).body.message).toBe('Route not found.');
     });

@@ -69,14 +69,17 @@ describe('POST /emails, field by field', () => {
       expect(await send({ from: from.replaceAll('DOMAIN', domain.name) })).toMatchObject(refusedAt('from'));
     });
 
-    it('an unverified, foreign or unknown domain is 403 validation_error, and all three alike', async () => {
+    it('an unverified domain is 403 and names rasket domains verify, and a foreign or unknown one rasket domains create', async () => {
       const other = await (await scene.team()).domain();
       const { body: mine } = await scene.api('POST', '/domains', { key: team.key, body: { name: 'new.example.com' } });
       for (const name of [other.name, mine.name, 'nobody.example.com']) {
         const answer = await send({ from: `a@${name}` });
         expect(answer).toMatchObject({ status: 403, body: { statusCode: 403, name: 'validation_error' } });
         expect(answer.body.message).toBe(
-          `The domain ${name} is not verified for this team; verify it before sending from it: rasket domains verify ${name}. ` +
+          `The domain ${name} is not verified for this team; ` +
+            (name === mine.name
+              ? `verify it before sending from it: rasket domains verify ${name}. `
+              : `create it, publish its DNS records and verify it before sending from it: rasket domains create ${name}. `) +
             `This team may send from ${domain.name}.`,
         );
         expect(answer.body).not.toHaveProperty('code');

@@ -26,11 +26,14 @@ const read = (query = '') => scene.api('GET', `/playground/messages${query}`);
 const subjectsOf = (body: { data: { subject: string }[] }): string[] => body.data.map(({ subject }) => subject);
 
 /** A request under a host name of the caller's choice, which may be broken off. */
-function ask(path: string, { host = new URL(scene.url).host, method = 'GET' } = {}) {
+function ask(path: string, { host = new URL(scene.url).host, method = 'GET', key = '' } = {}) {
   const { promise, resolve } = Promise.withResolvers<{ status: number; body: string }>();
   const request = http.request(
     `${scene.url}${path}`,
-    { method, headers: { host, 'user-agent': 'a program' } },
+    {
+      method,
+      headers: { host, 'user-agent': 'a program', ...(key === '' ? {} : { authorization: `Bearer ${key}` }) },
+    },
     (answer) => {
       let body = '';
       answer.setEncoding('utf8').on('data', (text: string) => (body += text));
@@ -238,6 +241,36 @@ describe('who may read what was caught', () => {
     expect((await read()).body.data).toHaveLength(1);
     expect((await ask('/playground', { host: 'rasket:3000' }).answer).body).not.toContain('Secret');
     expect(await ask('/playground/messages', { method, host: 'localhost' }).answer).toMatchObject({ status: 200 });
+  });
+
+  it('a call with a key is answered under names of this machine and of the configuration only', async () => {
+    await scene.close();
+    scene = await startScene({
+      profile: 'development',
+      config: { delivery: { capture: true }, instance: { host: 'mail.acme.test' } },
+    });
+    team = await scene.team();
+    for (const [host, status] of [
+      ['attacker.example', 403],
+      ['attacker.example:3000', 403],
+      ['127.0.0.1.attacker.example', 403],
+      ['localhost:3000', 200],
+      ['127.0.0.1', 200],
+      ['[::1]:3000', 200],
+      ['mail.acme.test', 200],
+      ['MAIL.acme.test:443', 200],
+    ] as const) {
+      const answered = await ask('/emails', { host, key: team.key }).answer;
+      expect([host, answered.status]).toEqual([host, status]);
+    }
+    const { body } = await ask('/emails', { host: 'attacker.example', key: team.key }).answer;
+    expect(JSON.parse(body)).toMatchObject({
+      name: 'validation_error',
+      message: expect.stringMatching(/http\.public_url; .+ --any-host/) as string,
+    });
+    await scene.close();
+    await start('development', { any_host: true });
+    expect((await ask('/emails', { host: 'rasket:3000', key: team.key }).answer).status).toBe(200);
   });
 
   it('development.any_host lets every name in', async () => {

@@ -323,6 +323,20 @@ describe('POST /webhooks with webhooks.check_connection = false', () => {
     }
     expect(doorbell.rings()).toBe(0);
   });
+
+  it('in development says whether the host cannot be resolved or has an address in a private network', async () => {
+    await using scene = await startScene({ roles: ['http'], profile: 'development' });
+    scene.dns.set('inside.test', 'A', ['10.0.0.1']);
+    const { key } = await scene.team();
+    for (const [host, reason] of [
+      ['absent.test', 'its host cannot be resolved: '],
+      ['inside.test', 'its host has an address in a private network; '],
+    ]) {
+      const body = { endpoint: `https://${host}/`, events: ['email.sent'] };
+      const answer = await scene.api('POST', '/webhooks', { key, body });
+      expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining(`cannot be used: ${reason}`)]);
+    }
+  });
 });
 
 /** The longest there can be in front of a path. */

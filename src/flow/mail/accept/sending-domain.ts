@@ -71,8 +71,16 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
   }
   throw refuse('validation_error', {
     status: 403,
-    say: `The domain ${name} is not verified for this team; verify it before sending from it: rasket domains verify ${name}.${await sayVerifiedDomains(ctx)}`,
+    say: `The domain ${name} is not verified for this team; ${sayNextStep(ctx, name, domain)}.${await sayVerifiedDomains(ctx)}`,
   });
+}
+
+/** Names the command that comes next; an app that acts for a person is not told which domains the team has created. */
+function sayNextStep({ actor }: Ctx, name: string, domain: DomainRow | undefined): string {
+  if (actor.kind === 'oauth_grant') return 'verify it before sending from it';
+  return domain
+    ? `verify it before sending from it: rasket domains verify ${name}`
+    : `create it, publish its DNS records and verify it before sending from it: rasket domains create ${name}`;
 }
 
 const SHOWN_DOMAINS_MAX = 5;
