@@ -13,7 +13,7 @@ import { HOUR, mailIn } from '../flow/mail.ts';
 import { createDatabase } from '../rig/database-server.ts';
 import { driver } from '../rig/database.ts';
 import { startPostgres, type Postgres } from '../rig/pg.ts';
-import { startScene, type Scene } from '../rig/scene.ts';
+import { startScene, type Scene, type SceneOptions } from '../rig/scene.ts';
 import { Desk, expectOneLine, type Ended } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -196,10 +196,10 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
   afterAll(() => server.stop());
 
   /** Mail that stands in files, and keys that are sealed. */
-  async function sceneWithMail(): Promise<Scene> {
+  async function sceneWithMail(roles: SceneOptions['roles'] = ['http', 'scheduler']): Promise<Scene> {
     const { url } = await createDatabase(server.url, migrated);
     const config = { backup: { schedule: '03:30', keep: 2, directory: 'kept' } };
-    return startScene({ roles: ['http', 'scheduler'], config, through: () => Promise.resolve(url) });
+    return startScene({ roles, config, through: () => Promise.resolve(url) });
   }
 
   const large = (letter: string): { html: string } => ({ html: `<p>${letter.repeat(400_000)}</p>` });
@@ -300,7 +300,8 @@ describe.runIf(driver === 'pg' && hasSystem)('a backup of a PostgreSQL database'
   });
 
   it('is verified to the last row, and each kind of damage is named; older ones go beyond the number', async () => {
-    await using scene = await sceneWithMail();
+    // Without a scheduler, whose own backup of the day would be under way at the same time.
+    await using scene = await sceneWithMail(['http']);
     const mail = await mailIn(scene);
     await mail.send('x@one.example', large('x'));
     const folders: string[] = [];

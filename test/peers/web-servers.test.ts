@@ -133,7 +133,7 @@ for (const [name, program, start] of [
       const huge = { ...email, html: 'x'.repeat(42_000_000) };
       const refused = await call('/emails', { key, body: huge });
       expect(JSON.parse(refused.text)).toMatchObject({
-        statusCode: 400,
+        statusCode: 413,
         message: expect.stringMatching(/at most 41943040 bytes/),
       });
     });
