@@ -102,6 +102,7 @@ const PROCESSES: readonly (readonly [line: string, says: RegExp, code?: number])
   ['config check', /^The settings of the environment are good\.$/m],
   ['completion bash', /^# Completion of rasket for bash: /],
   ['man', /^\.TH RASKET 1 /],
+  ['relays list --data data', /^NAME\tSERVER\t/],
   ['playground --data data', /^ID\tCAUGHT\t/],
   ['seed --data data', /^rasket: \S+ is not a folder of the development profile; /, 1],
 ];
