@@ -333,6 +333,7 @@ export const emailAttempts = {
       { name: 'attempt', label: 'Try', kind: 'number', shown: 'wide' },
       { name: 'destination', label: 'Destination', shown: 'wide' },
       { name: 'address', label: 'Address', shown: 'wide' },
+      { name: 'relay', label: 'Relay', shown: 'asked', value: (attempt) => attempt.relay },
       attemptTranscript,
     ],
     empty: 'Nothing was tried yet.',
