@@ -30,7 +30,9 @@ const ROWS: Row[] = readFileSync(new URL('../../../docs/receiving.md', import.me
   );
 
 test('every cause has a row in the table, and the table names no other', () => {
-  expect(new Set(ROWS.map(({ cause }) => cause))).toEqual(new Set(Object.keys(CAUSES)));
+  // No reply of a receiver means this one: it is what a relay of the settings says of this server's login.
+  const ofReceivers = Object.keys(CAUSES).filter((cause) => cause !== 'relay_misconfigured');
+  expect(new Set(ROWS.map(({ cause }) => cause))).toEqual(new Set(ofReceivers));
 });
 
 test.each(ROWS)('$said on the connection means $cause', ({ said, cause, type, subType, suppresses }) => {
