@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** What counts towards no rate: mail to the simulator, and bounces and complaints of addresses that were suppressed before. */
+/** Names what no rate counts: mail to the simulator, and bounces and complaints of addresses that were suppressed before. */
 const EXCUSED = ['excused_delivered', 'excused_bounced', 'excused_complained'];
 
 export async function up(knex: Knex): Promise<void> {

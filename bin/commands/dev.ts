@@ -152,7 +152,7 @@ async function start(
   }
 }
 
-/** What a client on this machine connects to. */
+/** Names the host that a client on this machine connects to. */
 const reachableHost = (host: string): string => (host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host);
 
 /** The command line gives the key to nobody else who listens at this address. */

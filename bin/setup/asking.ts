@@ -14,7 +14,7 @@ export interface Question<T> {
   says?: string | undefined;
   given?: string | undefined;
   found?: Found<string> | undefined;
-  /** What is typed is not shown. */
+  /** Hides the characters that are typed. */
   isSecret?: boolean;
   /** Throws where it cannot be that. */
   read(text: string): T;

@@ -56,7 +56,7 @@ export interface RelayAnswer {
   user: string;
   /** The file with the password; one that was typed is written there. */
   password: { file: string; typed?: string } | undefined;
-  /** What SPF records of sending domains include for the relay. */
+  /** Names the SPF mechanism that sending domains include for the relay. */
   spfInclude: string | undefined;
 }
 

@@ -100,7 +100,7 @@ function mustBeOneLine(text: string): string {
   return text;
 }
 
-/** What senders through a relay are told to include in their SPF record. */
+/** Names the SPF mechanism that senders through a relay are told to include. */
 const SPF_INCLUDES: readonly (readonly [host: RegExp, include: string])[] = [
   [/(^|\.)amazonaws\.com$/, 'amazonses.com'],
   [/(^|\.)postmarkapp\.com$/, 'spf.mtasv.net'],

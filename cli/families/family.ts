@@ -170,7 +170,7 @@ export interface Action extends Spoken {
   isShown?: true;
   /** What a person does next, in a line behind it. */
   hint?: (answer: never, body: Body) => Advices;
-  /** What was done and may not be as it was meant: programs read it too, on standard error. */
+  /** Warns, on standard error, that something was done and may not be as it was meant. */
   warn?: (answer: never) => Advices;
   /** What is looked at afterwards and told in the console, where the answer itself says too little. */
   seen?: Seen;

@@ -8,7 +8,7 @@ export interface OpenApiDocument {
   security?: Record<string, string[]>[];
   tags: { name: string; description?: string }[];
   paths: Record<string, PathItem>;
-  /** What endpoints are sent, by the type of the event. */
+  /** Holds the payloads that endpoints receive, by the type of the event. */
   webhooks?: Record<string, { post: WebhookRequest }>;
   components: Components;
   'x-errors': ErrorRow[];

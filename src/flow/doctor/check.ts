@@ -33,7 +33,7 @@ export interface Examination {
   isResolverSane: () => Promise<boolean>;
 }
 
-/** What is needed to see what leads out of this machine. */
+/** Holds the inputs for examining how mail leaves this machine. */
 export interface OutsideLook extends Pick<Examination, 'ask' | 'signal'> {
   world: Pick<World, 'config'>;
 }

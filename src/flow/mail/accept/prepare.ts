@@ -28,7 +28,7 @@ export interface Prepared {
   templateId: string | null;
   /** The message that a client composed, sent instead of one that we compose. */
   message?: SubmittedMessage | undefined;
-  /** What its html and text were rendered from, if that can be shared. */
+  /** Names the template that html and text were rendered from, if its body can be shared. */
   merged?: MergedTemplate | undefined;
   /** A body that it shares with other emails, instead of the html and text of its draft. */
   shared?: SharedBody | undefined;

@@ -75,13 +75,13 @@ export interface DeliverOptions {
   onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
 }
 
-/** What a relay is chosen by. */
+/** Holds the facts that decide which relay is chosen. */
 export type RelayedBy = Pick<DeliveryJob, 'region' | 'senderDomain'>;
 
 /** A relay that mail cannot go through until the operator changes something. */
 export interface RelayTrouble {
   relay: string;
-  /** What went wrong, with the words of the relay. */
+  /** Says what went wrong, with the words of the relay. */
   detail: string;
   /** In milliseconds. */
   since: number;

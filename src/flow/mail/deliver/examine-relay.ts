@@ -8,7 +8,7 @@ import { RFC_TIMEOUTS } from './timeouts.ts';
 
 export interface RelayExamination {
   isGood: boolean;
-  /** What went wrong at each address that was tried; empty where all went well. */
+  /** Says what went wrong at each address that was tried; empty where all went well. */
   faults: string[];
   /** The address of the relay that was spoken to. */
   address: string | null;
