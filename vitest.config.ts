@@ -98,7 +98,7 @@ const onBoth = [
   'test/api/dns/{publish-by-itself,two-nodes}.test.ts',
   'test/api/domain-claims/{ended-claims,races}.test.ts',
   'test/api/domains/{rotate-dkim,sweep-domains}.test.ts',
-  'test/api/emails/{batch,history,idempotency,idempotency-between-nodes,list-emails,quotas,schedule,search-emails}.test.ts',
+  'test/api/emails/{batch,history,idempotency,idempotency-between-nodes,list-emails,quotas,schedule,search-emails,tag-filter}.test.ts',
   'test/api/findings/*.test.ts',
   'test/api/images/images.test.ts',
   'test/api/inbound-rules/inbound-rules.test.ts',
