@@ -99,15 +99,6 @@ describe('start failures in one line', () => {
     );
   });
 
-  it('a start refuses in one line when an applied migration is not recorded', async () => {
-    await change("delete from schema_migrations where name like '0103_%'");
-    expectOneLine(
-      await serve(),
-      /schema_migrations of the database lacks 0103_machines_are_examined, and has later ones .*; restore the database/,
-      1,
-    );
-  });
-
   // runs only as root, who alone can give a file away
   it.runIf(process.getuid?.() === 0)(
     'a start refuses in one line when others can read a key that belongs to another account',

@@ -12,11 +12,21 @@ import { forgetNode } from '../../src/resources/findings/index.ts';
 import { noteBackup } from '../../src/resources/instance/index.ts';
 import { createDatabase } from '../rig/database-server.ts';
 import { driver } from '../rig/database.ts';
-import { takeBack } from '../rig/older-schema.ts';
+import { makeNextProgram, NEXT_MIGRATION } from '../rig/next-program.ts';
 import { startPostgres, type Postgres } from '../rig/pg.ts';
+import { scratchFolder } from '../rig/scratch.ts';
 import { Desk, expectOneLine, type Ended } from './desk.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
+
+/** The folder and the executable of the next version, which has one more migration. */
+let nextFolder: string;
+let nextProgram: string;
+beforeAll(() => {
+  nextFolder = scratchFolder('rasket-next-');
+  nextProgram = makeNextProgram(nextFolder);
+});
+afterAll(() => fs.rmSync(nextFolder, { recursive: true, force: true }));
 
 let desk: Desk;
 let env: Record<string, string>;
@@ -26,12 +36,16 @@ beforeEach(async () => {
   desk = new Desk();
   env = await desk.database();
   expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
-  from = await inDatabase(async (db) => {
-    await takeBack(db, 3);
-    return lastOf(db);
-  });
+  from = await inDatabase(lastOf);
+  installNext();
 });
 afterEach(() => desk.clear());
+
+/** From now on, what the desk runs as a process is the next version. */
+function installNext(): void {
+  fs.rmSync(desk.at('path/rasket'));
+  fs.symlinkSync(nextProgram, desk.at('path/rasket'));
+}
 
 const log = createLog({ level: 'silent', format: 'json' });
 
@@ -49,8 +63,16 @@ async function inStore<T>(work: (store: Awaited<ReturnType<typeof openStore>>) =
 
 const inDatabase = <T>(work: (db: Db) => Promise<T>): Promise<T> => inStore(({ db }) => work(db));
 
+/** Opens the database whatever its migrations are. */
+async function inRawDatabase<T>(work: (db: Db) => Promise<T>): Promise<T> {
+  const { database } = loadConfig({ env }).config;
+  const file = desk.at('data/rasket.db');
+  const db = await openDb({ driver: database.driver, url: database.url, file, poolMax: 1 });
+  return work(db).finally(() => db.close());
+}
+
 const run = (words: string[], more: Record<string, string> = {}): Promise<Ended> =>
-  desk.rasket([...words, '--data', 'data'], { env: { ...env, ...more } });
+  desk.run([...words, '--data', 'data'], { env: { ...env, ...more } });
 
 /** Whoever changes the database is refused in one line, by every door to it, and the database is what it was. */
 async function expectRefused(says: RegExp, more: Record<string, string> = {}): Promise<void> {
@@ -176,8 +198,11 @@ describe.runIf(driver === 'pg')('an upgrade of a database that is a server’s',
     // It has ended.
     await inStore((store) => forgetNode(store, id));
     expect((await run(['migrate'])).code).toBe(0);
-    await inDatabase((db) => takeBack(db, 1));
-    await inStore(({ db, clock }) => reportOfBefore(db, clock.now()));
+    await inRawDatabase(async (db) => {
+      await db.run('delete from schema_migrations where name = ?', [NEXT_MIGRATION]);
+      await db.run('alter table teams drop column nickname');
+      await reportOfBefore(db, Date.now());
+    });
     expect((await run(['migrate'], { RASKET_UPGRADE_BESIDE_OLD_NODES: 'true' })).code).toBe(0);
   });
 });
@@ -193,10 +218,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     fs.rmSync(desk.at('data'), { recursive: true });
     env = { RASKET_DATABASE_DRIVER: 'pg', RASKET_DATABASE_URL: (await createDatabase(server.url)).url };
     expect(await desk.rasket(['init', '--data', 'data'], { env })).toMatchObject({ code: 0 });
-    from = await inDatabase(async (db) => {
-      await takeBack(db, 3);
-      return lastOf(db);
-    });
+    from = await inDatabase(lastOf);
   });
 
   /** The system's own programs, with a pg_dump that does something first. */
@@ -230,7 +252,7 @@ describe.runIf(driver === 'pg' && hasSystem)('an upgrade of a database that pg_d
     expect(restored, restored.stderr).toMatchObject({ code: 0 });
     const db = await openDb({ driver: 'pg', url, file: '', poolMax: 1 });
     expect(await lastOf(db).finally(() => db.close())).toBe(from);
-    const again = await desk.rasket(['migrate', '--data', 'elsewhere', '--no-backup'], { env: elsewhere });
+    const again = await desk.run(['migrate', '--data', 'elsewhere', '--no-backup'], { env: elsewhere });
     expect(again, again.stderr).toMatchObject({ code: 0 });
   });
 
@@ -294,4 +316,12 @@ describe('a downgrade', () => {
     expect(backups()).toEqual([]);
     expect(fs.existsSync(path.join(desk.folder, 'data/run/ready.json'))).toBe(false);
   });
+});
+
+it('a start refuses in one line when an applied migration is not recorded', async () => {
+  expect((await run(['backups', 'note'])).code).toBe(0);
+  expect((await run(['migrate'])).code).toBe(0);
+  await inRawDatabase((db) => db.run('delete from schema_migrations where name = ?', [from]));
+  const line = /schema_migrations of the database lacks 0001_schema, and has later ones .*; restore the database/;
+  expectOneLine(await run(['serve'], { RASKET_HTTP_PORT: '0' }), line, 1);
 });

@@ -35,8 +35,14 @@ class MigrationFolder implements Knex.MigrationSource<string> {
     return name;
   }
   async getMigration(name: string): Promise<Knex.Migration> {
-    return import(`../../../migrations/${name}.ts`);
+    const { up } = (await import(`../../../migrations/${name}.ts`)) as Pick<Knex.Migration, 'up'>;
+    return { up, down: refuseToGoBack };
   }
+}
+
+/** knex wants it of every migration. An older version continues on the backup that an upgrade begins with. */
+async function refuseToGoBack(): Promise<never> {
+  throw new Error('the schema cannot be taken back to an older version');
 }
 
 /** For what has to be read before it is known how far a database was migrated. */

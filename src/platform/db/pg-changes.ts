@@ -5,7 +5,7 @@ import type { Db, Executor } from './types.ts';
 
 /**
  * What is remembered on PostgreSQL, where other nodes write too. Each transaction that changes a table changes its number in `table_changes`
- * in the same transaction (by triggers: migration 0111); the numbers are read before anything remembered is used, in one
+ * in the same transaction (by triggers of migrations/0001_schema.ts); the numbers are read before anything remembered is used, in one
  * statement for all who ask at that moment. So a change that is committed is seen by every look-up that begins behind it.
  */
 export function createPgMemo(db: Pick<Executor, 'all'>): Db['memo'] {

@@ -62,7 +62,7 @@ export interface Db extends Executor {
   /**
    * `load`, remembered per key until anybody writes to one of `tables`: what any process has committed before the call is seen.
    * On PostgreSQL that takes a statement, which callers share (`createPgMemo` of pg-changes.ts); tables without the triggers of
-   * migration 0111 are read each time.
+   * migrations/0001_schema.ts are read each time.
    */
   memo<T>(tables: readonly string[], load: (key: string) => Promise<T>): (key: string) => Promise<T>;
   /**

@@ -1,4 +1,3 @@
-import { schemaState } from '../../platform/db/index.ts';
 import type { Store } from '../../platform/store/index.ts';
 import type { Finding } from './finding.ts';
 import {
@@ -16,7 +15,6 @@ const LIVE_MS = 4 * REPORT_MS;
 const KEPT_MS = 3_600_000;
 /** How far apart the clocks of two machines are taken to be at most. */
 const UNSURE_MS = 15 * 60_000;
-const HEARD_AT = '0113_nodes_are_heard_by_one_clock';
 
 export interface NodeReport {
   id: string;
@@ -54,9 +52,7 @@ export async function liveNodes({ db, clock }: Store): Promise<NodeReport[]> {
 export async function runningNodes({
   db,
 }: Pick<Store, 'db'>): Promise<{ name: string; version: string; silentMs: number }[]> {
-  const { done } = await schemaState(db);
-  const hasHeardAt = done.some((name) => name.startsWith(HEARD_AT));
-  const rows = await reportsHeardFor(db, { ms: LIVE_MS, unsureMs: UNSURE_MS, hasHeardAt });
+  const rows = await reportsHeardFor(db, { ms: LIVE_MS, unsureMs: UNSURE_MS });
   return rows.map(({ name, version, silent_ms: ms }) => ({ name, version, silentMs: Number(ms) }));
 }
 

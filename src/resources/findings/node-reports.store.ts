@@ -36,18 +36,17 @@ export const reportsSince = (db: Executor, since: number): Promise<NodeReportRow
   );
 
 /**
- * Nodes that the database itself has heard of in the last `ms`; those of before it noted that go by the clocks of their own, and count for
- * `unsureMs` to either side. Asked before a migration too.
+ * Loads the nodes that the database itself heard in the last `ms`. A node without that time counts by its own clock, which
+ * may be wrong by `unsureMs`. Runs before migrations too.
  */
 export async function reportsHeardFor(
   db: Db,
-  { ms, unsureMs, hasHeardAt }: { ms: number; unsureMs: number; hasHeardAt: boolean },
+  { ms, unsureMs }: { ms: number; unsureMs: number },
 ): Promise<{ name: string; version: string; silent_ms: number }[]> {
   const now = nowOf(db);
-  const heard = hasHeardAt ? 'heard_at' : 'cast(null as bigint)';
   return db.all(
-    `select name, version, ${now} - coalesce(${heard}, seen_at) as silent_ms from node_reports
-      where ${heard} > ${now} - ? or (${heard} is null and seen_at between ${now} - ? and ${now} + ?)
+    `select name, version, ${now} - coalesce(heard_at, seen_at) as silent_ms from node_reports
+      where heard_at > ${now} - ? or (heard_at is null and seen_at between ${now} - ? and ${now} + ?)
       order by started_at, id limit 1000`,
     [ms, unsureMs, unsureMs],
   );

@@ -181,16 +181,3 @@ describe('search among many received emails', () => {
     expect(rowsRead(plans[1] ?? '')).toBeLessThanOrEqual(22);
   });
 });
-
-describe('what was received before there was a search', () => {
-  it('is found by what the migration makes of it', async () => {
-    const { db } = scene.app.world;
-    const keys = () => db.all('select id, sender_key from received_emails order by id');
-    const before = await keys();
-    expect(before.length).toBeGreaterThan(FILLED);
-    const step = await import('../../../migrations/0069_received_emails_are_searched_by_sender.ts');
-    await db.withKnex((knex) => step.down(knex));
-    await db.withKnex((knex) => step.up(knex));
-    expect(await keys()).toEqual(before);
-  });
-});
