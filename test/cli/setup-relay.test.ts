@@ -103,6 +103,17 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(again.stdout).toContain('has all of this; it stays as it is.');
   });
 
+  it('prints the SPF record anew for a domain that was there before the relay', async () => {
+    await writeBlocked();
+    const before = await setUp();
+    expect(before.stdout).toMatch(/TXT\t"v=spf1 a:mail\.example\.com ~all"/);
+    const relay = ['--relay', `${RELAY}:${sink.port}`, '--relay-user', 'me', '--relay-spf', 'spf.relay.test'];
+    const { code, stdout, stderr } = await setUp(...relay, '--relay-password-file', desk.at('password'));
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/TXT\t"v=spf1 include:spf\.relay\.test a:mail\.example\.com ~all"/);
+    expect(stdout).not.toMatch(/TXT\t"v=spf1 a:mail\.example\.com ~all"/);
+  });
+
   it('asks for the relay at a terminal, shows no password, and keeps it in a file of its own', async () => {
     await writeBlocked();
     const line = `rasket setup ${[...PLACES, ...ANSWERS].join(' ')} --team Office --no-domain --no-start`;
