@@ -79,6 +79,7 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('Port 25 is blocked here');
     expect(stdout).toContain('--relay HOST:PORT');
+    expect(stdout).toContain('--relay-password-file FILE (docs/relays.md)');
     expect(settings()).not.toContain('relay = ');
   });
 
@@ -139,6 +140,21 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(settings()).toContain(`password_file = "${file}"`);
     expect(stdout).toContain('lets this server send');
     expect(stdout).toContain('recipients see mail come from the addresses of the relay');
+  });
+
+  it('takes the certificate of a private authority, and refuses files that cannot be read before it writes', async () => {
+    await writeBlocked();
+    desk.write(FILE, settings().replace(/^ca_file = .*$/m, ''));
+    const before = settings();
+    const relay = ['--relay', `${RELAY}:${sink.port}`, '--relay-user', 'me', '--relay-ca-file', desk.at('ca.pem')];
+    const missing = await setUp(...relay, '--relay-password-file', desk.at('none'));
+    expect(missing.code).toBe(64);
+    expect(missing.stderr).toContain(`--relay-password-file: ${desk.at('none')} cannot be read (ENOENT)`);
+    expect(settings()).toBe(before);
+    const { code, stdout, stderr } = await setUp(...relay, '--relay-password-file', desk.at('password'));
+    expect(code, stderr).toBe(0);
+    expect(settings()).toContain(`ca_file = "${desk.at('ca.pem')}"`);
+    expect(stdout).toContain('lets this server send');
   });
 
   it('refuses what goes with a relay where none is named', async () => {
