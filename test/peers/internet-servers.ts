@@ -26,7 +26,7 @@ function takeAddress(address: string): void {
 takeAddress(plan.resolver);
 const dns = await startDns({}, { address: plan.resolver, port: 53, ttlSeconds: 0 });
 
-/** What the zone file has from now on. The signal is answered by a file, so that nobody guesses how long it takes. */
+/** Publishes what the zone file has. The signal is answered by a file, so that nobody guesses how long it takes. */
 function readZones(): void {
   const published = new Map<string, Map<string, string[]>>();
   const text = existsSync(at('zone')) ? readFileSync(at('zone'), 'utf8') : '';

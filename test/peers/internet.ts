@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it, vi } from 'vitest';
 import type { Machine } from '../install/machine.ts';
@@ -113,10 +113,10 @@ export class Internet {
     await this.#appears('ready');
   }
 
-  /** Adds records to DNS, as lines of a zone file. */
+  /** Publishes records, as lines of a zone file, in place of those that have their name and type. */
   async publish(zone: string): Promise<void> {
     rmSync(this.#at('zone-read'), { force: true });
-    appendFileSync(this.#at('zone'), `${zone}\n`);
+    writeFileSync(this.#at('zone'), `${zone}\n`);
     this.#type(`kill -HUP $(cat ${FOLDER}/ready)`);
     await this.#appears('zone-read');
   }
