@@ -58,6 +58,7 @@ describeOnInternet('A machine whose network blocks port 25', ['postfix', 'saslpa
     );
     expect(said).toContain(`The relay main (${RELAY}) lets this server send.`);
     expect(said).not.toContain('port25_blocked');
+    expect(said).toMatch(/^relays\tpassed\tThe relay main \(smtp\.example\.com\) lets this server send/m);
     expect(said).toContain('"v=spf1 include:spf.relay.example a:mail.example.com ~all"');
 
     await at.verifyDomain(said);
