@@ -21,6 +21,7 @@ export function addSetup(program: Command, places: readonly (readonly [flags: st
     .option('--no-relay', 'use no relay, although port 25 is blocked')
     .option('--relay-user <name>', 'the user name at the relay')
     .option('--relay-password-file <file>', 'a file that has the password at the relay on its first line')
+    .option('--relay-ca-file <file>', 'the certificate of the authority of a private relay, in PEM')
     .option('--relay-spf <name>', 'what SPF records include for the relay, such as amazonses.com (or none)')
     .option('--acme-directory <url>', 'the authority that issues the certificate')
     .option('--acme-contact <address>', 'the address that the authority may write to')

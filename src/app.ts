@@ -15,7 +15,13 @@ import { createConfirmations, createImportLoop, type Imports } from './flow/audi
 import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
 import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
 import { createComposer } from './flow/mail/compose/index.ts';
-import { createCapture, createDeliver, deliverOptionsOf, type Deliver } from './flow/mail/deliver/index.ts';
+import {
+  createCapture,
+  createDeliver,
+  deliverOptionsOf,
+  hasDomainRelays,
+  type Deliver,
+} from './flow/mail/deliver/index.ts';
 import { captureMessage } from './flow/mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
@@ -403,8 +409,11 @@ async function startDelivery(
     settle: createSettle(world, handOffLog.owner),
     handOffLog,
     isContended: accept.isContended,
-    isDown: ({ team_id: teamId, destination, region, tls, lane }) =>
-      delivery.isDown({ teamId, isMarketing: isMarketing(lane), domain: destination, region, tls }),
+    down: {
+      isDown: ({ team_id: teamId, destination, region, tls, lane }, senderDomain) =>
+        delivery.isDown({ teamId, isMarketing: isMarketing(lane), domain: destination, region, tls, senderDomain }),
+      dependsOnSender: hasDomainRelays(world.config),
+    },
   });
   const stopHearing = world.db.onAnnounced(MAIL_WAITS, () => queue.wake());
   return {

@@ -12,6 +12,7 @@ import { finish, type First } from '../setup/finish.ts';
 import { lookAtInstallation, type Known } from '../setup/first-things.ts';
 import type { Answers, SetupOptions } from '../setup/options.ts';
 import { planSettings } from '../setup/plan.ts';
+import { mustBeReadable } from '../setup/relay.ts';
 import { withSettings, type Edited } from '../setup/settings-text.ts';
 import { configOf, replaceFile, textOf } from '../setup/settings-file.ts';
 import { findListeners } from '../setup/taken-ports.ts';
@@ -39,6 +40,7 @@ export async function setup(options: SetupOptions): Promise<void> {
   try {
     const known = await lookAtInstallation(standing);
     const answers = await askForSettings(options, standing, asker);
+    await mustBeReadable(answers, standing.dataDir);
     const edits = planSettings(answers, standing);
     const edited = withSettings(textOf(standing.file), edits, standing.file);
     const config = configOf(edited.text, standing.file, standing.env);

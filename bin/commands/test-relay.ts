@@ -39,7 +39,9 @@ export async function testRelay(name: string, options: Options): Promise<void> {
   if (!isGood) throw new OperatorFault(explainFault(name, faults));
   if (!options.json)
     console.log(
-      `\nThe relay ${name} lets this server send${settings.user === '' ? '' : `, logged in as ${clean(settings.user)}`}.`,
+      settings.user === ''
+        ? `\nThe relay ${name} can be connected to. It is used without a login; whether it takes mail so, the first email shows.`
+        : `\nThe relay ${name} lets this server send, logged in as ${clean(settings.user)}.`,
     );
 }
 

@@ -15,6 +15,7 @@ import {
   presentDomain,
   recordsOf,
   registerDomain,
+  renewRecords,
 } from '../../src/resources/domains/index.ts';
 import { listTeams } from '../../src/resources/teams/index.ts';
 import { isInitialised } from '../commands/init.ts';
@@ -97,7 +98,7 @@ export const makeKey = ({ config, dataDir }: Here, teamId: string): Promise<stri
 
 export type Domain = Awaited<ReturnType<typeof registerDomain>>;
 
-/** The domain of the team with what is to be published, made where it is not there. */
+/** The domain of the team with what the settings ask to be published, made where it is not there. */
 export const haveDomain = (
   { config, dataDir }: Here,
   teamId: string,
@@ -109,8 +110,10 @@ export const haveDomain = (
       dataDir,
       async (store) => {
         const row = await findDomainByName(store.db, teamId, name);
-        if (row) return { domain: presentDomain(row, await recordsOf(store.db, row.id)), isNew: false };
-        return { domain: await registerDomain(ctxOf(store, teamId), { name }), isNew: true };
+        const ctx = ctxOf(store, teamId);
+        if (!row) return { domain: await registerDomain(ctx, { name }), isNew: true };
+        await renewRecords(ctx, row);
+        return { domain: presentDomain(row, await recordsOf(store.db, row.id)), isNew: false };
       },
       { audit: { action: 'domain.created', details: { name }, about: async () => ({ teamId }) } },
     ),

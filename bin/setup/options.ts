@@ -20,6 +20,7 @@ export interface SetupOptions extends DataOptions {
   relay?: string | false;
   relayUser?: string;
   relayPasswordFile?: string;
+  relayCaFile?: string;
   relaySpf?: string;
   team?: string;
   /** false: --no-email. */
@@ -56,6 +57,8 @@ export interface RelayAnswer {
   user: string;
   /** The file with the password; one that was typed is written there. */
   password: { file: string; typed?: string } | undefined;
+  /** The file with the certificate of its authority; undefined leaves the setting as it is. */
+  caFile: string | undefined;
   /** Names the SPF mechanism that sending domains include for the relay. */
   spfInclude: string | undefined;
 }

@@ -1,8 +1,10 @@
 /** A relay for machines whose network blocks port 25: found out, asked for, and explained. */
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { examinePort25 } from '../../src/flow/doctor/index.ts';
 import { createInspector } from '../../src/platform/resolver/index.ts';
 import { OperatorFault } from '../explain.ts';
+import { asOwnerOf } from '../installation.ts';
 import { Unfit } from './asking.ts';
 import type { Answers, RelayAnswer, SetupOptions, Surroundings } from './options.ts';
 import { readPort, readRelayHost, readSpfInclude } from './readers.ts';
@@ -37,16 +39,41 @@ export async function askRelay(around: Surroundings): Promise<Answers['relay']> 
   });
   const password = user === '' ? undefined : await askPassword(around);
   const spfInclude = await askSpfInclude(around, server.host);
-  return { ...server, user, password, spfInclude };
+  const caFile = options.relayCaFile === undefined ? undefined : path.resolve(options.relayCaFile);
+  return { ...server, user, password, caFile, spfInclude };
+}
+
+/** Refuses files that the service could not read: mail would wait for them. */
+export async function mustBeReadable({ relay }: Pick<Answers, 'relay'>, dataDir: string): Promise<void> {
+  const files = [
+    { flag: '--relay-password-file', file: relay?.password?.typed === undefined ? relay?.password?.file : undefined },
+    { flag: '--relay-ca-file', file: relay?.caFile },
+  ];
+  for (const { flag, file } of files) {
+    if (file === undefined) continue;
+    await asOwnerOf(dataDir, async () => {
+      try {
+        readFileSync(file);
+      } catch (error) {
+        const { code = '' } = error as NodeJS.ErrnoException;
+        const advice =
+          code === 'EACCES'
+            ? `the account of the service has to read it: chgrp --reference=${dataDir} ${file} && chmod 640 ${file}`
+            : 'name a file that is there';
+        throw new OperatorFault(`${flag}: ${file} cannot be read (${code}); ${advice}`, 'usage');
+      }
+    });
+  }
 }
 
 const BLOCKED =
-  'Port 25 is blocked here: no mail server of a large provider can be connected to, while other connections lead out. Either ask whoever runs the network to open port 25 outbound, or let a relay pass your mail on: a provider such as Amazon SES, Postmark or Mailgun, or the mail server of your company. A relay is named by --relay HOST:PORT, at any later time too.';
+  'Port 25 is blocked here: no mail server of a large provider can be connected to, while other connections lead out. Either ask whoever runs the network to open port 25 outbound, or let a relay pass your mail on: a provider such as Amazon SES, Postmark or Mailgun, or the mail server of your company. A relay is named by --relay HOST:PORT, at any later time too: rasket setup --relay smtp.example.com:587 --relay-user NAME --relay-password-file FILE (docs/relays.md).';
 
-function mustHaveRelay({ relayUser, relayPasswordFile, relaySpf }: SetupOptions): void {
+function mustHaveRelay({ relayUser, relayPasswordFile, relayCaFile, relaySpf }: SetupOptions): void {
   const [flag] = [
     relayUser === undefined ? [] : ['--relay-user'],
     relayPasswordFile === undefined ? [] : ['--relay-password-file'],
+    relayCaFile === undefined ? [] : ['--relay-ca-file'],
     relaySpf === undefined ? [] : ['--relay-spf'],
   ].flat();
   if (flag !== undefined) throw new OperatorFault(`${flag} goes with --relay HOST:PORT`, 'usage');
@@ -129,7 +156,7 @@ function askSpfInclude({ options, asker }: Surroundings, host: string): Promise<
 
 export function relaySettings({ relay }: Pick<Answers, 'relay'>, spf: string): Edit[] {
   if (relay === undefined) return [];
-  const { host, port, tls, user, password, spfInclude } = relay;
+  const { host, port, tls, user, password, caFile, spfInclude } = relay;
   const section = `relays.${SETUP_RELAY}`;
   const includes = spfInclude === undefined || spf.includes(`include:${spfInclude}`);
   return [
@@ -139,6 +166,7 @@ export function relaySettings({ relay }: Pick<Answers, 'relay'>, spf: string): E
     { key: `${section}.tls`, value: tls },
     ...(user === '' ? [] : [{ key: `${section}.user`, value: user }]),
     ...(password === undefined ? [] : [{ key: `${section}.password_file`, value: password.file }]),
+    ...(caFile === undefined ? [] : [{ key: `${section}.ca_file`, value: caFile }]),
     ...(includes ? [] : [{ key: 'domains.spf', value: spf.replace(/^v=spf1 /, `v=spf1 include:${spfInclude} `) }]),
   ];
 }

@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { startSink, type Sink, type SinkOptions } from '../rig/sink.ts';
@@ -109,6 +110,15 @@ describe('rasket relays test', () => {
     const { code, stderr } = await rasket('test', 'ses');
     expect(code).toBe(1);
     expect(stderr).toMatch(/certificate that is not valid for it \(it is for another name\)/);
+    expect(sink.counts.auth).toBe(0);
+  });
+
+  it('names the setting for the authority of a private relay', async () => {
+    await given();
+    desk.write('rasket.toml', fs.readFileSync(desk.at('rasket.toml'), 'utf8').replace(/^ca_file = .*$/m, ''));
+    const { code, stderr } = await rasket('test', 'ses');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/\(it is self-signed\); for a private relay, its ca_file names the certificate/);
     expect(sink.counts.auth).toBe(0);
   });
 

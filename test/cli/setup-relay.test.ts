@@ -79,6 +79,7 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(code, stderr).toBe(0);
     expect(stdout).toContain('Port 25 is blocked here');
     expect(stdout).toContain('--relay HOST:PORT');
+    expect(stdout).toContain('--relay-password-file FILE (docs/relays.md)');
     expect(settings()).not.toContain('relay = ');
   });
 
@@ -101,6 +102,17 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(again, again.stderr).toMatchObject({ code: 0 });
     expect(again.stdout).toContain('Relay: all mail goes through main');
     expect(again.stdout).toContain('has all of this; it stays as it is.');
+  });
+
+  it('prints the SPF record anew for a domain that was there before the relay', async () => {
+    await writeBlocked();
+    const before = await setUp();
+    expect(before.stdout).toMatch(/TXT\t"v=spf1 a:mail\.example\.com ~all"/);
+    const relay = ['--relay', `${RELAY}:${sink.port}`, '--relay-user', 'me', '--relay-spf', 'spf.relay.test'];
+    const { code, stdout, stderr } = await setUp(...relay, '--relay-password-file', desk.at('password'));
+    expect(code, stderr).toBe(0);
+    expect(stdout).toMatch(/TXT\t"v=spf1 include:spf\.relay\.test a:mail\.example\.com ~all"/);
+    expect(stdout).not.toMatch(/TXT\t"v=spf1 a:mail\.example\.com ~all"/);
   });
 
   it('asks for the relay at a terminal, shows no password, and keeps it in a file of its own', async () => {
@@ -128,6 +140,21 @@ describe('rasket setup where port 25 is blocked', () => {
     expect(settings()).toContain(`password_file = "${file}"`);
     expect(stdout).toContain('lets this server send');
     expect(stdout).toContain('recipients see mail come from the addresses of the relay');
+  });
+
+  it('takes the certificate of a private authority, and refuses files that cannot be read before it writes', async () => {
+    await writeBlocked();
+    desk.write(FILE, settings().replace(/^ca_file = .*$/m, ''));
+    const before = settings();
+    const relay = ['--relay', `${RELAY}:${sink.port}`, '--relay-user', 'me', '--relay-ca-file', desk.at('ca.pem')];
+    const missing = await setUp(...relay, '--relay-password-file', desk.at('none'));
+    expect(missing.code).toBe(64);
+    expect(missing.stderr).toContain(`--relay-password-file: ${desk.at('none')} cannot be read (ENOENT)`);
+    expect(settings()).toBe(before);
+    const { code, stdout, stderr } = await setUp(...relay, '--relay-password-file', desk.at('password'));
+    expect(code, stderr).toBe(0);
+    expect(settings()).toContain(`ca_file = "${desk.at('ca.pem')}"`);
+    expect(stdout).toContain('lets this server send');
   });
 
   it('refuses what goes with a relay where none is named', async () => {

@@ -55,7 +55,7 @@ function openQueue(scene: Scene, network: ReturnType<typeof createNetwork>): Que
   const queue = createQueue({
     world,
     deliver,
-    isDown,
+    down: { isDown, dependsOnSender: false },
     composer: createComposer(world),
     settle,
     handOffLog,

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../rig/free-port.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import type { SinkAuth } from '../rig/sink.ts';
@@ -62,6 +62,9 @@ async function given({
 const attemptsOf = async (id: string) =>
   (await scene.api('GET', `/emails/${id}/attempts`, { key: mail.team.key })).body.data;
 
+const sendFrom = async (from: string, to: string): Promise<string> =>
+  (await scene.api('POST', '/emails', { key: mail.team.key, body: { from, to, subject: 's', text: 't' } })).body.id;
+
 describe('mail through a relay', () => {
   it('is delivered once the relay has taken it, and its attempts name the relay and no secret', async () => {
     await given();
@@ -121,19 +124,32 @@ describe('mail through a relay', () => {
     await given({ delivery: {}, relay: { domains: ['shop.example.com'] } });
     await mail.team.domain('shop.example.com');
     await mail.team.domain('other.example.com');
-    const send = async (from: string): Promise<string> =>
-      (
-        await scene.api('POST', '/emails', {
-          key: mail.team.key,
-          body: { from, to: 'a@y.example', subject: 's', text: 't' },
-        })
-      ).body.id;
-    const shop = await send('s@shop.example.com');
-    const other = await send('s@other.example.com');
+    const shop = await sendFrom('s@shop.example.com', 'a@y.example');
+    const other = await sendFrom('s@other.example.com', 'a@y.example');
     await scene.settled();
     expect((await mail.account(shop)).state).toBe('delivered');
     expect((await attemptsOf(shop))[0].relay).toBe('main');
     expect((await attemptsOf(other))[0]).toMatchObject({ relay: null, recipients: [{ reason: 'unreachable' }] });
+  });
+
+  it('of one sending domain keeps its turn in the queue while the recipient’s own servers are down', async () => {
+    await given({ delivery: {}, relay: { domains: ['shop.example.com'] } });
+    await mail.team.domain('shop.example.com');
+    await mail.team.domain('other.example.com');
+    const laneOf = async (id: string) =>
+      (await scene.app.world.db.get<{ lane: number }>('select lane from deliveries where email_id = ?', [id]))?.lane;
+    const direct = await sendFrom('s@other.example.com', 'a@y.example');
+    await scene.settled();
+    // The lane of retries, because y.example cannot be reached.
+    expect(await laneOf(direct)).toBe(2);
+    const relayed = await sendFrom('s@shop.example.com', 'slow@y.example');
+    await scene.sink.waitFor((sink) => sink.held() === 1);
+    expect(await laneOf(relayed)).toBe(0);
+    const alsoDirect = await sendFrom('s@other.example.com', 'b@y.example');
+    await vi.waitFor(async () => expect(await laneOf(alsoDirect)).toBe(2));
+    scene.sink.openGate();
+    await scene.settled();
+    expect((await mail.account(relayed)).state).toBe('delivered');
   });
 
   it('by fallback goes through the relay where no server of the recipient can be connected to', async () => {

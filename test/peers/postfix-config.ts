@@ -57,10 +57,10 @@ export const passingOn = (port: number): Record<string, string> => ({
  * master.cf without chroot. One smtpd process serves one connection (`max_use=1`), so that what a test changes holds
  * for every connection made after it, without waiting for a reload to reach all processes.
  */
-export function masterTable(port: number): string {
+export function masterTable(address: string, port: number): string {
   // service, type, private, unprivileged, chroot, wakeup, maxproc, command
   return `
-127.0.0.1:${port} inet       n - n -   - smtpd -o max_use=1
+${address}:${port} inet       n - n -   - smtpd -o max_use=1
 cleanup           unix       n - n -   0 cleanup
 qmgr              unix       n - n   1 1 qmgr
 tlsmgr            unix       - - n -   1 tlsmgr

@@ -16,7 +16,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Certificate } from '../rig/tls.ts';
 import { freePort } from '../rig/free-port.ts';
-import { findProgram } from './peers.ts';
+import { findProgram } from './find-program.ts';
 import { masterTable, mainSettings } from './postfix-config.ts';
 import { readMaildirFile, type ReceivedMail } from './received-mail.ts';
 
@@ -29,6 +29,8 @@ export interface PostfixOptions {
   certificate?: Certificate;
   /** Takes mail from clients that log in with these alone, by Cyrus SASL. */
   login?: { user: string; password: string; mechanisms: readonly string[] };
+  /** Where it listens, instead of a free port of loopback. */
+  at?: { address: string; port: number };
 }
 
 export interface Postfix extends AsyncDisposable {
@@ -52,7 +54,7 @@ const WAIT_MS = 45_000;
 const ENDED = 'Postfix ended by itself';
 const QUEUES = ['active', 'bounce', 'corrupt', 'defer', 'deferred', 'flush', 'hold', 'incoming', 'saved', 'trace'];
 
-/** A Postfix of this test's own: its folders are temporary, it listens on loopback only, and it cannot send. */
+/** A Postfix of this test's own: its folders are temporary, it listens on loopback unless it is told otherwise, and it cannot send. */
 export async function startPostfix(options: PostfixOptions = {}): Promise<Postfix> {
   try {
     return await start(options);
@@ -66,10 +68,11 @@ export async function startPostfix(options: PostfixOptions = {}): Promise<Postfi
 
 async function start(options: PostfixOptions): Promise<Postfix> {
   const dir = mkdtempSync(path.join(os.tmpdir(), 'rasket-postfix-'));
-  const port = await freePort();
+  const { address, port } = options.at ?? { address: '127.0.0.1', port: await freePort() };
   layOut(dir, options.certificate);
   const logFile = path.join(dir, 'log');
   let settings: Record<string, string> = {
+    inet_interfaces: address,
     ...(options.certificate ? withCertificate(dir) : {}),
     ...(options.login ? withLogin(dir, options.login) : {}),
     ...options.settings,
@@ -84,7 +87,7 @@ async function start(options: PostfixOptions): Promise<Postfix> {
   };
   set({});
   setAccess(options.access ?? {});
-  writeAged(path.join(dir, 'etc', 'master.cf'), masterTable(port));
+  writeAged(path.join(dir, 'etc', 'master.cf'), masterTable(address, port));
 
   const master = startMaster(dir);
   const log = (): string[] => readFileSync(logFile, 'utf8').split('\n').slice(0, -1);

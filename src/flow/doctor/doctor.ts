@@ -22,6 +22,7 @@ import { checkDnsbl } from './checks/dnsbl.ts';
 import { checkFiles } from './checks/files.ts';
 import { checkHelo } from './checks/helo.ts';
 import { examinePort25 } from './checks/port25.ts';
+import { checkRelays } from './checks/relays.ts';
 import { checkResolver } from './checks/resolver.ts';
 import { checkReverseDns } from './checks/reverse-dns.ts';
 import { findOwnAddresses } from './own-addresses.ts';
@@ -29,6 +30,7 @@ import { tellNotices } from './tell-notices.ts';
 
 const CHECKS: Record<CheckName, Check> = {
   port25: examinePort25,
+  relays: checkRelays,
   reverse_dns: checkReverseDns,
   helo: checkHelo,
   dnsbl: checkDnsbl,

@@ -6,6 +6,7 @@ import { webhookKey } from '../../protocol/webhook-signature/index.ts';
 /** What an examination looks at, in the order in which it is shown. */
 export const CHECKS = [
   'port25',
+  'relays',
   'reverse_dns',
   'helo',
   'dnsbl',

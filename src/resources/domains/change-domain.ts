@@ -75,6 +75,11 @@ export async function changeDomain(
   });
 }
 
+/** Has a domain ask for the records that the settings demand now; DNS is not asked. */
+export async function renewRecords(ctx: Ctx, domain: DomainRow): Promise<void> {
+  if ((await recordsAdded(ctx.store, domain)).length > 0) await changeDomain(ctx, domain.id, {}, []);
+}
+
 function changeOf(input: DomainPatch): DomainChange {
   const { capabilities = {} } = input;
   const change: DomainChange = {};

@@ -2,7 +2,7 @@
  * Domains: the names a team may send from, the records it publishes and what DNS last said of them, which flow asks. A
  * name is one team's at a time. Private keys are sealed in the database and opened only to sign.
  */
-export { changeDomain, planChange, recordsAdded } from './change-domain.ts';
+export { changeDomain, planChange, recordsAdded, renewRecords } from './change-domain.ts';
 export { createVerifiedDomain } from './create-verified-domain.ts';
 export { findSendingDomain, makeSendingDomain, mayBeMade } from './find-sending-domain.ts';
 export { deleteDomain } from './delete-domain.ts';

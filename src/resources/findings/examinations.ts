@@ -117,7 +117,7 @@ const read = (row: rows.ExaminationRow): Last => ({
 });
 
 const ORDER: readonly CheckName[] = [
-  ...(['port25', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'clock'] as const),
+  ...(['port25', 'relays', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'clock'] as const),
   ...(['disk', 'files', 'certificates', 'caa', 'backups'] as const),
 ];
 

@@ -263,7 +263,7 @@ describe('what the settings leave out', () => {
     await using kept = await startMachine({ delivery: { capture: true } });
     const { checks, findings } = await kept.examine();
     expect(findings).toMatchObject([{ code: 'mail_captured' }]);
-    for (const name of ['port25', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'backups'])
+    for (const name of ['port25', 'relays', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'backups'])
       expect(checks[name], name).toMatchObject({
         state: 'skipped',
         summary: expect.stringContaining('delivery.capture'),

@@ -38,7 +38,14 @@ describe('where all is well', () => {
     const { checks, findings } = await machine.examine();
     expect(findings).toEqual([]);
     expect(Object.fromEntries(Object.values(checks).map(({ name, state }) => [name, state]))).toEqual({
-      ...{ port25: 'passed', reverse_dns: 'passed', helo: 'passed', dnsbl: 'passed', resolver: 'passed' },
+      ...{
+        port25: 'passed',
+        relays: 'skipped',
+        reverse_dns: 'passed',
+        helo: 'passed',
+        dnsbl: 'passed',
+        resolver: 'passed',
+      },
       ...{
         clock: 'passed',
         disk: 'passed',

@@ -26,9 +26,13 @@ export function readRelay(name: string, settings: RelaySettings, dataDir: string
   };
 }
 
+/** Whether a relay takes the mail of certain sending domains, so that the way of mail depends on who sends it. */
+export const hasDomainRelays = ({ relays }: Pick<Config, 'relays'>): boolean =>
+  Object.values(relays).some(({ domains }) => domains.length > 0);
+
 /**
  * Chooses relays by the settings: that of the sending domain comes first, then that of the region, then its smarthost, then
- * that of the installation. A job whose sending domain is not known yet is chosen for by its region.
+ * that of the installation.
  */
 export function createRelayChoice(
   { delivery, regions, relays }: RelayConfig,

@@ -18,7 +18,7 @@ export interface DeliveryJob {
   /** Empty for the null reverse path. */
   mailFrom: string;
   region: string;
-  /** The sending domain, by which a relay may be chosen; undefined where nobody has looked it up yet. */
+  /** The sending domain, by which a relay may be chosen; undefined where it is gone, or no relay depends on it. */
   senderDomain?: string | undefined;
   /** "verified" is enforced, with a certificate that is valid for the server's name. */
   tls: 'opportunistic' | 'enforced' | 'verified';

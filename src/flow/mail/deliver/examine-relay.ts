@@ -3,11 +3,14 @@ import type { Resolver } from '../../../platform/resolver/index.ts';
 import type { TlsInfo } from './delivery-job.ts';
 import { planRelay } from './mx-route.ts';
 import type { Relay } from './relay.ts';
+import { wantsLogin } from './reply-outcome.ts';
 import { openSession } from './smtp-session.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 
 export interface RelayExamination {
   isGood: boolean;
+  /** What the operator has to correct; undefined where nothing is wrong, or the relay cannot be spoken to at the moment. */
+  fault?: 'login' | 'settings';
   /** Says what went wrong at each address that was tried; empty where all went well. */
   faults: string[];
   /** The address of the relay that was spoken to. */
@@ -31,7 +34,10 @@ export async function examineRelay(
 ): Promise<RelayExamination> {
   const ended: RelayExamination = { isGood: false, faults: [], address: null, tls: null, transcript: [] };
   const route = await planRelay(relay, { resolver });
-  if (route.kind !== 'route') return { ...ended, faults: [route.detail] };
+  if (route.kind !== 'route') {
+    const fault = route.reason === 'relay_misconfigured' ? { fault: 'settings' as const } : {};
+    return { ...ended, ...fault, faults: [route.detail] };
+  }
   for (const target of route.targets) {
     const opened = await openSession(target, {
       clock: systemClock,
@@ -53,8 +59,10 @@ export async function examineRelay(
     ended.faults.push(opened.detail);
     ended.address = target.address;
     ended.transcript = opened.transcript ?? [];
+    if (opened.reason !== 'relay_misconfigured') continue;
+    ended.fault = opened.reply !== undefined && wantsLogin(opened.reply) ? 'login' : 'settings';
     // What one address refuses, another one of the same relay refuses too.
-    if (opened.reason === 'relay_misconfigured') break;
+    break;
   }
   return ended;
 }

@@ -4,7 +4,7 @@
 export { createCapture } from './capture.ts';
 export { createDeliver } from './create-deliver.ts';
 export { deliverOptionsOf } from './deliver-options.ts';
-export { createRelayChoice, readRelay } from './configured-relays.ts';
+export { createRelayChoice, hasDomainRelays, readRelay } from './configured-relays.ts';
 export { examineRelay, type RelayExamination } from './examine-relay.ts';
 export type { Relay } from './relay.ts';
 export type { DeliverLimits, DeliverOptions, DeliverStats, Delivery, Egress, RelayTrouble } from './create-deliver.ts';

@@ -177,7 +177,7 @@ async function greetOverTls(
   if (connection.failure) return failed(connection, mx, 'connecting', connection.failure);
   const tls = await connection.startTls(target.host, timeouts.startTlsMs, options.tls);
   if (!tls) return { ...failed(connection, mx, 'the TLS handshake', undefined), reason: 'tls_unavailable' as const };
-  if (!tls.authorized) return noTls(connection, mx, invalidCertificate(connection), options);
+  if (!tls.authorized) return noTls(connection, mx, invalidCertificate(connection, options), options);
   const greeting = await step(connection, undefined, timeouts.greetingMs);
   if ('kind' in greeting) return failed(connection, mx, 'the greeting', greeting);
   if (greeting.code !== 220) return refused(connection, mx, 'the greeting', greeting, timeouts.quitMs);
@@ -208,8 +208,14 @@ async function loggedIn(session: SmtpSession, mx: string, { login, timeouts }: O
   };
 }
 
-const invalidCertificate = ({ certificateFault }: SmtpConnection): string =>
-  `has a certificate that is not valid for it${certificateFault === undefined ? '' : ` (${certificateFault})`}`;
+function invalidCertificate(
+  { certificateFault: fault }: SmtpConnection,
+  { relay }: Pick<SessionOptions, 'relay'>,
+): string {
+  const isPrivate = relay !== undefined && fault !== undefined && /self-signed|not trusted/.test(fault);
+  const advice = isPrivate ? '; for a private relay, its ca_file names the certificate of its authority' : '';
+  return `has a certificate that is not valid for it${fault === undefined ? '' : ` (${fault})`}${advice}`;
+}
 
 async function protect(session: SmtpSession, mx: string, options: OpeningOptions): Promise<Attempt> {
   const { connection, timeouts } = session;
@@ -234,7 +240,7 @@ async function protect(session: SmtpSession, mx: string, options: OpeningOptions
     };
   }
   if (options.tls.policy === 'enforced' && options.tls.verifyEnforced && !tls.authorized) {
-    return noTls(connection, mx, invalidCertificate(connection), options);
+    return noTls(connection, mx, invalidCertificate(connection, options), options);
   }
   // RFC 3207 §4.2: what was learned before the handshake is forgotten.
   const hello = await sayHello(connection, options);

@@ -5,7 +5,7 @@ import { beginAttempts, recordEmailEvents, type EmailEvent } from '../../../reso
 import { claimDue, emailOf, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
 import type { AtLimit } from './in-flight.ts';
 import { isRetrying, laneNumber, type Lane } from './lanes.ts';
-import { putAside, ruleOn, type ClaimedDelivery } from './rules.ts';
+import { putAside, ruleOn, type ClaimedDelivery, type DownRule } from './rules.ts';
 
 export interface ClaimRequest {
   owner: string;
@@ -16,8 +16,8 @@ export interface ClaimRequest {
    * `isBehind`: nothing of a team that has transactional mail due, which goes first.
    */
   share?: { atLimit: AtLimit | undefined; isBehind: boolean };
-  /** Whether a delivery's destination is known to be down: its mail moves to the lane of retries. */
-  isDown?: (row: DeliveryRow) => boolean;
+  /** Mail to a destination that is known to be down moves to the lane of retries. */
+  down?: DownRule;
 }
 
 export interface Claimed {
@@ -41,7 +41,7 @@ export async function claimDeliveries(world: World, tx: Executor, request: Claim
   const share = request.share && (await shareOut(world, tx, work, request.share));
   const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
   const isMore = due.length >= request.limit || (share !== undefined && hasTeamWith(due, share.perTeam));
-  const ruling = await ruleOn(tx, due, request.isDown);
+  const ruling = await ruleOn(tx, due, request.down);
   await putAside(tx, request.owner, ruling, now);
   await recordSent(world, tx, ruling.free, now);
   return { claimed: ruling.free, due: due.length, isMore, movedToRetrying: ruling.down.length };

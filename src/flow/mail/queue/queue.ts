@@ -4,7 +4,7 @@ import { createSendSwitch } from '../../../resources/instance/index.ts';
 import type { Batch, Composer } from '../compose/index.ts';
 import type { Deliver } from '../deliver/index.ts';
 import { createCarry, untilWritten, type Settle } from './carry.ts';
-import { nextDueAt, type DeliveryRow } from './deliveries.store.ts';
+import { nextDueAt } from './deliveries.store.ts';
 import type { HandOffLog } from './hand-off-log.ts';
 import { createHeldAgain } from './held-again.ts';
 import { createInFlight } from './in-flight.ts';
@@ -12,7 +12,7 @@ import { LaneScheduler } from './lane-scheduler.ts';
 import { isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
 import { createLedger } from './ledger.ts';
 import { createOrphanedClaims } from './orphaned-claims.ts';
-import type { ClaimedDelivery } from './rules.ts';
+import type { ClaimedDelivery, DownRule } from './rules.ts';
 import { createScanCooldown, createThrottle } from './backpressure.ts';
 
 export interface QueueOptions {
@@ -23,8 +23,8 @@ export interface QueueOptions {
   handOffLog: HandOffLog;
   /** Whether many callers wait for their commits, so that delivery is to be throttled. */
   isContended(): boolean;
-  /** Whether a delivery's destination is known to be down. */
-  isDown?(row: DeliveryRow): boolean;
+  /** Says which destinations are known to be down. */
+  down?: DownRule;
 }
 
 export interface Queue {
@@ -93,7 +93,7 @@ export function createQueue(options: QueueOptions): Queue {
     const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
       ...{ lane, limit: quota },
       ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
-      ...(options.isDown && !isRetrying(lane) ? { isDown: options.isDown } : {}),
+      ...(options.down && !isRetrying(lane) ? { down: options.down } : {}),
     });
     const claimed = await heldAgain.without(found.claimed);
     if (atLimit) scanCooldown.startAfter(tookMs);

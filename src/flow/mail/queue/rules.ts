@@ -2,6 +2,7 @@ import type { Executor } from '../../../platform/db/index.ts';
 import { timeOfId } from '../../../platform/ids/index.ts';
 import { normalizeAddress } from '../../../protocol/address/index.ts';
 import { accountMailAmong } from '../../../resources/emails/index.ts';
+import { sendingNames } from '../../../resources/domains/index.ts';
 import { suppressionsAmong } from '../../../resources/suppressions/index.ts';
 import { suspendedAmong } from '../../../resources/teams/index.ts';
 import { deferClaims, moveToRetrying, type DeliveryRow } from './deliveries.store.ts';
@@ -16,6 +17,13 @@ export interface ClaimedDelivery {
   recipients: string[];
   /** Outcomes that need no delivery, such as of suppressed recipients. */
   decided: Outcome[];
+}
+
+/** Says which mail would be deferred without being tried, because its destination failed a moment ago. */
+export interface DownRule {
+  isDown(row: DeliveryRow, senderDomain: string | undefined): boolean;
+  /** Whether the way of mail depends on its sending domain, which is looked up then. */
+  dependsOnSender: boolean;
 }
 
 /** What the rules say of deliveries that are due: each is in one of the lists. */
@@ -34,16 +42,16 @@ export interface Ruling {
  * Asks all rules that keep due mail from being delivered, and which recipients are left. A claim asks in its transaction: once
  * a hold is committed, no delivery that it covers is begun. What was handed off is settled in spite of every rule.
  */
-export async function ruleOn(
-  db: Executor,
-  due: readonly DeliveryRow[],
-  isDown: (row: DeliveryRow) => boolean = () => false,
-): Promise<Ruling> {
+export async function ruleOn(db: Executor, due: readonly DeliveryRow[], rule?: DownRule): Promise<Ruling> {
   if (due.length === 0) return { free: [], held: new Map(), down: [], suspended: [] };
   const unsent = due.filter((row) => row.handed_off_at === null);
   const held = await heldAmong(db, unsent);
   const isHeld = new Set([...held.values()].flat());
-  const down = unsent.filter((row) => !isHeld.has(row) && isDown(row));
+  const down = await findDown(
+    db,
+    unsent.filter((row) => !isHeld.has(row)),
+    rule,
+  );
   const isAside = new Set([...isHeld, ...down]);
   const reachable = due.filter((row) => !isAside.has(row));
   const teams = new Set(await suspendedAmong(db, [...new Set(reachable.map((row) => row.team_id))]));
@@ -53,6 +61,14 @@ export async function ruleOn(
     reachable.filter((row) => !isSuspended(row)),
   );
   return { free, held, down, suspended: reachable.filter(isSuspended) };
+}
+
+async function findDown(db: Executor, rows: DeliveryRow[], rule: DownRule | undefined): Promise<DeliveryRow[]> {
+  if (rule === undefined) return [];
+  const domainIds = rule.dependsOnSender ? [...new Set(rows.map((row) => row.domain_id))] : [];
+  const names = domainIds.length === 0 ? [] : await sendingNames(db, domainIds);
+  const nameOf = new Map(names.map(({ id, name }) => [id, name]));
+  return rows.filter((row) => rule.isDown(row, nameOf.get(row.domain_id)));
 }
 
 /** Undoes the claims of what may not begin, and writes what it waits for. */
