@@ -13,7 +13,7 @@ import type { World } from '../../src/platform/world/index.ts';
 import { findFixedKeyFault, isActiveToken, issueApiKey, keepFixedKey } from '../../src/resources/api-keys/index.ts';
 import { createVerifiedDomain, findDomainByName } from '../../src/resources/domains/index.ts';
 import { createOperator, createOperatorAuthentication } from '../../src/resources/operators/index.ts';
-import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
+import { createTeam, keepPlaceholderAddress, listTeams } from '../../src/resources/teams/index.ts';
 import type { SmtpListening } from '../../src/smtp/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { executable, isSingleFile, programRoot, tryOutFolder } from '../../src/program-files/index.ts';
@@ -163,12 +163,13 @@ function thisProcess(): { pid: number; started: string } {
 
 const devFile = (dataDir: string): string => path.join(dataDir, 'run', 'dev.json');
 
-/** Makes team, key and domain on the first run and finds them on every later one. */
+/** Makes team, key, domain and postal address on the first run and finds them on every later one. */
 async function ready(world: World, dataDir: string, fixedKey: string | undefined): Promise<DevFile> {
   const access = await usableAccess(world, dataDir, fixedKey);
   if (!(await findDomainByName(world.db, access.team_id, DOMAIN))) {
     await createVerifiedDomain(world, access.team_id, DOMAIN);
   }
+  await keepPlaceholderAddress(world, access.team_id);
   return { ...access, operator_token: await usableOperator(world, dataDir) };
 }
 
@@ -187,7 +188,8 @@ async function usableAccess(world: World, dataDir: string, fixedKey: string | un
   const [team] = await listTeams(world.db);
   if (fixedKey !== undefined) {
     const teamId = team?.id ?? (await createTeam(world, { name: 'Playground' })).teamId;
-    return { team_id: await keepFixedKey(world, { teamId, token: fixedKey }), api_key: fixedKey };
+    const earlier = readAccess(dataDir)?.api_key;
+    return { team_id: await keepFixedKey(world, { teamId, token: fixedKey, earlier }), api_key: fixedKey };
   }
   if (!team) {
     const made = await createTeam(world, { name: 'Playground' });

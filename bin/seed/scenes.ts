@@ -117,8 +117,10 @@ const DRAFT = 'Before the holidays';
 export async function addBroadcasts(ctx: Ctx): Promise<void> {
   const there = (await listBroadcasts(ctx, {}, PAGE)).data.map(({ name }) => name);
   if (there.includes(DRAFT)) return;
-  const team = await getTeam(ctx);
-  if (team.sender_identity.postal_address === null) {
+  const { sender_identity: sender } = await getTeam(ctx);
+  // The development profile gives its team an address, and no name.
+  if (sender.postal_address !== null && sender.sender_name === null) await updateTeam(ctx, { sender_name: 'Shop' });
+  if (sender.postal_address === null) {
     const postal_address = { line1: '1 Example Street', city: 'Example', postal_code: '12345', country: 'DE' as const };
     await updateTeam(ctx, { sender_name: 'Shop', postal_address });
   }

@@ -66,7 +66,10 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function isSameId(inPath: unknown, repeated: unknown): boolean {
   if (typeof inPath !== 'string' || typeof repeated !== 'string') return false;
-  return inPath === repeated || (UUID.test(inPath) && inPath.toLowerCase() === repeated.toLowerCase());
+  if (inPath === repeated) return true;
+  // UUIDs and addresses of contacts are found in any letter case; other ids are not.
+  const isCaseless = UUID.test(inPath) || inPath.includes('@');
+  return isCaseless && inPath.toLowerCase() === repeated.toLowerCase();
 }
 
 /** Returns undefined for a schema below which nothing is to be rewritten, so that most bodies are not walked. */
@@ -103,10 +106,10 @@ function compileRewrite(
 function renameFields(value: unknown, aliases: Readonly<Record<string, string>>): void {
   if (!isFields(value)) return;
   for (const [alias, name] of Object.entries(aliases)) {
-    // With both, the second name stays and is refused as an unknown field.
-    if (!Object.hasOwn(value, alias) || (value[name] !== undefined && value[name] !== null)) continue;
-    value[name] = value[alias];
-    delete value[alias];
+    if (!Object.hasOwn(value, alias)) continue;
+    value[name] ??= value[alias];
+    // A second name with another value stays, and `describeProblems` refuses it.
+    if (value[alias] === value[name] || value[alias] === null) delete value[alias];
   }
 }
 

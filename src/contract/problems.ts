@@ -60,11 +60,12 @@ function describe(error: ErrorObject, noun: string, fault: ErrorObject): Problem
   if (error.keyword === 'additionalProperties') {
     const name = (error.params as { additionalProperty: string }).additionalProperty;
     const path = inside(name);
-    return {
-      kind: 'unknown',
-      path,
-      message: `${path} is not ${noun}${suggestName(name, error.parentSchema as Schema)}`,
-    };
+    const parent = error.parentSchema as Schema | undefined;
+    const aliases = parent?.['x-aliases'] ?? {};
+    const message = Object.hasOwn(aliases, name)
+      ? `${path} is another name of ${aliases[name]}, which has a different value; send one of them`
+      : `${path} is not ${noun}${suggestName(name, parent)}`;
+    return { kind: 'unknown', path, message };
   }
   const stated = (error.parentSchema as Schema | undefined)?.['x-message'];
   const rule = stated ?? (at ? `${at} ${error.message ?? 'is malformed'}` : 'the body must be a JSON object');

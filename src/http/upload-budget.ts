@@ -62,5 +62,10 @@ export function createUploadBudget(largestBytes: number): UploadBudget {
   return { count, letGo: (body) => releases.get(body)?.() };
 }
 
+const RETRY_AFTER_SECONDS = 5;
+
 const tooMany = () =>
-  refuse('service_unavailable', { say: 'Too many large requests are under way just now; try again in a few seconds.' });
+  refuse('service_unavailable', {
+    say: `Too many large requests are under way just now; try again in ${RETRY_AFTER_SECONDS} seconds.`,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });

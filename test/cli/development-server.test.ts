@@ -68,6 +68,24 @@ describe('RASKET_DEV_API_KEY', () => {
     await second.stop();
   });
 
+  it('revokes the earlier key of the variable when it changes, and no key of the same name that a person made', async () => {
+    const first = await dev({ RASKET_DEV_API_KEY: KEY });
+    const made = await call(first, '/api-keys', { method: 'POST', body: { name: 'RASKET_DEV_API_KEY' } });
+    const own = made.body['token'] as string;
+    await first.stop();
+    const second = await dev({ RASKET_DEV_API_KEY: 'rk_other-key' });
+    expect((await call(second, '/emails', { key: KEY })).status).toBe(403);
+    for (const key of ['rk_other-key', own]) expect((await call(second, '/emails', { key })).status).toBe(200);
+    await second.stop();
+    const third = await dev();
+    expect((await call(third, '/emails', { key: 'rk_other-key' })).status).toBe(200);
+    await third.stop();
+    const fourth = await dev({ RASKET_DEV_API_KEY: KEY });
+    expect((await call(fourth, '/emails', { key: 'rk_other-key' })).status).toBe(403);
+    for (const key of [KEY, own]) expect((await call(fourth, '/emails', { key })).status).toBe(200);
+    await fourth.stop();
+  });
+
   it.each([
     ['secret', /must be rk_ followed by 2 to 120 letters, digits, _ or -, such as rk_test/],
     ['re_123456', /it is a key of Resend; keys of this server begin with rk_/],
@@ -86,6 +104,31 @@ describe('RASKET_DEV_API_KEY', () => {
     expect((await call(server, '/playground/messages')).status).toBe(404);
     await server.stop();
   });
+});
+
+it('a fresh rasket dev sends a broadcast, because its team has a placeholder for a postal address', async () => {
+  const server = await dev({ RASKET_DEV_API_KEY: KEY });
+  const post = (path: string, body: object) => call(server, path, { method: 'POST', body });
+  const segment = await post('/segments', { name: 'Readers' });
+  const segments = [{ id: segment.body['id'] }];
+  expect((await post('/contacts', { email: 'ada@example.org', segments })).status).toBe(201);
+  const draft = {
+    segment_id: segment.body['id'],
+    from: 'News <news@acme.com>',
+    subject: 'News',
+    html: '<p>Hello</p>',
+    send: true,
+  };
+  expect(await post('/broadcasts', draft)).toMatchObject({ status: 201 });
+  const path = '/playground/messages?to=ada@example.org&wait=60s';
+  const { body } = await call(server, path);
+  expect(JSON.stringify(body)).toContain('Placeholder Street 1');
+  const address = { line1: 'Own Street 1', city: 'Leeds', country: 'GB' };
+  expect((await call(server, '/team', { method: 'PATCH', body: { postal_address: address } })).status).toBe(200);
+  await server.stop();
+  const again = await dev({ RASKET_DEV_API_KEY: KEY });
+  expect((await call(again, '/team')).body).toMatchObject({ sender_identity: { postal_address: address } });
+  await again.stop();
 });
 
 describe('flags of rasket dev', () => {

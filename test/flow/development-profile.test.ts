@@ -123,6 +123,15 @@ describe('development.any_sender', () => {
     });
   });
 
+  it('leaves the domain of another team with that team, and does not advise to create it', async () => {
+    const other = await (await scene.team()).domain();
+    const { status, body } = await send({ from: `a@${other.name}` });
+    expect([status, body.message]).toEqual([
+      403,
+      `The domain ${other.name} belongs to another team of this server; send from another domain. This team has no verified domain yet.`,
+    ]);
+  });
+
   it('leaves senders as strict as in production where it is off', async () => {
     await again('development', { development: { any_sender: false } });
     expect(await send({})).toMatchObject({ status: 403 });

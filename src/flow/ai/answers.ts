@@ -1,5 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv';
-import { decodeKnownReferences, startTagsOf } from '../../protocol/track-links/index.ts';
+import { decodeAttribute } from '../../protocol/html-references/index.ts';
+import { startTagsOf } from '../../protocol/track-links/index.ts';
 import type { Diagnosis } from '../../resources/ai/index.ts';
 
 /** What a model has to answer: the schema that it is told, and what is made of an answer that keeps to it. */
@@ -101,5 +102,5 @@ const isActive = (html: string): boolean =>
 // What a browser leaves out of a scheme: URL Standard §4.4.
 const runs = (value: string): boolean =>
   /^[\p{Cc}\s]*(?:javascript|vbscript|data:text\/html|data:image\/svg)/iu.test(
-    decodeKnownReferences(value).text.replaceAll(/[\t\n\r]/g, ''),
+    decodeAttribute(value).replaceAll(/[\t\n\r]/g, ''),
   );

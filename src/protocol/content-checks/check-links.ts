@@ -1,5 +1,6 @@
 import { parseMerge } from '../merge/index.ts';
-import { decodeKnownReferences, isWebAddress, type StartTag } from '../track-links/index.ts';
+import { decodeAttribute } from '../html-references/index.ts';
+import { isWebAddress, type StartTag } from '../track-links/index.ts';
 import type { ContentCheck } from './content-check.ts';
 import { shownSome } from './shown-some.ts';
 import { withDefaults } from './with-defaults.ts';
@@ -106,7 +107,7 @@ const runsCode = (address: string): boolean => /^(?:javascript|vbscript|livescri
 
 /** URL §4.4: browsers take controls and spaces away at both ends, and tabs and line breaks everywhere. */
 function readAddress(value: string): string {
-  const decoded = decodeKnownReferences(value).text;
+  const decoded = decodeAttribute(value);
   let start = 0;
   while (start < decoded.length && decoded.charCodeAt(start) <= 0x20) start++;
   let end = decoded.length;

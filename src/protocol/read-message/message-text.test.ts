@@ -35,6 +35,10 @@ describe('HTML as text', () => {
     ['<p>می\u200Cخواهم</p>', 'می\u200Cخواهم'],
     ['2 < 3 and 3 > 2', '2 < 3 and 3 > 2'],
     ['<style>never closed', ''],
+    ['<pre>\n\n  a\n\n\n b\n</pre>c<br><br><br>d', '  a\n\n\n b\n\nc\n\nd'],
+    ['<pre>a<b> b</b>\r\n<a href=x>c\nd</a>', 'a b\nc\nd (x)'],
+    ['<pre> \n \n</pre>', ''],
+    ['<p>a&nbsp;&nbsp;b&#10;&#10;&#10;c so&shy;fter</p>', 'a  b c softer'],
   ])('%j', (html, text) => {
     expect(textOfHtml(html)).toBe(text);
   });
@@ -51,6 +55,9 @@ it.each([
   '<',
   '&#',
   '<a href=x><img alt=',
+  '<pre>',
+  '<pre>\n\n',
+  '&aaaaaa',
   '\u200B ',
   '\u200B\u00A0',
 ])('text of broken HTML is read in bounded time: %j', (piece) => {

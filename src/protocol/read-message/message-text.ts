@@ -1,12 +1,8 @@
-const ENTITIES: Record<string, string> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…' },
-  ...{ laquo: '«', raquo: '»', copy: '©', reg: '®', euro: '€', middot: '·', bull: '•', zwnj: '', shy: '' },
-};
-const CODE_POINT_MAX = 0x10ffff;
+import { decodeAttribute, decodeText } from '../html-references/index.ts';
 
 /**
- * Renders HTML as text for a terminal: its text in lines, links with their URL after them, and a linked image as its
- * alt text. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and scripts are omitted.
+ * Renders HTML as text for a terminal: its text in lines, links with their URL after them unless they lead to a place
+ * in the same text, and a linked image as its alt text. `<pre>` keeps its lines and their indentation. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and scripts are omitted.
  */
 export function textOfHtml(html: string): string {
   const writer = new TextWriter(html);
@@ -16,9 +12,7 @@ export function textOfHtml(html: string): string {
 
 /** Elements whose content is no text; without an end tag they go to the end. */
 const HIDDEN = new Set(['head', 'script', 'style', 'title', 'template']);
-const BLOCKS = new Set(
-  'p div tr table h1 h2 h3 h4 h5 h6 ul ol blockquote section header footer pre article'.split(' '),
-);
+const BLOCKS = new Set('p div tr table h1 h2 h3 h4 h5 h6 ul ol blockquote section header footer article'.split(' '));
 
 /**
  * Matches a tag from its name on; quoted values may contain brackets. Each part is bounded by what follows it, and the
@@ -43,6 +37,7 @@ class TextWriter {
   /** The text of the current line. */
   #line: string[] = [];
   #link: { address: string; words: string } | undefined;
+  #isPreformatted = false;
 
   constructor(html: string) {
     this.#html = html;
@@ -54,10 +49,9 @@ class TextWriter {
 
   finish(): string {
     this.#break(1);
-    return this.#lines
-      .join('\n')
-      .replaceAll(/\n{3,}/g, '\n\n')
-      .trim();
+    const start = this.#lines.findIndex((line) => line !== '');
+    const end = this.#lines.findLastIndex((line) => line !== '');
+    return start === -1 ? '' : this.#lines.slice(start, end + 1).join('\n');
   }
 
   #step(): void {
@@ -82,6 +76,7 @@ class TextWriter {
 
   #readTag(name: string, isEnd: boolean, attributes: string): void {
     if (name === 'a') return isEnd ? this.#endLink() : this.#beginLink(attributes);
+    if (name === 'pre') return this.#setPreformatted(!isEnd);
     if (BLOCKS.has(name)) return this.#break(2);
     if (name === 'td' || name === 'th') return isEnd ? void this.#line.push('  ') : undefined;
     if (isEnd) return;
@@ -98,11 +93,18 @@ class TextWriter {
     }
   }
 
+  #setPreformatted(isPreformatted: boolean): void {
+    this.#break(2);
+    this.#isPreformatted = isPreformatted;
+    // HTML §13.2.6.4.7: a line break directly after the start tag is no part of the content.
+    if (isPreformatted) this.#at += /^\r?\n/.exec(this.#html.slice(this.#at, this.#at + 2))?.[0].length ?? 0;
+  }
+
   #beginLink(attributes: string): void {
     // A nested link is part of the outer one for a reader, unless the outer one was never closed.
     if (this.#link && this.#link.words.length <= LINK_CHARS_MAX) return;
     const address = attributeIn(attributes, 'href').trim();
-    this.#link = address === '' ? undefined : { address, words: '' };
+    this.#link = address === '' || address.startsWith('#') ? undefined : { address, words: '' };
   }
 
   #endLink(): void {
@@ -119,17 +121,39 @@ class TextWriter {
   }
 
   #say(html: string): void {
-    let text = decoded(html.replaceAll(/\s+/g, ' '));
+    if (this.#isPreformatted) return this.#sayLines(decodeText(html).split(/\r\n|\r|\n/));
+    // The no-break space is kept apart from other white space, which browsers show as one space however much there is.
+    let text = decodeText(html)
+      .replaceAll(/[^\S\u00A0]+/g, ' ')
+      .replaceAll('\u00A0', ' ');
     if (text.startsWith(' ') && (this.#line.at(-1) ?? ' ').endsWith(' ')) text = text.slice(1);
+    this.#append(text);
+  }
+
+  #sayLines(lines: readonly string[]): void {
+    for (const [at, line] of lines.entries()) {
+      if (at > 0) this.#lines.push(this.#takeLine());
+      this.#append(line.replaceAll('\u00A0', ' '));
+    }
+  }
+
+  #append(text: string): void {
     if (text === '') return;
     this.#line.push(text);
     if (this.#link && this.#link.words.length <= LINK_CHARS_MAX) this.#link.words += text;
   }
 
+  /** Ends the current line. Empty lines between blocks never follow each other. */
   #break(lines: number): void {
-    this.#lines.push(this.#line.join('').replaceAll(FILLER, ' ').trim());
+    const line = this.#takeLine();
+    if (line !== '') this.#lines.push(line);
+    if ((line === '' || lines > 1) && (this.#lines.at(-1) ?? '') !== '') this.#lines.push('');
+  }
+
+  #takeLine(): string {
+    const text = this.#line.join('').replaceAll(FILLER, ' ').replaceAll('\u00AD', '');
     this.#line = [];
-    if (lines > 1) this.#lines.push('');
+    return this.#isPreformatted ? text.trimEnd() : text.trim();
   }
 
   #skipTo(mark: string, from: number): void {
@@ -140,15 +164,8 @@ class TextWriter {
 
 function attributeIn(attributes: string, name: keyof typeof ATTRIBUTES): string {
   const found = ATTRIBUTES[name].exec(attributes.slice(0, ATTRIBUTE_CHARS_MAX));
-  return decoded(found?.[1] ?? found?.[2] ?? found?.[3] ?? '');
+  return decodeAttribute(found?.[1] ?? found?.[2] ?? found?.[3] ?? '');
 }
-
-const decoded = (text: string): string =>
-  text.replaceAll(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|([a-z]{2,8}));/gi, (entity, hex, decimal, name) => {
-    if (typeof name === 'string') return ENTITIES[name.toLowerCase()] ?? entity;
-    const code = typeof hex === 'string' ? Number.parseInt(hex, 16) : Number(decimal);
-    return code > 0 && code <= CODE_POINT_MAX ? String.fromCodePoint(code) : '\uFFFD';
-  });
 
 export interface Signer {
   domain: string;

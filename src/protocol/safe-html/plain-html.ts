@@ -1,3 +1,5 @@
+import { decodeAttribute } from '../html-references/index.ts';
+
 /** Elements that say how a text is set, and bring nothing from elsewhere. */
 const KEPT = new Set(
   [
@@ -101,7 +103,7 @@ function open(state: State, name: string, attributes: string): void {
   }
   if (name === 'a') {
     endLink(state);
-    const address = attributeOf(attributes, 'href').replaceAll('&amp;', '&').trim();
+    const address = decodeAttribute(attributeOf(attributes, 'href')).trim();
     const isShown = address.length <= ADDRESS_CHARS_MAX && LINKED.test(address);
     if (isShown) state.link = { address: address.replaceAll('&', '&amp;'), outAt: state.out.length };
   }

@@ -15,7 +15,6 @@ export {
   type TrackedMail,
 } from './token.ts';
 export { endOfBody, startTagsOf } from './elements.ts';
-export { decodeKnownReferences } from './references.ts';
 export type { StartTag } from './scan-html.ts';
 export {
   findTargets,

@@ -1,4 +1,4 @@
-import { decodeReferences, encodeReferences } from './references.ts';
+import { decodeAttributeIfKnown, encodeAttribute } from '../html-references/index.ts';
 import { scanHtml } from './scan-html.ts';
 
 export interface TrackOptions {
@@ -62,7 +62,7 @@ export function writeTargets(
   for (const [at, { start, end }] of links.entries()) {
     if (edits.length >= LINKS_MAX) break;
     const address = addresses[at];
-    if (address !== undefined) edits.push({ start, end, text: encodeReferences(address) });
+    if (address !== undefined) edits.push({ start, end, text: encodeAttribute(address) });
   }
   if (pixel !== undefined) edits.push({ start: pixelAt, end: pixelAt, text: pixelTag(pixel) });
   edits.sort((a, b) => a.start - b.start);
@@ -77,7 +77,7 @@ export function writeTargets(
 
 /** Hidden by its size, for images that are not displayed are not fetched by every reader. */
 const pixelTag = (url: string): string =>
-  `<img src="${encodeReferences(url)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`;
+  `<img src="${encodeAttribute(url)}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`;
 
 /**
  * The web address that a browser would go to, or undefined for everything that is better left alone: other schemes,
@@ -86,7 +86,7 @@ const pixelTag = (url: string): string =>
 export function readTarget(value: string): string | undefined {
   // No reference makes a character out of more than some dozen.
   if (value.length > TARGET_BYTES_MAX * 12) return undefined;
-  const decoded = decodeReferences(value);
+  const decoded = decodeAttributeIfKnown(value);
   // URL §4.4: browsers take these away before they look at anything else.
   const target = decoded === undefined ? undefined : withoutEdges(decoded).replace(/[\t\n\r]/g, '');
   if (target === undefined || !isWebAddress(target) || target.includes('{{')) return undefined;

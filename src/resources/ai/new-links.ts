@@ -1,4 +1,5 @@
-import { decodeKnownReferences, startTagsOf } from '../../protocol/track-links/index.ts';
+import { decodeAttribute } from '../../protocol/html-references/index.ts';
+import { startTagsOf } from '../../protocol/track-links/index.ts';
 
 const LINKS_MAX = 100;
 const CHARS_MAX = 2048;
@@ -12,7 +13,7 @@ const LEADING = ['href', 'src', 'srcset', 'action', 'formaction', 'poster', 'bac
 
 /** The addresses of a draft that stand in nothing that it was made of. */
 export function newLinks(draft: { html: string; text: string }, sources: readonly string[]): string[] {
-  const given = sources.map((source) => decodeKnownReferences(source).text).join('\n');
+  const given = sources.map((source) => decodeAttribute(source)).join('\n');
   const stood = new Set([...addressesIn(given), ...sources.flatMap(addressesIn)].map(plain));
   const found = [...addressesIn(draft.html), ...addressesIn(draft.text)];
   const unknown = new Map(found.filter((address) => !stood.has(plain(address))).map((one) => [plain(one), one]));
@@ -26,8 +27,8 @@ function addressesIn(text: string): string[] {
     LEADING.map((name) => written.get(name)).filter((value) => value !== undefined),
   );
   const styles = tags.flatMap(({ attributes: written }) => urlsIn(written.get('style') ?? ''));
-  const values = [...attributes.map((value) => decodeKnownReferences(value).text), ...styles, ...urlsIn(text)];
-  const read = decodeKnownReferences(text).text;
+  const values = [...attributes.map((value) => decodeAttribute(value)), ...styles, ...urlsIn(text)];
+  const read = decodeAttribute(text);
   const written = IN_TEXT.flatMap((form) => read.match(form) ?? []);
   return [...values, ...written.map(withoutStops)]
     .map((address) => address.trim())
@@ -45,7 +46,7 @@ function withoutStops(address: string): string {
 
 /** Those of style sheets. */
 const urlsIn = (css: string): string[] =>
-  [...decodeKnownReferences(css).text.matchAll(/url\(\s*["']?([^"')\s]+)/gi)].map(([, address = '']) => address);
+  [...decodeAttribute(css).matchAll(/url\(\s*["']?([^"')\s]+)/gi)].map(([, address = '']) => address);
 
 /** Letter case of the host, a slash behind it, and a scheme that readers put there themselves make no other address. */
 function plain(address: string): string {

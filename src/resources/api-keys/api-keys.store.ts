@@ -99,6 +99,13 @@ export const renameKey = (db: Executor, teamId: string, id: string, name: string
 export const revokeKey = (db: Executor, teamId: string, id: string): Promise<number> =>
   db.run(`update api_keys set status = 'revoked' where team_id = ? and id = ? and status <> 'revoked'`, [teamId, id]);
 
+/** Revokes the key with this token, unless it has another name. */
+export const revokeNamedToken = (db: Executor, tokenHash: string, name: string): Promise<number> =>
+  db.run(`update api_keys set status = 'revoked' where token_hash = ? and name = ? and status <> 'revoked'`, [
+    tokenHash,
+    name,
+  ]);
+
 export async function activateKey(db: Executor, id: string): Promise<void> {
   await db.run(`update api_keys set status = 'active' where id = ?`, [id]);
 }

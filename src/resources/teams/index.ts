@@ -4,6 +4,7 @@
  */
 export { createTeam, type NewTeam } from './create-team.ts';
 export { getTeam } from './get-team.ts';
+export { keepPlaceholderAddress } from './keep-placeholder-address.ts';
 export { presentTeam, presentTeams } from './present.ts';
 export { foundTeam, listOwnTeams, switchTeam } from './own-teams.ts';
 export { readTeamName } from './team-name.ts';

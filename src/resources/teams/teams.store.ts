@@ -104,6 +104,11 @@ export async function findNamedTeam(db: Executor, slugOrId: string): Promise<Tea
 
 export type TeamColumns = Partial<Omit<TeamRow, 'id' | 'slug' | 'created_at'>>;
 
+/** Gives a team a postal address unless it has one. */
+export async function setMissingAddress(db: Executor, id: string, address: string): Promise<void> {
+  await db.run('update teams set postal_address = ? where id = ? and postal_address is null', [address, id]);
+}
+
 /** `onlyWithAddress` leaves a team without a postal address as it is. Answers whether the team was changed. */
 export async function changeTeam(
   db: Executor,

@@ -31,6 +31,16 @@ describe('requests of other official clients', () => {
       }
     });
 
+    it('is accepted as the address of a contact in another letter case, and refused as another address', async () => {
+      await call('POST', '/contacts', { email: 'case@example.org' });
+      const path = '/contacts/case@example.org';
+      expect(await call('PATCH', path, { id: 'Case@Example.org', first_name: 'B' })).toMatchObject({ status: 200 });
+      expect(await call('PATCH', path, { id: 'cases@example.org', first_name: 'B' })).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: 'id' }] },
+      });
+    });
+
     it('is refused when it differs, and the message says what to do', async () => {
       const { body: contact } = await call('POST', '/contacts', { email: 'two@example.org' });
       const message = 'id does not match the path; omit it or send the same value';
@@ -168,11 +178,27 @@ describe('requests of other official clients', () => {
         const { body: list } = await call('GET', `/emails/${body.id}/attachments`);
         expect(list.data).toMatchObject([{ content_type: 'image/png', content_id: 'logo' }]);
       }
-      const both = { filename: 'a.png', content: 'aGk=', contentType: 'image/png', content_type: 'image/gif' };
-      expect(await send({ attachments: [both] })).toMatchObject({
-        status: 400,
-        body: { errors: [{ path: 'attachments.0.contentType' }] },
-      });
+    });
+
+    it('may have a field under two of its names with one value, and is refused where the values differ', async () => {
+      const file = { filename: 'a.png', content: 'aGk=' };
+      for (const [alias, name] of [
+        ['contentType', 'content_type'],
+        ['contentId', 'content_id'],
+        ['inline_content_id', 'content_id'],
+      ] as const) {
+        const same = { ...file, [alias]: 'image/png', [name]: 'image/png' };
+        expect(await send({ attachments: [same] })).toMatchObject({ status: 200 });
+        const absent = { ...file, [alias]: null, [name]: 'image/png' };
+        expect(await send({ attachments: [absent] })).toMatchObject({ status: 200 });
+        const different = { ...file, [alias]: 'image/png', [name]: 'image/gif' };
+        const path = `attachments.0.${alias}`;
+        const message = `${path} is another name of ${name}, which has a different value; send one of them`;
+        expect(await send({ attachments: [different] })).toMatchObject({
+          status: 400,
+          body: { name: 'validation_error', errors: [{ path, message }] },
+        });
+      }
     });
 
     it('with a data: prefix is refused with the advice to remove it', async () => {

@@ -45,6 +45,28 @@ describe('what arrives', () => {
     expect([body.html, body.text]).toEqual([html, null]);
   });
 
+  it.each([
+    ['named references', '&uuml;&ouml;&szlig;&rarr;&rsquo;&eacute;&Eacute;&NotEqualTilde;', 'üöß→’éÉ≂̸'],
+    ['numeric references', '&#8364;&#x20AC;&#128;&#146;&#x1F600', '€€€’😀'],
+    ['references without a semicolon', 'caf&eacute 5 &gt 4 &copy2026 AT&T', 'café 5 > 4 ©2026 AT&T'],
+    ['names that HTML does not know', '&nope; &rarr', '&nope; &rarr'],
+    [
+      'a link with references',
+      '<a href="https://a.example/&uuml;?a=1&copy=2&amp;b">x</a>',
+      'x (https://a.example/ü?a=1&copy=2&b)',
+    ],
+    ['a link to a place in itself', 'Go <a href="#top">to the top</a>.', 'Go to the top.'],
+    [
+      'preformatted lines',
+      '<p>Run:</p><pre>\n  if (a &lt; b) {\n    go();\n\n\n  }\n</pre><p>and\nwait</p>',
+      'Run:\n\n  if (a < b) {\n    go();\n\n\n  }\n\nand wait',
+    ],
+  ])('the generated text part shows %s as a browser does', async (_, html, text) => {
+    const { messages } = await arrive({ html, text: undefined });
+    const mail = await PostalMime.parse(messages[0]?.data ?? '');
+    expect(mail.text?.replace(/\n+$/, '')).toBe(text);
+  });
+
   it.each<[string, Record<string, unknown>]>([
     ['an empty text', { html: '<p>Hello</p>', text: '' }],
     ['HTML that shows nothing', { html: '<img src="https://a.example/1.png">', text: undefined }],

@@ -69,6 +69,13 @@ async function mustBeSendableFrom(ctx: Ctx, draft: EmailDraft, domain: DomainRow
       say: `Sending from the domain ${name} is disabled; enable its capability sending first.`,
     });
   }
+  // With `development.any_sender` only the domain of another team is still missing here, and it cannot be created.
+  if (!domain && mayBeMade(ctx.store, domain) && ctx.actor.kind !== 'oauth_grant') {
+    throw refuse('validation_error', {
+      status: 403,
+      say: `The domain ${name} belongs to another team of this server; send from another domain.${await sayVerifiedDomains(ctx)}`,
+    });
+  }
   throw refuse('validation_error', {
     status: 403,
     say: `The domain ${name} is not verified for this team; ${sayNextStep(ctx, name, domain)}.${await sayVerifiedDomains(ctx)}`,
