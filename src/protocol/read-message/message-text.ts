@@ -6,7 +6,7 @@ const CODE_POINT_MAX = 0x10ffff;
 
 /**
  * Renders HTML as text for a terminal: its text in lines, links with their URL after them, and a linked image as its
- * alt text. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and scripts are omitted.
+ * alt text. HTML that shows images alone is the alt texts of them. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and scripts are omitted.
  */
 export function textOfHtml(html: string): string {
   const writer = new TextWriter(html);
@@ -43,6 +43,8 @@ class TextWriter {
   /** The text of the current line. */
   #line: string[] = [];
   #link: { address: string; words: string } | undefined;
+  /** The alt texts of images that are no links. */
+  readonly #pictures: string[] = [];
 
   constructor(html: string) {
     this.#html = html;
@@ -54,10 +56,11 @@ class TextWriter {
 
   finish(): string {
     this.#break(1);
-    return this.#lines
+    const text = this.#lines
       .join('\n')
       .replaceAll(/\n{3,}/g, '\n\n')
       .trim();
+    return text === '' ? this.#pictures.join('\n') : text;
   }
 
   #step(): void {
@@ -90,7 +93,9 @@ class TextWriter {
       this.#break(1);
       this.#line.push('- ');
     } else if (name === 'img') {
-      if (this.#link) this.#say(attributeIn(attributes, 'alt'));
+      const alt = attributeIn(attributes, 'alt').trim();
+      if (this.#link) this.#say(alt);
+      else if (alt !== '') this.#pictures.push(alt.replaceAll(/\s+/g, ' '));
     } else if (HIDDEN.has(name)) {
       const end = new RegExp(`</${name}\\s*>`, 'gi');
       end.lastIndex = this.#at;
