@@ -13,7 +13,7 @@ import { peopleOf } from '../rig/people.ts';
 import type { Scene, Team } from '../rig/scene.ts';
 import type { SinkMessage } from '../rig/sink.ts';
 import { plantWebhook } from '../rig/webhooks.ts';
-import { connect, logIn, portOf, submit } from '../smtp/dialogue.ts';
+import { connect, logIn, portOf } from '../smtp/dialogue.ts';
 
 export interface Sample {
   kind: string;
