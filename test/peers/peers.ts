@@ -3,7 +3,7 @@ import { describe, it } from 'vitest';
 import { findProgram } from './find-program.ts';
 import { findLemonldap } from './lemonldap.ts';
 import { hasSwift } from './swift.ts';
-import { findMailDkim } from './verifiers.ts';
+import { findMailDkim, findMailSpf } from './verifiers.ts';
 import { findApache } from './web-servers.ts';
 
 export { findProgram };
@@ -16,6 +16,9 @@ export type Peer =
   | 'saslpasswd2'
   | 'opendkim'
   | 'Mail::DKIM'
+  | 'Mail::SPF'
+  | 'rspamd'
+  | 'spamd'
   | 'chromium'
   | 'named'
   | 'dbus-daemon'
@@ -61,6 +64,7 @@ export function describePeers(title: string, peers: Peer[], chapter: () => void)
 
 function whyAbsent(peer: Peer): string | undefined {
   if (peer === 'Mail::DKIM') return findMailDkim() ? undefined : 'Mail::DKIM is not installed (libmail-dkim-perl)';
+  if (peer === 'Mail::SPF') return findMailSpf() ? undefined : 'Mail::SPF is not installed (libmail-spf-perl)';
   if (peer === 'lemonldap-ng')
     return findLemonldap() === undefined ? 'lemonldap-ng is not installed (.ci/run says how)' : undefined;
   if (peer === 'apache2')

@@ -10,6 +10,8 @@ export function findMailDkim(): boolean {
   return spawnSync('perl', ['-MMail::DKIM::Verifier', '-MNet::DNS', '-e', '1']).status === 0;
 }
 
+export const findMailSpf = (): boolean => spawnSync('perl', ['-MMail::SPF', '-e', '1']).status === 0;
+
 /** What opendkim says of each message. It asks no name server: `records` (name to TXT) is all it knows. */
 export function askOpendkim(messages: readonly Buffer[], records: Record<string, string>): Promise<string[]> {
   return withFiles(messages, async (files, dir) => {

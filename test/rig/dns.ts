@@ -29,6 +29,8 @@ export interface DnsRig {
   /** What a resolver answers instead, because it remembers it; whoever asks for the zone itself is not told. */
   remember(name: string, type: DnsType | 'ANY', answer: DnsRecords | DnsFault, ttlSeconds?: number): void;
   queries: DnsQuery[];
+  /** What an answer over UDP has at most: 512 bytes, or more as for a client that takes them (EDNS). */
+  udpBytesMax: number;
   /** Answers, of one type where it is named, are held back until the returned function is called. */
   hold(type?: DnsType): () => void;
   close(): Promise<void>;
@@ -77,7 +79,7 @@ export async function startDns(
     if (gate && (gate.type ?? type) === type) await gate.opened;
     const reply = recursion ? resolved(query, question) : held(query, question);
     if (!reply) return undefined;
-    return over === 'udp' && reply.length > UDP_BYTES_MAX ? truncated(query, question) : reply;
+    return over === 'udp' && reply.length > rig.udpBytesMax ? truncated(query, question) : reply;
   };
 
   const resolved = (query: Buffer, question: Question): Buffer | undefined => {
@@ -125,9 +127,10 @@ export async function startDns(
   let closed = false;
   const port = await listenOnSamePort(tcp, udp, address, options.port);
 
-  return {
+  const rig: DnsRig = {
     port,
     server: `${address}:${port}`,
+    udpBytesMax: UDP_BYTES_MAX,
     set: setAnswer,
     forget: (name) => void table.delete(name.toLowerCase()),
     remember(name, type, answer, ttl = ttlSeconds) {
@@ -152,6 +155,7 @@ export async function startDns(
       ]);
     },
   };
+  return rig;
 }
 
 interface Question {

@@ -1,4 +1,4 @@
-import { formatDate } from '../mime/index.ts';
+import { encodeText, formatDate } from '../mime/index.ts';
 import { normalizeAddress } from '../address/index.ts';
 import type { Asked } from './asked.ts';
 
@@ -76,7 +76,7 @@ export function composeNotice(notice: Notice): ComposedNotice {
     '',
   ].join('\r\n');
   const parts = [
-    part(['Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: base64'], base64(Buffer.from(text))),
+    textPart('text/plain', text),
     part(['Content-Type: message/delivery-status'], Buffer.from(fieldsOf(notice))),
     returned.part,
   ];
@@ -88,8 +88,10 @@ export function composeNotice(notice: Notice): ComposedNotice {
 const part = (head: readonly string[], content: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), content]);
 
-const base64 = (content: Buffer): Buffer =>
-  Buffer.from((content.toString('base64').match(/.{1,76}/g) ?? []).map((line) => `${line}\r\n`).join(''));
+function textPart(type: string, text: string): Buffer {
+  const { encoding, content } = encodeText(text);
+  return part([`Content-Type: ${type}; charset=utf-8`, `Content-Transfer-Encoding: ${encoding}`], content);
+}
 
 function textOf({ action, recipients, retryUntil, host, original }: Notice): string {
   const each = recipients.flatMap(({ address, status, diagnostic }) => [
@@ -141,8 +143,7 @@ const folded = (text: string): string => text.replace(/(.{60,}?) (?=\S)/g, '$1\r
 /** RFC 3462: headers alone may be encoded; a whole message may not be. RFC 6533 names those with UTF-8 in their headers. */
 function returnedPart({ head, body }: Notice['original']): { part: Buffer; isEightBit: boolean } {
   if (body === undefined) {
-    const encoding = ['Content-Type: text/rfc822-headers; charset=utf-8', 'Content-Transfer-Encoding: base64'];
-    return { part: part(encoding, base64(head)), isEightBit: false };
+    return { part: textPart('text/rfc822-headers', head.toString()), isEightBit: false };
   }
   const whole = Buffer.concat([head, Buffer.from('\r\n'), body]);
   const isEightBit = whole.some((byte) => byte > 127);

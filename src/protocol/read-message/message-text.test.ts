@@ -29,6 +29,10 @@ describe('HTML as text', () => {
     ["<a href='https://a.example'><b>To</b> <IMG ALT = 'the&nbsp;shop' src=x></a>", 'To the shop (https://a.example)'],
     ['<a href="https://a.example"><img src="x.png" alt=""></a>', '(https://a.example)'],
     ['<img src="x.png" alt="decoration"><p>a</p>', 'a'],
+    [
+      '<p><img src="x.png" alt="New teas\n in November"></p><img alt="From 12&nbsp;EUR"><img alt="">',
+      'New teas in November\nFrom 12 EUR',
+    ],
     ['<div>Preview&#847;&zwnj;&nbsp;&#847;&zwnj;&nbsp;&#847;&zwnj;&nbsp;</div><p>a</p>', 'Preview\n\na'],
     ['<a href="https://a.example"><img alt="a > b" src=x></a><p title="1 < 2">c</p>', 'a > b (https://a.example)\n\nc'],
     ['<a data-href="https://b.example" href="https://a.example">a</a>', 'a (https://a.example)'],

@@ -2,7 +2,9 @@ import { decodeAttribute, decodeText } from '../html-references/index.ts';
 
 /**
  * Renders HTML as text for a terminal: its text in lines, links with their URL after them unless they lead to a place
- * in the same text, and a linked image as its alt text. `<pre>` keeps its lines and their indentation. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and scripts are omitted.
+ * in the same text, and a linked image as its alt text. HTML without any text becomes the alt texts of its images.
+ * `<pre>` keeps its lines and their indentation. Comments, declarations (`<!doctype>`, `<?xml?>`, `<![if]>`), styles and
+ * scripts are omitted.
  */
 export function textOfHtml(html: string): string {
   const writer = new TextWriter(html);
@@ -38,6 +40,8 @@ class TextWriter {
   #line: string[] = [];
   #link: { address: string; words: string } | undefined;
   #isPreformatted = false;
+  /** The alt texts of images that are no links. */
+  readonly #pictures: string[] = [];
 
   constructor(html: string) {
     this.#html = html;
@@ -51,7 +55,7 @@ class TextWriter {
     this.#break(1);
     const start = this.#lines.findIndex((line) => line !== '');
     const end = this.#lines.findLastIndex((line) => line !== '');
-    return start === -1 ? '' : this.#lines.slice(start, end + 1).join('\n');
+    return start === -1 ? this.#pictures.join('\n') : this.#lines.slice(start, end + 1).join('\n');
   }
 
   #step(): void {
@@ -85,7 +89,9 @@ class TextWriter {
       this.#break(1);
       this.#line.push('- ');
     } else if (name === 'img') {
-      if (this.#link) this.#say(attributeIn(attributes, 'alt'));
+      const alt = attributeIn(attributes, 'alt').trim();
+      if (this.#link) this.#say(alt);
+      else if (alt !== '') this.#pictures.push(alt.replaceAll(/\s+/g, ' '));
     } else if (HIDDEN.has(name)) {
       const end = new RegExp(`</${name}\\s*>`, 'gi');
       end.lastIndex = this.#at;
