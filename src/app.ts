@@ -25,7 +25,7 @@ import {
 import { captureMessage } from './flow/mail/capture/index.ts';
 import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
 import { createReceive, type Receive } from './flow/mail/receive/index.ts';
-import { createSettle } from './flow/mail/settle/index.ts';
+import { createRefusalCounter, createSettle } from './flow/mail/settle/index.ts';
 import {
   correctTimes,
   createNode,
@@ -51,7 +51,13 @@ import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
 import type { UpgradeWishes } from './resources/backups/index.ts';
 import { keepPlanTerms } from './resources/billing/index.ts';
-import { certificateFindings, findingOf, relayFindings, type Finding } from './resources/findings/index.ts';
+import {
+  certificateFindings,
+  findingOf,
+  refusalFindings,
+  relayFindings,
+  type Finding,
+} from './resources/findings/index.ts';
 import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
@@ -142,7 +148,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     // Here and below: the order in which parts are made is the order of their lanes in the shared commit. None relies on it.
     const accept = createAccept(world, wakeQueue);
     if (roles.has('delivery')) mail = await startDelivery(world, { ...options, runDir, marks, accept });
-    if (mail) node.watch(mail.relayFindings);
+    if (mail) node.watch(mail.findings);
     const webhooks = roles.has('delivery') ? createWebhookSender(world, accept) : undefined;
     // They close behind the deliveries, which may take long: no client is turned away meanwhile, nor is mail to ourselves.
     const ports: Stop[] = [];
@@ -386,7 +392,8 @@ interface DeliveryParts extends Pick<AppOptions, 'networkClock' | 'trustedCa' | 
 
 interface Delivery {
   queue: Queue;
-  relayFindings(): Finding[];
+  /** What is wrong with the relays and with what receivers answer. */
+  findings(): Finding[];
   close(graceMs: number): Promise<void>;
 }
 
@@ -402,11 +409,12 @@ async function startDelivery(
     ...deliverOptionsOf(world, { trustedCa, capture: captureOf(world) }),
     clock: networkClock,
   });
+  const refusals = createRefusalCounter(world);
   const queue = createQueue({
     world,
     deliver: delivery.deliver,
     composer: createComposer(world),
-    settle: createSettle(world, handOffLog.owner),
+    settle: createSettle(world, handOffLog.owner, refusals),
     handOffLog,
     isContended: accept.isContended,
     down: {
@@ -418,7 +426,7 @@ async function startDelivery(
   const stopHearing = world.db.onAnnounced(MAIL_WAITS, () => queue.wake());
   return {
     queue,
-    relayFindings: () => relayFindings(delivery.relayTroubles()),
+    findings: () => [...relayFindings(delivery.relayTroubles()), ...refusalFindings(refusals.list())],
     async close(graceMs) {
       stopHearing();
       // Together: a transaction that waits for the reply to its dot ends only when its connection is cut.

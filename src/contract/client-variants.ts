@@ -3,12 +3,13 @@ import type { Problem } from './problems.ts';
 
 /**
  * Accepts what official clients write in addition to the documented form: ids of the path that are repeated in the body or the
- * query, other names of a field (`x-aliases` of its object), and null where a field is left out (`x-null-is-absent`).
+ * query, other names of a field (`x-aliases` of its object), null where a field is left out (`x-null-is-absent`), and
+ * the bytes of a file as a list instead of base64 (`x-base64`).
  */
 export interface ClientVariants {
   /** Removes repeated ids of the path; returns a problem for each that differs from the path. */
   dropPathIds: (path: Record<string, unknown>, fields: unknown, place: 'body' | 'query') => Problem[];
-  /** Gives fields their documented names and removes nulls that mean "not given", in place. */
+  /** Gives fields their documented names, removes nulls that mean "not given", and writes bytes as base64, in place. */
   normalizeBody: (body: unknown) => void;
 }
 
@@ -91,6 +92,7 @@ function compileRewrite(
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const rewrite = inside(property);
     if (rewrite) rewrites.push((value) => void (isFields(value) && rewrite(value[name])));
+    if (resolveRef<Schema>(document, property)['x-base64']) rewrites.push((value) => packBytes(value, name));
   }
   const items = schema.items && inside(schema.items);
   if (items) rewrites.push((value) => void (Array.isArray(value) && value.forEach(items)));
@@ -110,6 +112,19 @@ function renameFields(value: unknown, aliases: Readonly<Record<string, string>>)
     value[name] ??= value[alias];
     // A second name with another value stays, and `describeProblems` refuses it.
     if (value[alias] === value[name] || value[alias] === null) delete value[alias];
+  }
+}
+
+/** Writes a field as base64 that is a list of bytes, also within a serialized Buffer; what is no byte stays for the checks. */
+function packBytes(value: unknown, name: string): void {
+  if (!isFields(value)) return;
+  const given = value[name];
+  const isSerialized = isFields(given) && given.type === 'Buffer' && Object.keys(given).length === 2;
+  const list = isSerialized ? given.data : given;
+  const isPacked = Buffer.isBuffer(list);
+  if (!isPacked && !Array.isArray(list)) return;
+  if (isPacked || list.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)) {
+    value[name] = Buffer.from(list as Buffer).toString('base64');
   }
 }
 

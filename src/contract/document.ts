@@ -143,6 +143,8 @@ export interface Schema {
   'x-aliases'?: Record<string, string>;
   /** Whether null means that an optional property of this object is left out. */
   'x-null-is-absent'?: true;
+  /** Whether a list of bytes stands for its base64. */
+  'x-base64'?: true;
   /** What the examples of answers and bodies show of it; gone once they are made. */
   'x-example'?: unknown;
 }

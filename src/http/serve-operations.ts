@@ -23,6 +23,7 @@ import {
   unwrapped,
   type ParsedBody,
 } from './check-request.ts';
+import { cutByteLists, mayHoldByteLists, placeByteLists, restoreByteLists, type CutText } from './byte-lists.ts';
 import { beginAnswer } from './costly-work.ts';
 import { createFindTarget, EVERY_PATH, findFor, targetOf, type FindTarget } from './find-operation.ts';
 import { readForms } from './import-upload.ts';
@@ -105,10 +106,16 @@ export function serveOperations(parts: OperationParts): Served {
         const caller = callerOf.get(request);
         return beginAnswer(services.executor, { request, teamId: caller?.teamId }, () => {
           const operation = operationOf(request);
-          const body = readBody(operation, request, caller);
+          const isLarge = kindOf(operation) === 'email' && mayHoldByteLists(request.body as Buffer | undefined);
+          return isLarge ? cutByteLists(request.body as Buffer).then(answer) : answer();
+        });
+
+        function answer(cut?: CutText): unknown {
+          const operation = operationOf(request);
+          const body = readBody(operation, request, { caller, cut });
           if (caller?.actor.kind === 'api_key') noteKeyUse(caller.actor.keyId, request.id);
           return answererFor(operation)({ request, reply, caller, body, parameters: callParameters(request) });
-        });
+        }
       },
     });
   }
@@ -219,9 +226,9 @@ const isOfOauth = ({ operation }: OperationValidators): boolean => operation['x-
 
 const NO_BODY: ParsedBody = { value: undefined, hasEscapes: false };
 
-function bodyOf(operation: OperationValidators, request: FastifyRequest): ParsedBody {
+function bodyOf(operation: OperationValidators, request: FastifyRequest, cut?: CutText): ParsedBody {
   if (!takesJson(operation)) return NO_BODY;
-  const sent = [request.body as Buffer | undefined, request.headers['content-type']] as const;
+  const sent = [cut?.bytes ?? (request.body as Buffer | undefined), request.headers['content-type']] as const;
   if (!isOfOauth(operation)) return unwrapped(operation, parseBody(...sent));
   const { requestBody } = operation.operation;
   if (!requestBody) return NO_BODY;
@@ -229,8 +236,17 @@ function bodyOf(operation: OperationValidators, request: FastifyRequest): Parsed
   return { value: readOauthFields(...sent, { takesForm: takesFields }), hasEscapes: false };
 }
 
-function readBody(operation: OperationValidators, request: FastifyRequest, caller: Caller | undefined): ParsedBody {
-  const body = bodyOf(operation, request);
+function readBody(
+  operation: OperationValidators,
+  request: FastifyRequest,
+  { caller, cut }: { caller: Caller | undefined; cut: CutText | undefined },
+): ParsedBody {
+  const body = bodyOf(operation, request, cut);
+  if (cut && cut.lists.size > 0) {
+    placeByteLists(body.value, cut.lists);
+    operation.variants.normalizeBody(body.value);
+    restoreByteLists(body.value);
+  }
   if (caller) caller.body = body.value;
   const isJson = operation.method !== 'get' && takesJson(operation);
   if (isJson && !isOfOauth(operation) && !checksItsOwnBody.has(operation.operationId)) {

@@ -124,6 +124,55 @@ describe('a broadcast', () => {
     });
   });
 
+  it('too small to be judged alone is held with the figures of all broadcasts of its team within 24 hours', async () => {
+    const campaign = await campaignIn(scene);
+    const segments: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'clean']) {
+      const emails = many(7, `small-${name}`, 'one.example').map((email, i) =>
+        i >= 2 && i <= 4 && name !== 'clean' ? email.replace('one.', 'bad.') : email,
+      );
+      await campaign.addContacts(emails);
+      const filter = { field: 'email', op: 'contains', value: `small-${name}` };
+      segments.push(await campaign.make('/segments', { name, filter }));
+    }
+    const sendTo = async (segment: number): Promise<string> => {
+      const id = await campaign.broadcast({
+        subject: `Small ${segment}`,
+        segment_id: segments[segment],
+        rate_per_minute: 24,
+      });
+      await goOn(40);
+      return id;
+    };
+    const [first, second, clean, third] = [await sendTo(0), await sendTo(1), await sendTo(4), await sendTo(2)];
+    expect(await campaign.get(first)).toMatchObject({
+      status: 'sent',
+      held: null,
+      counts: { bounced: 3, delivered: 4 },
+    });
+    expect(await campaign.get(second)).toMatchObject({
+      status: 'sending',
+      recipients: 6,
+      held: {
+        reason: 'bounces',
+        detail:
+          '3 of 6 emails bounced (50 %), of all broadcasts of the team within 24 hours 6 of 13 (46.15 %); the limit is 5 %',
+      },
+    });
+    expect(await campaign.get(clean)).toMatchObject({ status: 'sent', held: null, counts: { delivered: 7 } });
+    expect(await campaign.get(third)).toMatchObject({ held: { reason: 'bounces' } });
+    // Whoever resumes it has seen the figures: they do not hold it again.
+    expect((await campaign.call('POST', `/broadcasts/${third}/resume`)).status).toBe(200);
+    await goOn(60);
+    expect(await campaign.get(third)).toMatchObject({ status: 'sent', held: null });
+    scene.clock.advance(25 * HOUR);
+    expect(await campaign.get(await sendTo(3))).toMatchObject({
+      status: 'sent',
+      held: null,
+      counts: { bounced: 3, delivered: 4 },
+    });
+  });
+
   it('that goes to the simulator is held for no bounce and no complaint', async () => {
     const campaign = await campaignIn(scene);
     await campaign.addContacts([

@@ -46,7 +46,7 @@ const places: Record<string, Record<string, string>> = {
   schema: {
     ...words('type format description const enum default pattern required writeOnly x-message'),
     ...words('minLength maxLength minimum maximum minItems maxItems minProperties maxProperties'),
-    ...words('x-example x-page-of x-plural x-reference-to x-deleted x-id-prefix x-aliases x-null-is-absent'),
+    ...words('x-example x-page-of x-plural x-reference-to x-deleted x-id-prefix x-aliases x-null-is-absent x-base64'),
     ...{
       items: 'schema',
       properties: 'schema{}',

@@ -35,7 +35,8 @@ export const trees: Tree[] = [
       'automation-runs':
         'which contact is where in an automation: events begin them and contacts end them, and know no automation',
       'broadcast-recipients': 'whom broadcasts went to: the emails write it too, and know no broadcast',
-      'stream-rates': 'how much of a team’s mail bounces or is reported: settlements add to it, findings read it',
+      'stream-rates':
+        'how much of a team’s mail bounces or is reported: settlements add to it; holds and findings read it',
       'shared-bodies': 'the html and text that the emails of a broadcast or of one request have in common',
       contents: 'what emails sent and received consist of beside their rows, and the bytes of images',
       users: 'the people themselves: sessions and teams know them, and no operation is of them alone',

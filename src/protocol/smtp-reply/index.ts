@@ -6,6 +6,7 @@
 export {
   bounceOfReply,
   CAUSES,
+  type Responsible,
   classifyReply,
   findProvider,
   isRetried,

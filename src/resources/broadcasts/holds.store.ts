@@ -19,6 +19,7 @@ export interface HeldForOutcome {
 
 export interface JudgedRow {
   id: string;
+  team_id: string;
   resumed_delivered: number;
   resumed_bounced: number;
   resumed_complained: number;
@@ -27,7 +28,7 @@ export interface JudgedRow {
 /** Of these broadcasts, those that are sent or being sent and not held. */
 export function judgeable(db: Executor, ids: readonly string[]): Promise<JudgedRow[]> {
   const among = uuidsIn(db.dialect, 'id', ids);
-  const sql = `select id, resumed_delivered, resumed_bounced, resumed_complained from broadcasts
+  const sql = `select id, team_id, resumed_delivered, resumed_bounced, resumed_complained from broadcasts
     where ${among.sql} and held_reason is null and status in ('sending', 'sent')`;
   return db.all<JudgedRow>(sql, [among.value]);
 }

@@ -60,6 +60,7 @@ export {
   mailHoldsAmong,
   resumeRestored,
   type HeldForOutcome,
+  type JudgedRow,
   type MailHold,
 } from './holds.store.ts';
 export {

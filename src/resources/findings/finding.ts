@@ -1,10 +1,14 @@
 import type { Finding as Presented, FindingCode } from '../../contract/index.ts';
 
+import type { Refusals } from './refusal-findings.ts';
+
 export type { FindingCode };
 
 export interface Finding extends Omit<Presented, 'since' | 'severity'> {
   /** In milliseconds. */
   since: number | null;
+  /** Refused domains, in the report of a node: whoever reads it names them to their teams. */
+  refusals?: readonly Refusals[];
 }
 
 interface Known {
@@ -116,6 +120,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     `${HERE}see what the relay says, correct its section [relays] or its password, and let the server load them; mail waits until then`,
     'rasket relays test',
   ),
+  server_refused: installation(
+    'error',
+    'A receiver refuses mail because of this server: its addresses, their names or their use.',
+    `${HERE}see what others see of it, and correct that; the refusals end with the next mail that the receiver takes`,
+    'rasket doctor',
+  ),
   resolver_failing: installation(
     'error',
     'The resolver does not answer, or answers for names that do not exist.',
@@ -181,6 +191,12 @@ export const KNOWN: Readonly<Record<FindingCode, Known>> = {
     'A webhook was disabled after five days without success.',
     'Enable it again once its endpoint answers',
     'rasket webhooks list',
+  ),
+  domain_refused: team(
+    'error',
+    'A receiver refuses mail because of its sending domain: authentication, sender or reputation.',
+    'See what is wrong with the records of the domain',
+    'rasket domains list',
   ),
   domain_losing_records: team(
     'warning',

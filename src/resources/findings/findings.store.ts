@@ -51,6 +51,15 @@ export const domainsInTrouble = (db: Executor, whose: Whose): Promise<DomainInTr
     valuesOf(whose),
   );
 
+/** Reads the names of domains by their ids. */
+export async function namesOfDomains(db: Executor, ids: readonly string[]): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const rows = await db.all<{ id: string; name: string }>(`select id, name from domains where ${among.sql}`, [
+    among.value,
+  ]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 export interface SsoProviderInTrouble {
   issuer: string;
   fault_kind: 'down' | 'wrong';

@@ -5,6 +5,7 @@
  */
 export { certificateFindings } from './certificate-findings.ts';
 export { relayFindings } from './relay-findings.ts';
+export { isReported, refusalFindings, type Refusals } from './refusal-findings.ts';
 export { findingOf, gravestFirst, severityOf, type Finding } from './finding.ts';
 export {
   lookAtInstallation,

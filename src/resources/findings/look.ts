@@ -11,6 +11,7 @@ import { COUNTED_MAX, findingOf, gravestFirst, KNOWN, type Finding } from './fin
 import { missedPayments, oldestDue } from './findings.store.ts';
 import { liveNodes, type NodeReport } from './node-report.ts';
 import { withWayToOperator } from './operator-advice.ts';
+import { findRefusedDomains } from './refusal-findings.ts';
 import { teamFindings } from './team-findings.ts';
 
 export interface Look {
@@ -24,20 +25,22 @@ export interface Look {
 
 /** All that is wrong; `own` is what this process knows of itself, where it is one of the nodes. */
 export async function lookAtInstallation(store: Store, own?: NodeReport): Promise<Look> {
-  const { nodes, checks, findings } = await lookAtMachines(store, own);
+  const { nodes, checks, findings, ofDomains } = await lookAtMachines(store, own);
+  const ofTeams = [...(await findRefusedDomains(store.db, ofDomains, undefined)), ...(await teamFindings(store))];
   return {
     at: store.clock.now(),
     nodes,
     checks,
-    findings: await withWayToOperator(store, gravestFirst([...findings, ...(await teamFindings(store))])),
+    findings: await withWayToOperator(store, gravestFirst([...findings, ...ofTeams])),
   };
 }
 
 /** What is wrong for one team; what is wrong with the installation in words that name nothing of it. */
 export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport): Promise<Finding[]> {
-  const { findings } = await lookAtMachines(store, own);
+  const { findings, ofDomains } = await lookAtMachines(store, own);
   const told = findings.map((finding) => (finding.code === 'sending_off' ? finding : inGeneral(finding)));
-  return gravestFirst([...eachOnce(told), ...(await teamFindings(store, teamId))]);
+  const refused = await findRefusedDomains(store.db, ofDomains, teamId);
+  return gravestFirst([...eachOnce(told), ...refused, ...(await teamFindings(store, teamId))]);
 }
 
 /** A finding as anybody may hear it. */
@@ -48,7 +51,12 @@ export const eachOnce = (findings: readonly Finding[]): Finding[] => [
   ...new Map(findings.map((finding) => [finding.code, finding])).values(),
 ];
 
-async function lookAtMachines(store: Store, own?: NodeReport): Promise<Omit<Look, 'at'>> {
+interface Machines extends Omit<Look, 'at'> {
+  /** What nodes report of the domains of teams, to be named to these. */
+  ofDomains: readonly Finding[];
+}
+
+async function lookAtMachines(store: Store, own?: NodeReport): Promise<Machines> {
   const others = (await liveNodes(store)).filter(({ id }) => id !== own?.id);
   const nodes = own ? [own, ...others] : others;
   const isApart = nodes.length > 1;
@@ -59,8 +67,9 @@ async function lookAtMachines(store: Store, own?: NodeReport): Promise<Omit<Look
   return {
     nodes,
     checks,
+    ofDomains: reported.filter(({ refusals }) => refusals !== undefined),
     findings: [
-      ...reported,
+      ...reported.filter(({ refusals }) => refusals === undefined),
       ...ofExaminations(checks),
       ...ofNodes(nodes),
       ...(await ofSending(store)),

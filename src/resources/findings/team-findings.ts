@@ -18,7 +18,7 @@ import {
   type Hold,
   type WaitingBroadcast,
 } from './findings.store.ts';
-import { streamsBeyond, type StreamRate } from '../stream-rates/index.ts';
+import { readRateLimits, streamsBeyond, type StreamRate } from '../stream-rates/index.ts';
 import { ssoFindings } from './sso-findings.ts';
 import { together, type Trouble } from './together.ts';
 
@@ -229,19 +229,9 @@ function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [wh
   };
 }
 
-/** Fewer bounces or complaints than this are an accident, whatever share they are. */
-const SEVERAL = 3;
-
 /** Finds streams of mail whose last 24 hours are beyond the limits at which a broadcast is held. */
 async function findHighRates({ db, clock, config }: Store, teamId: string | undefined): Promise<Finding[]> {
-  const { broadcasts } = config;
-  const limits = {
-    bouncePercent: broadcasts.hold_bounce_percent,
-    bounceFloor: broadcasts.hold_after,
-    complaintPercent: broadcasts.hold_complaint_percent,
-    complaintFloor: broadcasts.hold_complaint_after,
-    several: SEVERAL,
-  };
+  const limits = readRateLimits(config);
   const rates = await streamsBeyond(db, { teamId, now: clock.now(), limits, most: COUNTED_MAX });
   const nameOf = ({ teamId: id, stream }: StreamRate): string =>
     teamId === undefined ? `${stream} of team ${id}` : stream;

@@ -5,7 +5,9 @@
 export {
   addStreamCounts,
   forgetStreamCounts,
+  readRateLimits,
   streamsBeyond,
+  sumStream,
   type RateLimits,
   type Stream,
   type StreamCount,

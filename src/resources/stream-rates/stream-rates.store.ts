@@ -1,4 +1,5 @@
 import { shardOf } from '../../events/index.ts';
+import type { Config } from '../../platform/config/index.ts';
 import type { Executor, Value } from '../../platform/db/index.ts';
 import type { Ids } from '../../platform/ids/index.ts';
 
@@ -54,6 +55,15 @@ export interface RateLimits {
   several: number;
 }
 
+/** Reads the limits at which a broadcast is held and a stream is reported. */
+export const readRateLimits = ({ broadcasts }: Pick<Config, 'broadcasts'>): RateLimits => ({
+  bouncePercent: broadcasts.hold_bounce_percent,
+  bounceFloor: broadcasts.hold_after,
+  complaintPercent: broadcasts.hold_complaint_percent,
+  complaintFloor: broadcasts.hold_complaint_after,
+  several: 3,
+});
+
 export interface StreamRate extends StreamCount {
   isBeyondBounces: boolean;
   isBeyondComplaints: boolean;
@@ -96,6 +106,22 @@ export async function streamsBeyond(
       isBeyondComplaints: isBeyond(complained, delivered, limits.complaintFloor, limits.complaintPercent),
     };
   });
+}
+
+/** Sums up one stream of a team over the last 24 hours, counted by whole hours. */
+export async function sumStream(db: Executor, teamId: string, stream: Stream, now: number): Promise<StreamCount> {
+  const row = await db.get<Record<(typeof COUNTS)[number], number | null>>(
+    `select ${COUNTS.map((name) => `sum(${name}) as ${name}`).join(', ')} from stream_counts
+      where team_id = ? and stream = ? and hour >= ?`,
+    [teamId, stream, firstHour(now)],
+  );
+  return {
+    teamId,
+    stream,
+    delivered: Number(row?.delivered ?? 0),
+    bounced: Number(row?.bounced ?? 0),
+    complained: Number(row?.complained ?? 0),
+  };
 }
 
 /** Removes hours that no rate includes any more; returns how many rows. */

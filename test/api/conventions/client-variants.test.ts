@@ -163,7 +163,8 @@ describe('requests of other official clients', () => {
     });
 
     it('is refused where a number is no byte, with what would be right', async () => {
-      for (const content of [[1, 256], [-1], [1.5], ['a']]) {
+      const long = Array.from({ length: 100_000 }, () => 7);
+      for (const content of [[1, 256], [-1], [1.5], ['a'], [...long, 256]]) {
         const answer = await send({ attachments: [{ filename: 'a.bin', content }] });
         expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'attachments.0.content' }] } });
         expect(answer.body.message).toContain('a list of bytes from 0 to 255');

@@ -34,6 +34,22 @@ describe('Idempotency-Key on POST /emails', () => {
     expect(scene.sink.messages.filter(({ data }) => data.includes(first.body.id))).toHaveLength(1);
   });
 
+  it('an attachment as base64, as a list of its bytes or as a serialized Buffer makes the same request', async () => {
+    for (const size of [3, 200_000]) {
+      const key = randomUUID();
+      const file = Buffer.from(Array.from({ length: size }, (_, i) => (i * 7919) % 256));
+      const attach = (content: unknown) =>
+        send(key, { ...message(), attachments: [{ filename: 'a.bin', content_type: 'text/x', content }] });
+      const { status, body } = await attach(file.toString('base64'));
+      expect(status).toBe(200);
+      expect((await attach([...file])).body).toEqual(body);
+      expect((await attach(file.toJSON())).body).toEqual(body);
+      const { body: list } = await scene.api('GET', `/emails/${body.id}/attachments`, { key: team.key });
+      expect(list.data).toMatchObject([{ filename: 'a.bin', size }]);
+      expect(await attach([...file.subarray(1)])).toMatchObject({ status: 409 });
+    }
+  });
+
   it('without a key a retry sends again', async () => {
     const [one, other] = [await send(null), await send(null)];
     expect(one.body.id).not.toBe(other.body.id);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld, closeWorld } from '../../../src/open-world.ts';
 import { createNode } from '../../../src/flow/upkeep/index.ts';
+import { refusalFindings } from '../../../src/resources/findings/index.ts';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';
 import type { Scene } from '../../rig/scene.ts';
@@ -270,6 +271,38 @@ describe('several nodes', () => {
       '0.0.1-test',
     ]);
     expect(await all()).toMatchObject(NOTHING);
+    await node.stop();
+    await closeWorld(world);
+  });
+
+  // skipped because SQLite bears one process: a second one never reports.
+  it.skipIf(driver !== 'pg')('a domain whose mail another node has refused is named to its team alone', async () => {
+    const { scene, team } = trouble;
+    const domain = await team.domain();
+    const other = await scene.team();
+    const { config, dataDir, clock, log } = scene.app.world;
+    const world = await openWorld({ config, dataDir, clock, log });
+    const node = createNode(world, { version: '0.0.0-test', roles: ['delivery'] });
+    const refused = {
+      cause: 'authentication',
+      receiver: 'google',
+      region: 'eu-west-1',
+      count: 7,
+      since: clock.now(),
+      emailId: world.ids.uuid(),
+      reply: '550 5.7.26 Unauthenticated',
+    } as const;
+    node.watch(() =>
+      refusalFindings([
+        { ...refused, domain: { teamId: team.id, id: domain.id } },
+        { ...refused, domain: { teamId: team.id, id: world.ids.uuid() } },
+      ]),
+    );
+    await node.start();
+    const told = { code: 'domain_refused', count: 1, subjects: [`${domain.name}: authentication`], node: null };
+    expect(await ofTeam()).toMatchObject([told]);
+    expect(await ofOperator()).toMatchObject([told]);
+    expect(await ofTeam(other.key)).toEqual([]);
     await node.stop();
     await closeWorld(world);
   });

@@ -3,5 +3,6 @@
  * decides, and one over what reports say days later; the same function writes both down. Deliveries that settle at the same
  * time share a transaction.
  */
+export { createRefusalCounter } from './refusals.ts';
 export { createSettle, settleDropped } from './settle.ts';
 export { settleReport, type ReturnedReport } from './settle-report.ts';

@@ -14,6 +14,7 @@ import type { Stream } from '../../../resources/stream-rates/index.ts';
 import { attemptOf } from './attempt-of.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { noticesOf } from './notices.ts';
+import { createRefusalCounter, type RefusalCounter } from './refusals.ts';
 import { settleOutcomes, type Settlement } from './settle-outcomes.ts';
 
 interface Settled extends Settlement {
@@ -21,7 +22,11 @@ interface Settled extends Settlement {
 }
 
 /** Settles deliveries that `owner` claimed. One whose lease is lost was settled already, or another node settles it. */
-export function createSettle(world: World, owner: string): Settle {
+export function createSettle(
+  world: World,
+  owner: string,
+  refusals: RefusalCounter = createRefusalCounter(world),
+): Settle {
   const write = world.commits.lane<Settled, boolean>(async (tx, items) => {
     const ours = await endTheirClaims(world, tx, owner, items);
     await settleOutcomes(world, tx, ours);
@@ -37,6 +42,7 @@ export function createSettle(world: World, owner: string): Settle {
     if (await write({ row, email: emailOf(row), stream: findStream(row), conclusion, attempt, notices })) {
       for (const logLines of conclusion.logLines) logLines(world.mailLog);
       if (attempt) traceAttempt(world, attempt, outcomes);
+      refusals.note(row, outcomes);
     }
   };
 }
