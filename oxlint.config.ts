@@ -134,7 +134,7 @@ export default defineConfig({
       rules: { 'shape/restricted': ['error', defaultExport, reexportAll, ...commandInText] },
     },
     {
-      files: ['src/{contract,protocol,events,resources,flow}/**/*.ts'],
+      files: ['src/{contract,protocol,tenancy,mail,features}/**/*.ts'],
       rules: {
         'no-restricted-globals': ['error', ...timers(timersInRules), ...waysOut],
         'no-restricted-properties': ['error', environment, clock, stopwatch, dice],

@@ -22,9 +22,9 @@ export async function compileModules(): Promise<Map<string, Uint8Array>> {
     absWorkingDir: root,
     entryPoints: {
       main: 'packaging/main.ts',
-      'authentication-thread': 'src/flow/mail/receive/authentication-thread.ts',
-      'reader-thread': 'src/flow/mail/receive/reader-thread.ts',
-      'backup-thread': 'src/resources/backups/backup-thread.ts',
+      'authentication-thread': 'src/mail/receive/authentication-thread.ts',
+      'reader-thread': 'src/mail/receive/reader-thread.ts',
+      'backup-thread': 'src/features/operations/backups/backup-thread.ts',
       'check-thread': 'src/platform/db/check-thread.ts',
       'text-thread': 'src/text-thread.ts',
     },

@@ -5,27 +5,21 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { loadContract } from './contract/index.ts';
-import { startCron, type CronJob } from './cron/index.ts';
-import { createModelHealth } from './flow/ai/index.ts';
-import { noPayments, type PaymentProvider } from './flow/billing/index.ts';
-import { createAccept, type Accept } from './flow/mail/accept/index.ts';
-import { createIssued, type Issued } from './flow/certificates/index.ts';
-import { createDoctor, tellOfLoss } from './flow/doctor/index.ts';
-import { createConfirmations, createImportLoop, type Imports } from './flow/audience/index.ts';
-import { createAutomationLoop, type Automations } from './flow/automations/index.ts';
-import { createBroadcastLoop, type Broadcasts } from './flow/campaigns/index.ts';
-import { createComposer } from './flow/mail/compose/index.ts';
-import {
-  createCapture,
-  createDeliver,
-  deliverOptionsOf,
-  hasDomainRelays,
-  type Deliver,
-} from './flow/mail/deliver/index.ts';
-import { captureMessage } from './flow/mail/capture/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './flow/mail/queue/index.ts';
-import { createReceive, type Receive } from './flow/mail/receive/index.ts';
-import { createRefusalCounter, createSettle } from './flow/mail/settle/index.ts';
+import { startCron, type CronJob } from './ports/cron/index.ts';
+import { createModelHealth } from './features/ai/model/index.ts';
+import { noPayments, type PaymentProvider } from './features/billing/closing/index.ts';
+import { createAccept, type Accept } from './mail/accept/index.ts';
+import { createIssued, type Issued } from './features/operations/certificate-renewal/index.ts';
+import { createDoctor, tellOfLoss } from './features/operations/doctor/index.ts';
+import { createConfirmations, createImportLoop, type Imports } from './features/audience/import-runner/index.ts';
+import { createAutomationLoop, type Automations } from './features/automations/runner/index.ts';
+import { createBroadcastLoop, type Broadcasts } from './features/campaigns/sending/index.ts';
+import { createComposer } from './mail/compose/index.ts';
+import { createCapture, createDeliver, deliverOptionsOf, hasDomainRelays, type Deliver } from './mail/deliver/index.ts';
+import { captureMessage } from './mail/capture/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, type Queue, isMarketing } from './mail/queue/index.ts';
+import { createReceive, type Receive } from './mail/receive/index.ts';
+import { createRefusalCounter, createSettle } from './mail/settle/index.ts';
 import {
   correctTimes,
   createNode,
@@ -33,12 +27,18 @@ import {
   hearOtherNodes,
   type Node,
   watchInstallation,
-} from './flow/upkeep/index.ts';
-import { createPatientCheck, noteOpenFile, watchClock, watchDatabase, type DamageWatch } from './flow/upkeep/index.ts';
-import { createPeople, type People } from './flow/people/index.ts';
-import { createTracking, type Tracking } from './flow/tracking/index.ts';
-import { createListeners, createWebhookSender, type WebhookSender } from './flow/webhooks/index.ts';
-import { createUnknownProxy, startHttp, startMetricsPort, type HttpParts, type HttpPort } from './http/index.ts';
+} from './features/operations/upkeep/index.ts';
+import {
+  createPatientCheck,
+  noteOpenFile,
+  watchClock,
+  watchDatabase,
+  type DamageWatch,
+} from './features/operations/upkeep/index.ts';
+import { createPeople, type People } from './features/identity/account-mail/index.ts';
+import { createTracking, type Tracking } from './features/tracking/index.ts';
+import { createListeners, createWebhookSender, type WebhookSender } from './features/webhooks/delivery/index.ts';
+import { createUnknownProxy, startHttp, startMetricsPort, type HttpParts, type HttpPort } from './ports/http/index.ts';
 import { cronTable } from './cron-table.ts';
 import { migrateStore } from './open-store.ts';
 import { recogniseCopy } from './recognise-copy.ts';
@@ -49,16 +49,16 @@ import { lockDataFolder, ping } from './platform/db/index.ts';
 import { openProcessMarks, type ProcessMarks } from './platform/process-mark/index.ts';
 import { openServerTls, type ServerTls } from './platform/server-tls/index.ts';
 import type { World } from './platform/world/index.ts';
-import type { UpgradeWishes } from './resources/backups/index.ts';
-import { keepPlanTerms } from './resources/billing/index.ts';
+import type { UpgradeWishes } from './features/operations/backups/index.ts';
+import { keepPlanTerms } from './features/billing/invoices/index.ts';
 import {
   certificateFindings,
   findingOf,
   refusalFindings,
   relayFindings,
   type Finding,
-} from './resources/findings/index.ts';
-import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './smtp/index.ts';
+} from './features/operations/findings/index.ts';
+import { createReceivingDoor, createSubmission, startSmtp, type Doors, type SmtpPorts } from './ports/smtp/index.ts';
 
 export const ROLES = ['http', 'delivery', 'scheduler', 'submission', 'receiving'] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,19 +1,19 @@
 import os from 'node:os';
-import { type CronJob } from './cron/index.ts';
+import { type CronJob } from './ports/cron/index.ts';
 import {
   closeMonths,
   forgetPaymentEvents,
   noPayments,
   recheckSubscriptions,
   type PaymentProvider,
-} from './flow/billing/index.ts';
-import { forgetConfirmationMails, removeImportFiles } from './flow/audience/index.ts';
-import { askRenewalTimes, renewCertificates } from './flow/certificates/index.ts';
-import { tellNotices, type Doctor } from './flow/doctor/index.ts';
-import { publishConfigured, recheckClaims, sweepDomains } from './flow/dns/index.ts';
-import { releaseDeferred } from './flow/mail/queue/index.ts';
-import { forgetGreylisted } from './flow/mail/receive/index.ts';
-import { releaseEndedHolds } from './flow/mail/queue-admin/index.ts';
+} from './features/billing/closing/index.ts';
+import { forgetConfirmationMails, removeImportFiles } from './features/audience/import-runner/index.ts';
+import { askRenewalTimes, renewCertificates } from './features/operations/certificate-renewal/index.ts';
+import { tellNotices, type Doctor } from './features/operations/doctor/index.ts';
+import { publishConfigured, recheckClaims, sweepDomains } from './mail/domain-dns/index.ts';
+import { releaseDeferred } from './mail/queue/index.ts';
+import { forgetGreylisted } from './mail/receive/index.ts';
+import { releaseEndedHolds } from './mail/queue-admin/index.ts';
 import {
   correctTimes,
   createLogRemoval,
@@ -24,23 +24,23 @@ import {
   removeOrphanBlobs,
   removeOldAudit,
   type DamageWatch,
-} from './flow/upkeep/index.ts';
-import { recheckSsoDomains, recheckSsoProviders } from './flow/sso/index.ts';
-import { forgetListeners } from './flow/webhooks/index.ts';
+} from './features/operations/upkeep/index.ts';
+import { recheckSsoDomains, recheckSsoProviders } from './features/identity/sso-sign-in/index.ts';
+import { forgetListeners } from './features/webhooks/delivery/index.ts';
 import type { World } from './platform/world/index.ts';
-import { backUpOnSchedule, watchBackups } from './resources/backups/index.ts';
-import { removeOldApprovals } from './resources/approvals/index.ts';
-import { clearDeleted } from './resources/contacts/index.ts';
-import { recheckDamaged } from './resources/contents/index.ts';
-import { indexEmails } from './resources/emails/index.ts';
-import { removeExpiredDeviceLogins } from './resources/device-logins/index.ts';
-import { removeExpiredSessions } from './resources/sessions/index.ts';
-import { forgetAccountRequests } from './resources/accounts/index.ts';
-import { indexInboxes } from './resources/inbox-threads/index.ts';
-import { forgetInvitations } from './resources/invitations/index.ts';
-import { removeExpiredOauth, removeUnusedOauth } from './resources/oauth/index.ts';
-import { forgetExpiredShares } from './resources/shares/index.ts';
-import { forgetStreamCounts } from './resources/stream-rates/index.ts';
+import { backUpOnSchedule, watchBackups } from './features/operations/backups/index.ts';
+import { removeOldApprovals } from './features/identity/approvals/index.ts';
+import { clearDeleted } from './features/audience/contacts/index.ts';
+import { recheckDamaged } from './mail/contents/index.ts';
+import { indexEmails } from './mail/emails/index.ts';
+import { removeExpiredDeviceLogins } from './features/identity/device-logins/index.ts';
+import { removeExpiredSessions } from './features/identity/sessions/index.ts';
+import { forgetAccountRequests } from './features/identity/accounts/index.ts';
+import { indexInboxes } from './features/inbox/inbox-threads/index.ts';
+import { forgetInvitations } from './features/identity/invitations/index.ts';
+import { removeExpiredOauth, removeUnusedOauth } from './features/identity/oauth/index.ts';
+import { forgetExpiredShares } from './features/sharing/index.ts';
+import { forgetStreamCounts } from './mail/stream-rates/index.ts';
 import { SEALED_COLUMNS } from './sealed-columns.ts';
 
 /** What happens by the clock, on one node of all at a time. */

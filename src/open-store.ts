@@ -22,7 +22,7 @@ import {
 } from './platform/secrets/index.ts';
 import type { Store } from './platform/store/index.ts';
 import { createTextThread } from './platform/text-thread/index.ts';
-import type { UpgradeWishes } from './resources/backups/index.ts';
+import type { UpgradeWishes } from './features/operations/backups/index.ts';
 import {
   bindInstallation,
   keptByCopies,
@@ -36,7 +36,7 @@ import {
   mustTakeAnyText,
   noteUse,
   saysUnderWay,
-} from './resources/instance/index.ts';
+} from './tenancy/instance/index.ts';
 
 export interface StoreOptions {
   config: Config;
@@ -122,7 +122,7 @@ async function outwaitMove({ db, log }: Store, isNode: boolean): Promise<void> {
 }
 
 async function upgrade(store: Store, wishes: UpgradeWishes): Promise<string[]> {
-  const { beforeUpgrade, takeTurn } = await import('./resources/backups/index.ts');
+  const { beforeUpgrade, takeTurn } = await import('./features/operations/backups/index.ts');
   const endTurn = await takeTurn(store);
   try {
     // Another node may have done it meanwhile.

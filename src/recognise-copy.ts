@@ -2,16 +2,16 @@ import { isoTime } from './platform/clock/index.ts';
 import { readCopyMark, removeCopyMark } from './platform/installation-mark/index.ts';
 import { nodeIdOf } from './platform/process-mark/index.ts';
 import type { Store } from './platform/store/index.ts';
-import { removeAllAccountRequests } from './resources/accounts/index.ts';
-import { expireAllApprovals } from './resources/approvals/index.ts';
-import { holdRestored } from './resources/broadcasts/index.ts';
-import { removeAllDeviceLogins } from './resources/device-logins/index.ts';
-import { forgetWaitingNotices } from './resources/findings/index.ts';
-import { removeAllOpenInvitations } from './resources/invitations/index.ts';
-import { isAway, settleHere, switchOffRestored } from './resources/instance/index.ts';
-import { endAllTokens } from './resources/oauth/index.ts';
-import { endAllSessions } from './resources/session-rows/index.ts';
-import { endAllChallenges } from './resources/sessions/index.ts';
+import { removeAllAccountRequests } from './features/identity/accounts/index.ts';
+import { expireAllApprovals } from './features/identity/approvals/index.ts';
+import { holdRestored } from './features/campaigns/broadcasts/index.ts';
+import { removeAllDeviceLogins } from './features/identity/device-logins/index.ts';
+import { forgetWaitingNotices } from './features/operations/findings/index.ts';
+import { removeAllOpenInvitations } from './features/identity/invitations/index.ts';
+import { isAway, settleHere, switchOffRestored } from './tenancy/instance/index.ts';
+import { endAllTokens } from './features/identity/oauth/index.ts';
+import { endAllSessions } from './tenancy/session-rows/index.ts';
+import { endAllChallenges } from './features/identity/sessions/index.ts';
 
 /**
  * Asked once before anything is sent. A copy that was restored has waiting what the original has sent since, or will send: all

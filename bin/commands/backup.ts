@@ -12,9 +12,9 @@ import {
   verifyBackup,
   type BackupFacts,
   type Verification,
-} from '../../src/resources/backups/index.ts';
+} from '../../src/features/operations/backups/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
-import { noteBackup } from '../../src/resources/instance/index.ts';
+import { noteBackup } from '../../src/tenancy/instance/index.ts';
 import { isSingleFile, loadAddon } from '../../src/program-files/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { BackupNotWhole, OperatorFault } from '../explain.ts';

@@ -11,7 +11,7 @@ import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { certificateFilesOf, examineCertificate } from '../../src/platform/server-tls/index.ts';
 import { openSecrets } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
-import { writeMachinePass } from '../../src/resources/operators/index.ts';
+import { writeMachinePass } from '../../src/tenancy/operators/index.ts';
 import {
   certificateFindings,
   findingOf,
@@ -20,7 +20,7 @@ import {
   presentForOperator,
   type Finding,
   type Look,
-} from '../../src/resources/findings/index.ts';
+} from '../../src/features/operations/findings/index.ts';
 import { explain, OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation, findTyper } from '../installation.ts';
 import { canonicalAddress, ownAddresses } from '../setup/this-machine.ts';

@@ -4,10 +4,10 @@ import type { Config } from '../../src/platform/config/index.ts';
 import { hasTable } from '../../src/platform/db/index.ts';
 import { createInstanceKey, instanceKeyPath, newToken } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
-import { InstallationMismatch } from '../../src/resources/instance/index.ts';
-import { insertMember } from '../../src/resources/members/index.ts';
-import { createTeam, listTeams } from '../../src/resources/teams/index.ts';
-import { createUser, emailKeyOf, findUserByEmailKey, readUserEmail } from '../../src/resources/users/index.ts';
+import { InstallationMismatch } from '../../src/tenancy/instance/index.ts';
+import { insertMember } from '../../src/tenancy/members/index.ts';
+import { createTeam, listTeams } from '../../src/tenancy/teams/index.ts';
+import { createUser, emailKeyOf, findUserByEmailKey, readUserEmail } from '../../src/tenancy/users/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { becomeOwnerOf, findInstallation } from '../installation.ts';
 import {

@@ -1,4 +1,4 @@
-import { readBackupNotes } from '../../src/resources/instance/index.ts';
+import { readBackupNotes } from '../../src/tenancy/instance/index.ts';
 import { dataFolder, migrateAlone, readConfig, withStore, type DataOptions } from './open.ts';
 
 export async function migrateDatabase(options: DataOptions & { backup?: boolean }): Promise<void> {

@@ -1,4 +1,4 @@
-import type { MovePhase, MoveWatch } from '../../src/resources/moves/index.ts';
+import type { MovePhase, MoveWatch } from '../../src/features/operations/moves/index.ts';
 
 interface Terminal {
   isTTY?: boolean;

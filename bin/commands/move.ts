@@ -1,8 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 import { connectAsFound } from '../../src/open-store.ts';
-import { megabytes, MoveDone, moveDatabase, planMove, undoMove } from '../../src/resources/moves/index.ts';
-import type { Moved, MoveEnd, MoveOrder, MovePlan } from '../../src/resources/moves/index.ts';
+import { megabytes, MoveDone, moveDatabase, planMove, undoMove } from '../../src/features/operations/moves/index.ts';
+import type { Moved, MoveEnd, MoveOrder, MovePlan } from '../../src/features/operations/moves/index.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
 import { systemClock } from '../../src/platform/clock/index.ts';
 import { readPostgresUrl, type Config } from '../../src/platform/config/index.ts';

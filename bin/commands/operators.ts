@@ -4,7 +4,7 @@ import {
   listOperators,
   revokeOperator,
   type OperatorRow,
-} from '../../src/resources/operators/index.ts';
+} from '../../src/tenancy/operators/index.ts';
 import { clean, cleanJson, type Column, listTime, type Terminal } from '../../cli/output/index.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';
 import { printRows } from './print-rows.ts';

@@ -8,7 +8,7 @@ import {
   readCaptured,
   type CapturedRow,
   type Checks,
-} from '../../src/flow/mail/capture/index.ts';
+} from '../../src/mail/capture/index.ts';
 import {
   readMessage,
   signersOf,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { closeNet, withNet } from '../../src/open-world.ts';
-import { listTeams } from '../../src/resources/teams/index.ts';
+import { listTeams } from '../../src/tenancy/teams/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { seed as fill } from '../seed/index.ts';
 import {

@@ -1,13 +1,13 @@
 import { cleanJson } from '../../cli/output/index.ts';
 import { readCopyMark } from '../../src/platform/installation-mark/index.ts';
 import { recogniseCopy } from '../../src/recognise-copy.ts';
-import { countRestored, resumeRestored } from '../../src/resources/broadcasts/index.ts';
+import { countRestored, resumeRestored } from '../../src/features/campaigns/broadcasts/index.ts';
 import {
   createSendSwitch,
   setSending,
   type SendSwitch,
   type SendSwitchName,
-} from '../../src/resources/instance/index.ts';
+} from '../../src/tenancy/instance/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, withStore, type DataOptions } from './open.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { readTeamName } from '../../src/resources/teams/index.ts';
-import { readDomainName } from '../../src/resources/domains/index.ts';
-import { readUserEmail } from '../../src/resources/users/index.ts';
+import { readTeamName } from '../../src/tenancy/teams/index.ts';
+import { readDomainName } from '../../src/mail/domains/index.ts';
+import { readUserEmail } from '../../src/tenancy/users/index.ts';
 import { loadConfig, type Config, type Sources } from '../../src/platform/config/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { findInstallation, settingsOf } from '../installation.ts';

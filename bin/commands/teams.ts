@@ -5,8 +5,8 @@ import {
   listTeams,
   type TeamChange,
   type TeamRow,
-} from '../../src/resources/teams/index.ts';
-import { stopEnforcingSso, takeSsoDomain } from '../../src/resources/sso/index.ts';
+} from '../../src/tenancy/teams/index.ts';
+import { stopEnforcingSso, takeSsoDomain } from '../../src/features/identity/sso/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { clean, cleanJson, type Column, listTime, openTerminal, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';

@@ -1,5 +1,5 @@
 import { clean, cleanJson } from '../../cli/output/index.ts';
-import { examineRelay, readRelay, type RelayExamination } from '../../src/flow/mail/deliver/index.ts';
+import { examineRelay, readRelay, type RelayExamination } from '../../src/mail/deliver/index.ts';
 import type { Config, RelaySettings } from '../../src/platform/config/index.ts';
 import { createResolver } from '../../src/platform/resolver/index.ts';
 import { OperatorFault } from '../explain.ts';

@@ -2,11 +2,11 @@ import { ROLES, type Role } from '../../src/contract/index.ts';
 import { newToken } from '../../src/platform/secrets/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { notFound } from '../../src/platform/refusal/index.ts';
-import { makePasswordReset, tell as tellPerson } from '../../src/resources/accounts/index.ts';
-import { inviteByOperator } from '../../src/resources/invitations/index.ts';
-import { hasMembers, insertMember, teamsOfLastWayIn } from '../../src/resources/members/index.ts';
-import { resetMfa } from '../../src/resources/mfa/index.ts';
-import { findNamedTeam } from '../../src/resources/teams/index.ts';
+import { makePasswordReset, tell as tellPerson } from '../../src/features/identity/accounts/index.ts';
+import { inviteByOperator } from '../../src/features/identity/invitations/index.ts';
+import { hasMembers, insertMember, teamsOfLastWayIn } from '../../src/tenancy/members/index.ts';
+import { resetMfa } from '../../src/features/identity/mfa/index.ts';
+import { findNamedTeam } from '../../src/tenancy/teams/index.ts';
 import {
   createUser,
   disableUser,
@@ -15,7 +15,7 @@ import {
   findUserByEmailKey,
   listUsers,
   type UserRow,
-} from '../../src/resources/users/index.ts';
+} from '../../src/tenancy/users/index.ts';
 import { clean, cleanJson, type Column, listTime, type Terminal } from '../../cli/output/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { dataFolder, readConfig, whereListed, withStore, type DataOptions } from './open.ts';

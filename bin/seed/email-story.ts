@@ -1,5 +1,5 @@
-import type { Happening } from '../../src/events/index.ts';
-import type { TriedRecipient } from '../../src/resources/emails/index.ts';
+import type { Happening } from '../../src/mail/events/index.ts';
+import type { TriedRecipient } from '../../src/mail/emails/index.ts';
 import type { Dice } from './dice.ts';
 
 /** One thing that happens to an email, so many milliseconds after it was accepted. */

@@ -2,18 +2,18 @@
  * Fills a team of a development server with a month that never was, so that lists, metrics and the console have something
  * to show. What is there already is left as it is; nothing of it is sent anywhere, to webhooks neither unless that is asked.
  */
-import { withoutWebhooks } from '../../src/events/index.ts';
-import { createAccept } from '../../src/flow/mail/accept/index.ts';
-import { createMessageParser, createStoreMessage, heldContent } from '../../src/flow/mail/receive/index.ts';
+import { withoutWebhooks } from '../../src/mail/events/index.ts';
+import { createAccept } from '../../src/mail/accept/index.ts';
+import { createMessageParser, createStoreMessage, heldContent } from '../../src/mail/receive/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
-import type { Ctx } from '../../src/resources/access/index.ts';
-import { createContact } from '../../src/resources/contacts/index.ts';
-import { createVerifiedDomain, findDomainByName, registerDomain } from '../../src/resources/domains/index.ts';
-import { createSegment, listSegments } from '../../src/resources/segments/index.ts';
-import { createTemplate, listTemplates, publishTemplate } from '../../src/resources/templates/index.ts';
-import { createTopic, listTopics } from '../../src/resources/topics/index.ts';
-import { addWebhook, disableWebhook, listWebhooks } from '../../src/resources/webhooks/index.ts';
+import type { Ctx } from '../../src/tenancy/access/index.ts';
+import { createContact } from '../../src/features/audience/contacts/index.ts';
+import { createVerifiedDomain, findDomainByName, registerDomain } from '../../src/mail/domains/index.ts';
+import { createSegment, listSegments } from '../../src/features/audience/segments/index.ts';
+import { createTemplate, listTemplates, publishTemplate } from '../../src/features/templates/templates/index.ts';
+import { createTopic, listTopics } from '../../src/features/audience/topics/index.ts';
+import { addWebhook, disableWebhook, listWebhooks } from '../../src/features/webhooks/endpoints/index.ts';
 import { seedDay } from './mail.ts';
 import { DOMAIN, PEOPLE, SECOND_DOMAIN } from './people.ts';
 import { addSentBroadcast } from './sent-broadcast.ts';

@@ -1,7 +1,7 @@
-import { foldLastEvent, type NewEvent } from '../../src/events/index.ts';
+import { foldLastEvent, type NewEvent } from '../../src/mail/events/index.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
-import type { DomainRow } from '../../src/resources/domains/index.ts';
+import type { DomainRow } from '../../src/mail/domains/index.ts';
 import {
   bodyRow,
   emailRowsByIds,
@@ -12,9 +12,9 @@ import {
   type AttemptRow,
   type EmailEvent,
   type NewEmailRows,
-} from '../../src/resources/emails/index.ts';
-import { suppress } from '../../src/resources/suppressions/index.ts';
-import { countUsage } from '../../src/resources/usage/index.ts';
+} from '../../src/mail/emails/index.ts';
+import { suppress } from '../../src/mail/suppressions/index.ts';
+import { countUsage } from '../../src/tenancy/usage/index.ts';
 import { createDice, createSeededIds, type Dice } from './dice.ts';
 import { tellStory, type Moment } from './email-story.ts';
 import { PEOPLE, pickMailing, type Mailing } from './people.ts';

@@ -1,12 +1,16 @@
 /** What a team meets beside its mail: an endpoint that failed, an automation under way, a broadcast that is planned. */
 import type { World } from '../../src/platform/world/index.ts';
-import type { Ctx } from '../../src/resources/access/index.ts';
-import { createAutomation, listAutomations } from '../../src/resources/automations/index.ts';
-import { createBroadcast, listBroadcasts } from '../../src/resources/broadcasts/index.ts';
-import { createCustomEvent, findCustomEventNamed, sendCustomEvent } from '../../src/resources/custom-events/index.ts';
-import { createInbox, listInboxes } from '../../src/resources/inboxes/index.ts';
-import { listSegments } from '../../src/resources/segments/index.ts';
-import { getTeam, updateTeam } from '../../src/resources/teams/index.ts';
+import type { Ctx } from '../../src/tenancy/access/index.ts';
+import { createAutomation, listAutomations } from '../../src/features/automations/automations/index.ts';
+import { createBroadcast, listBroadcasts } from '../../src/features/campaigns/broadcasts/index.ts';
+import {
+  createCustomEvent,
+  findCustomEventNamed,
+  sendCustomEvent,
+} from '../../src/features/automations/custom-events/index.ts';
+import { createInbox, listInboxes } from '../../src/features/inbox/inboxes/index.ts';
+import { listSegments } from '../../src/features/audience/segments/index.ts';
+import { getTeam, updateTeam } from '../../src/tenancy/teams/index.ts';
 import {
   changeWebhook,
   endpointLeases,
@@ -14,8 +18,8 @@ import {
   listWebhookEvents,
   recordAttempts,
   replayWebhookEvent,
-} from '../../src/resources/webhooks/index.ts';
-import { eventIdOf } from '../../src/events/index.ts';
+} from '../../src/features/webhooks/endpoints/index.ts';
+import { eventIdOf } from '../../src/mail/events/index.ts';
 import { DOMAIN, PEOPLE } from './people.ts';
 
 const SECOND = 1000;

@@ -1,7 +1,7 @@
 import { overlaid, type Executor } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
-import type { Ctx } from '../../src/resources/access/index.ts';
-import { insertRecipients, type NewRecipientRow } from '../../src/resources/broadcast-recipients/index.ts';
+import type { Ctx } from '../../src/tenancy/access/index.ts';
+import { insertRecipients, type NewRecipientRow } from '../../src/features/campaigns/broadcast-recipients/index.ts';
 import {
   beginBroadcast,
   claimDueBroadcasts,
@@ -10,11 +10,11 @@ import {
   listBroadcasts,
   saveProgress,
   type BroadcastRow,
-} from '../../src/resources/broadcasts/index.ts';
-import { membersPage } from '../../src/resources/contacts/index.ts';
-import type { DomainRow } from '../../src/resources/domains/index.ts';
-import { listSegments } from '../../src/resources/segments/index.ts';
-import { countUsage } from '../../src/resources/usage/index.ts';
+} from '../../src/features/campaigns/broadcasts/index.ts';
+import { membersPage } from '../../src/features/audience/contacts/index.ts';
+import type { DomainRow } from '../../src/mail/domains/index.ts';
+import { listSegments } from '../../src/features/audience/segments/index.ts';
+import { countUsage } from '../../src/tenancy/usage/index.ts';
 import { createDice } from './dice.ts';
 import { tellStory } from './email-story.ts';
 import { emailOf, hasEnded, thenIn, writeStories, type Then, type Written } from './mail.ts';

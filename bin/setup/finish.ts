@@ -1,7 +1,7 @@
 /** What follows once the settings stand: team, domain, service, certificate, a look at all of it, the first email. */
 import { DEFAULT_URL } from '../../cli/client/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
-import { asksForCertificates } from '../../src/resources/certificates/index.ts';
+import { asksForCertificates } from '../../src/features/operations/certificates/index.ts';
 import { makeTeam, ownerLines } from '../commands/init.ts';
 import { isNewerThanServer, runningPid, urlFromHere } from '../commands/ready-file.ts';
 import { asOwnerOf } from '../installation.ts';

@@ -6,9 +6,9 @@ import { createLog } from '../../src/platform/log/index.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import type { Store } from '../../src/platform/store/index.ts';
 import { closeStore, openStore } from '../../src/open-store.ts';
-import type { Ctx } from '../../src/resources/access/index.ts';
-import { issueApiKey, listApiKeys } from '../../src/resources/api-keys/index.ts';
-import { listCertificates } from '../../src/resources/certificates/index.ts';
+import type { Ctx } from '../../src/tenancy/access/index.ts';
+import { issueApiKey, listApiKeys } from '../../src/tenancy/api-keys/index.ts';
+import { listCertificates } from '../../src/features/operations/certificates/index.ts';
 import {
   findDomainByName,
   listDomains,
@@ -16,8 +16,8 @@ import {
   recordsOf,
   registerDomain,
   renewRecords,
-} from '../../src/resources/domains/index.ts';
-import { listTeams } from '../../src/resources/teams/index.ts';
+} from '../../src/mail/domains/index.ts';
+import { listTeams } from '../../src/tenancy/teams/index.ts';
 import { isInitialised } from '../commands/init.ts';
 import { withStore } from '../commands/open.ts';
 import { OperatorFault } from '../explain.ts';

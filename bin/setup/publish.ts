@@ -1,9 +1,9 @@
 /** Sets the records of a domain through a provider of the settings, or Cloudflare with a token of one's own. */
 import { closeWorld, openWorld } from '../../src/open-world.ts';
-import { configureDomainDns } from '../../src/flow/dns/index.ts';
+import { configureDomainDns } from '../../src/mail/domain-dns/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
-import type { Ctx } from '../../src/resources/access/index.ts';
+import type { Ctx } from '../../src/tenancy/access/index.ts';
 import { asOwnerOf } from '../installation.ts';
 import type { Here } from './first-things.ts';
 

@@ -1,7 +1,7 @@
 /** A relay for machines whose network blocks port 25: found out, asked for, and explained. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { examinePort25 } from '../../src/flow/doctor/index.ts';
+import { examinePort25 } from '../../src/features/operations/doctor/index.ts';
 import { createInspector } from '../../src/platform/resolver/index.ts';
 import { OperatorFault } from '../explain.ts';
 import { asOwnerOf } from '../installation.ts';

@@ -5,8 +5,8 @@ import {
   signUp,
   signUpByInvitation,
   verifyEmail,
-} from '../resources/accounts/index.ts';
-import { mustHaveUsedPassword } from '../resources/session-rows/index.ts';
+} from '../features/identity/accounts/index.ts';
+import { mustHaveUsedPassword } from '../tenancy/session-rows/index.ts';
 import type { Operations } from './operation.ts';
 
 export const accounts = {

@@ -1,4 +1,4 @@
-import { diagnoseEmail, draftEmailBody, suggestSubjectLines } from '../flow/ai/index.ts';
+import { diagnoseEmail, draftEmailBody, suggestSubjectLines } from '../features/ai/model/index.ts';
 import type { Operations } from './operation.ts';
 
 export const ai = {

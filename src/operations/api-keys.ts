@@ -1,4 +1,4 @@
-import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from '../resources/api-keys/index.ts';
+import { createApiKey, deleteApiKey, listApiKeys, updateApiKey } from '../tenancy/api-keys/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const apiKeys = {

@@ -1,5 +1,11 @@
-import { fetchFilesOf, lookAt } from '../flow/approvals/index.ts';
-import { approveCall, getApproval, listApprovals, rejectCall, type Look } from '../resources/approvals/index.ts';
+import { fetchFilesOf, lookAt } from '../features/identity/approval-review/index.ts';
+import {
+  approveCall,
+  getApproval,
+  listApprovals,
+  rejectCall,
+  type Look,
+} from '../features/identity/approvals/index.ts';
 import { pageOf, type OperationCtx, type Operations } from './operation.ts';
 
 const lookFor =

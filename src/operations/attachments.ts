@@ -1,4 +1,4 @@
-import { getAttachment, listAttachments } from '../resources/attachments/index.ts';
+import { getAttachment, listAttachments } from '../mail/attachments/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const attachments = {

@@ -1,4 +1,4 @@
-import { listAudit, listOperatorAudit } from '../resources/audit/index.ts';
+import { listAudit, listOperatorAudit } from '../tenancy/audit/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const audit = {

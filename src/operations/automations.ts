@@ -8,7 +8,7 @@ import {
   listAutomations,
   stopAutomation,
   updateAutomation,
-} from '../resources/automations/index.ts';
+} from '../features/automations/automations/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const automations = {

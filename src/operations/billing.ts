@@ -1,5 +1,5 @@
-import { changeOwnPlan, getBilling, getInvoice, listInvoices, listPlans } from '../resources/billing/index.ts';
-import { knownPlan } from '../resources/teams/index.ts';
+import { changeOwnPlan, getBilling, getInvoice, listInvoices, listPlans } from '../features/billing/invoices/index.ts';
+import { knownPlan } from '../tenancy/teams/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const billing = {

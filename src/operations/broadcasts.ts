@@ -13,10 +13,10 @@ import {
   resumeBroadcast,
   sendBroadcast,
   updateBroadcast,
-} from '../resources/broadcasts/index.ts';
-import { testBroadcast } from '../flow/campaigns/index.ts';
-import { idempotencyOf } from '../flow/mail/accept/index.ts';
-import { freeBroadcastMail } from '../flow/mail/queue-admin/index.ts';
+} from '../features/campaigns/broadcasts/index.ts';
+import { testBroadcast } from '../features/campaigns/sending/index.ts';
+import { idempotencyOf } from '../mail/accept/index.ts';
+import { freeBroadcastMail } from '../mail/queue-admin/index.ts';
 import { pageOf, type OperationCtx, type Operations } from './operation.ts';
 
 export const broadcasts = {

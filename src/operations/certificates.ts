@@ -1,4 +1,4 @@
-import { listCertificates, renewCertificates } from '../resources/certificates/index.ts';
+import { listCertificates, renewCertificates } from '../features/operations/certificates/index.ts';
 import type { Operations } from './operation.ts';
 
 export const certificates = {

@@ -1,4 +1,8 @@
-import { getContactImport, getContactImportFailures, listContactImports } from '../resources/contact-imports/index.ts';
+import {
+  getContactImport,
+  getContactImportFailures,
+  listContactImports,
+} from '../features/audience/contact-imports/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const contactImports = {

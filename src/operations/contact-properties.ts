@@ -1,12 +1,12 @@
-import { listPropertyUsers } from '../resources/broadcasts/index.ts';
+import { listPropertyUsers } from '../features/campaigns/broadcasts/index.ts';
 import {
   createContactProperty,
   deleteContactProperty,
   getContactProperty,
   listContactProperties,
   updateContactProperty,
-} from '../resources/contact-properties/index.ts';
-import { loseProperty } from '../resources/segments/index.ts';
+} from '../features/audience/contact-properties/index.ts';
+import { loseProperty } from '../features/audience/segments/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const contactProperties = {

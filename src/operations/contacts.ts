@@ -8,7 +8,7 @@ import {
   listContacts,
   listSegmentContacts,
   updateContact,
-} from '../resources/contacts/index.ts';
+} from '../features/audience/contacts/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const contacts = {

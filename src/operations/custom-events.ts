@@ -5,7 +5,7 @@ import {
   listCustomEvents,
   sendCustomEvent,
   updateCustomEvent,
-} from '../resources/custom-events/index.ts';
+} from '../features/automations/custom-events/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const customEvents = {

@@ -4,7 +4,7 @@ import {
   denyDeviceLogin,
   getDeviceLogin,
   pollDeviceLogin,
-} from '../resources/device-logins/index.ts';
+} from '../features/identity/device-logins/index.ts';
 import type { Operations } from './operation.ts';
 
 export const deviceLogins = {

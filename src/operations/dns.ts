@@ -1,5 +1,5 @@
-import { configureDomainDns } from '../flow/dns/index.ts';
-import { readZone } from '../resources/dns/index.ts';
+import { configureDomainDns } from '../mail/domain-dns/index.ts';
+import { readZone } from '../mail/dns/index.ts';
 import type { Operations } from './operation.ts';
 
 export const dns = {

@@ -1,5 +1,5 @@
-import { verifyClaim } from '../flow/dns/index.ts';
-import { claimDomain, getClaim } from '../resources/domain-claims/index.ts';
+import { verifyClaim } from '../mail/domain-dns/index.ts';
+import { claimDomain, getClaim } from '../mail/domain-claims/index.ts';
 import { Answered, type Operations } from './operation.ts';
 
 export const domainClaims = {

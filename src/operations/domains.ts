@@ -1,6 +1,6 @@
-import { createDomain, getDomain, updateDomain, verifyDomain } from '../flow/dns/index.ts';
-import { deleteInboxesOfDomain } from '../resources/inboxes/index.ts';
-import { deleteDomain, listDomains, regenerateDkim, rotateDkim } from '../resources/domains/index.ts';
+import { createDomain, getDomain, updateDomain, verifyDomain } from '../mail/domain-dns/index.ts';
+import { deleteInboxesOfDomain } from '../features/inbox/inboxes/index.ts';
+import { deleteDomain, listDomains, regenerateDkim, rotateDkim } from '../mail/domains/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const domains = {

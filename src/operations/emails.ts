@@ -1,9 +1,9 @@
 import type { BatchError, SendBatchRequest, SendEmailRequest } from '../contract/index.ts';
-import { idempotencyOf } from '../flow/mail/accept/index.ts';
-import { pendingDeliveries } from '../flow/mail/queue/index.ts';
-import { cancelEmail, moveEmail } from '../flow/mail/schedule/index.ts';
+import { idempotencyOf } from '../mail/accept/index.ts';
+import { pendingDeliveries } from '../mail/queue/index.ts';
+import { cancelEmail, moveEmail } from '../mail/schedule/index.ts';
 import { Refusal } from '../platform/refusal/index.ts';
-import { getEmail, listEmailAttempts, listEmailEvents, listEmails } from '../resources/emails/index.ts';
+import { getEmail, listEmailAttempts, listEmailEvents, listEmails } from '../mail/emails/index.ts';
 import { pageOf, type OperationCtx, type Operations } from './operation.ts';
 
 /** A permissive batch is checked email by email, so that the good ones are sent. */

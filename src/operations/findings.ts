@@ -1,4 +1,4 @@
-import { lookAtTeam, presentForOperator, presentForTeam } from '../resources/findings/index.ts';
+import { lookAtTeam, presentForOperator, presentForTeam } from '../features/operations/findings/index.ts';
 import type { Operations } from './operation.ts';
 
 export const findings = {

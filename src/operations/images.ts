@@ -1,4 +1,4 @@
-import { deleteImage, getImage, listImages } from '../resources/images/index.ts';
+import { deleteImage, getImage, listImages } from '../features/templates/images/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const images = {

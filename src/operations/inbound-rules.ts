@@ -4,7 +4,7 @@ import {
   getInboundRule,
   listInboundRules,
   updateInboundRule,
-} from '../resources/inbound-rules/index.ts';
+} from '../mail/inbound-rules/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const inboundRules = {

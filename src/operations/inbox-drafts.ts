@@ -1,6 +1,6 @@
-import { idempotencyOf } from '../flow/mail/accept/index.ts';
-import { createDraft, forwardEmail, replyToEmail, sendDraft, updateDraft } from '../flow/inbox/index.ts';
-import { deleteDraft, getDraft, listDrafts } from '../resources/inbox-drafts/index.ts';
+import { idempotencyOf } from '../mail/accept/index.ts';
+import { createDraft, forwardEmail, replyToEmail, sendDraft, updateDraft } from '../features/inbox/composing/index.ts';
+import { deleteDraft, getDraft, listDrafts } from '../features/inbox/inbox-drafts/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const inboxDrafts = {

@@ -7,7 +7,7 @@ import {
   listInboxThreads,
   searchInboxThreads,
   updateInboxThread,
-} from '../resources/inbox-threads/index.ts';
+} from '../features/inbox/inbox-threads/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const inboxThreads = {

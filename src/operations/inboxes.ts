@@ -11,7 +11,7 @@ import {
   updateInbox,
   updateInboxAgent,
   updateInboxLabel,
-} from '../resources/inboxes/index.ts';
+} from '../features/inbox/inboxes/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const inboxes = {

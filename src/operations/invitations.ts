@@ -3,7 +3,7 @@ import {
   createInvitation,
   listInvitations,
   revokeInvitation,
-} from '../resources/invitations/index.ts';
+} from '../features/identity/invitations/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const invitations = {

@@ -1,6 +1,6 @@
 import { accessOf, ANY_SCOPE, listOperations, reachOf, type OpenApiDocument } from '../contract/index.ts';
-import type { Actor } from '../resources/access/index.ts';
-import { getLog, listLogs } from '../resources/logs/index.ts';
+import type { Actor } from '../tenancy/access/index.ts';
+import { getLog, listLogs } from '../tenancy/logs/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 /** Both wait for the requests this process has answered and not yet written: everyone reads what they just did. */

@@ -4,8 +4,8 @@ import {
   listTeamMembers,
   removeTeamMember,
   updateTeamMember,
-} from '../resources/members/index.ts';
-import { revokeGrantsOfMember } from '../resources/oauth/index.ts';
+} from '../tenancy/members/index.ts';
+import { revokeGrantsOfMember } from '../features/identity/oauth/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const members = {

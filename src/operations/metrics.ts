@@ -1,4 +1,4 @@
-import { getEmailMetrics } from '../resources/metrics/index.ts';
+import { getEmailMetrics } from '../features/metrics/index.ts';
 import type { Operations } from './operation.ts';
 
 export const metrics = {

@@ -1,7 +1,7 @@
-import { tell } from '../resources/accounts/index.ts';
-import { confirmMfa, disableMfa, enrolMfa, getMfa, replaceRecoveryCodes } from '../resources/mfa/index.ts';
-import { mustHaveUsedPassword } from '../resources/session-rows/index.ts';
-import { recoverMfa, verifyMfa } from '../resources/sessions/index.ts';
+import { tell } from '../features/identity/accounts/index.ts';
+import { confirmMfa, disableMfa, enrolMfa, getMfa, replaceRecoveryCodes } from '../features/identity/mfa/index.ts';
+import { mustHaveUsedPassword } from '../tenancy/session-rows/index.ts';
+import { recoverMfa, verifyMfa } from '../features/identity/sessions/index.ts';
 import type { Operations } from './operation.ts';
 
 export const mfa = {

@@ -1,4 +1,4 @@
-import { tell } from '../resources/accounts/index.ts';
+import { tell } from '../features/identity/accounts/index.ts';
 import {
   authorizationServer,
   deleteClient,
@@ -14,7 +14,7 @@ import {
   replaceClient,
   revokeOauthGrant,
   revokeToken,
-} from '../resources/oauth/index.ts';
+} from '../features/identity/oauth/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 /** The bodies of x-oauth-flow come unchecked: RFC 6749 has rules of its own for them, which the resource keeps. */

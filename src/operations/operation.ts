@@ -7,17 +7,17 @@ import type {
   ValueId,
   operations,
 } from '../contract/index.ts';
-import type { ModelHealth } from '../flow/ai/index.ts';
-import type { PaymentProvider } from '../flow/billing/index.ts';
-import type { Doctor } from '../flow/doctor/index.ts';
-import type { Accept } from '../flow/mail/accept/index.ts';
-import type { Node } from '../flow/upkeep/index.ts';
+import type { ModelHealth } from '../features/ai/model/index.ts';
+import type { PaymentProvider } from '../features/billing/closing/index.ts';
+import type { Doctor } from '../features/operations/doctor/index.ts';
+import type { Accept } from '../mail/accept/index.ts';
+import type { Node } from '../features/operations/upkeep/index.ts';
 import type { Page } from '../platform/db/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
 import type { World } from '../platform/world/index.ts';
-import type { Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from '../resources/access/index.ts';
-import type { Maker } from '../resources/approvals/index.ts';
-import type { RequestLog } from '../resources/logs/index.ts';
+import type { Ctx, CtxFor, NobodyCtx, OperatorCtx, UserCtx } from '../tenancy/access/index.ts';
+import type { Maker } from '../features/identity/approvals/index.ts';
+import type { RequestLog } from '../tenancy/logs/index.ts';
 
 /** What operations may call, beside the verbs of resources and flow. */
 export interface Services {

@@ -1,4 +1,4 @@
-import { clearCaptured, findCaptured, readWholeCaptured } from '../flow/mail/capture/index.ts';
+import { clearCaptured, findCaptured, readWholeCaptured } from '../mail/capture/index.ts';
 import { refuse } from '../platform/refusal/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 

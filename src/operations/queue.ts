@@ -7,7 +7,7 @@ import {
   readQueuedEmail,
   releaseHold,
   retryWaiting,
-} from '../flow/mail/queue-admin/index.ts';
+} from '../mail/queue-admin/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 /** Nodes besides this one look at the queue twice a second. */

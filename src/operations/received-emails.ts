@@ -4,7 +4,7 @@ import {
   getReceivedEmail,
   listReceivedAttachments,
   listReceivedEmails,
-} from '../resources/received-emails/index.ts';
+} from '../mail/received-emails/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const receivedEmails = {

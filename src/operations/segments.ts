@@ -6,8 +6,8 @@ import {
   listSegmentContacts,
   listSegmentsWith,
   removeContactFromSegment,
-} from '../resources/contacts/index.ts';
-import { createSegment, deleteSegment, getSegment, updateSegment } from '../resources/segments/index.ts';
+} from '../features/audience/contacts/index.ts';
+import { createSegment, deleteSegment, getSegment, updateSegment } from '../features/audience/segments/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const segments = {

@@ -1,4 +1,4 @@
-import { endOneSession, getMe, getSession, listSessions, logIn, logOut } from '../resources/sessions/index.ts';
+import { endOneSession, getMe, getSession, listSessions, logIn, logOut } from '../features/identity/sessions/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const sessions = {

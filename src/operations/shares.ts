@@ -1,4 +1,4 @@
-import { createShare, revokeShares } from '../resources/shares/index.ts';
+import { createShare, revokeShares } from '../features/sharing/index.ts';
 import type { Operations } from './operation.ts';
 
 export const shares = {

@@ -1,5 +1,12 @@
-import { verifySsoDomain } from '../flow/sso/index.ts';
-import { addSsoDomain, deleteSso, getSso, putSso, removeSsoDomain, unlinkTeamMember } from '../resources/sso/index.ts';
+import { verifySsoDomain } from '../features/identity/sso-sign-in/index.ts';
+import {
+  addSsoDomain,
+  deleteSso,
+  getSso,
+  putSso,
+  removeSsoDomain,
+  unlinkTeamMember,
+} from '../features/identity/sso/index.ts';
 import type { Operations } from './operation.ts';
 
 export const sso = {

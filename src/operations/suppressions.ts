@@ -5,7 +5,7 @@ import {
   getSuppression,
   listSuppressions,
   removeSuppressions,
-} from '../resources/suppressions/index.ts';
+} from '../mail/suppressions/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const suppressions = {

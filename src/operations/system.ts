@@ -1,4 +1,4 @@
-import { presentForAnybody, type Finding } from '../resources/findings/index.ts';
+import { presentForAnybody, type Finding } from '../features/operations/findings/index.ts';
 import { Answered, type Operations, type Services } from './operation.ts';
 
 export const system = {

@@ -1,4 +1,4 @@
-import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from '../resources/teams/index.ts';
+import { foundTeam, getTeam, listOwnTeams, switchTeam, updateTeam } from '../tenancy/teams/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const teams = {

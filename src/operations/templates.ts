@@ -6,7 +6,7 @@ import {
   listTemplates,
   publishTemplate,
   updateTemplate,
-} from '../resources/templates/index.ts';
+} from '../features/templates/templates/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const templates = {

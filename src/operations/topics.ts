@@ -1,5 +1,5 @@
-import { listContactTopics, updateContactTopics } from '../resources/contacts/index.ts';
-import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from '../resources/topics/index.ts';
+import { listContactTopics, updateContactTopics } from '../features/audience/contacts/index.ts';
+import { createTopic, deleteTopic, getTopic, listTopics, updateTopic } from '../features/audience/topics/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const topics = {

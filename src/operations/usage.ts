@@ -1,5 +1,5 @@
-import { countBroadcasts } from '../resources/broadcasts/index.ts';
-import { getUsage } from '../resources/usage/index.ts';
+import { countBroadcasts } from '../features/campaigns/broadcasts/index.ts';
+import { getUsage } from '../tenancy/usage/index.ts';
 import type { Operations } from './operation.ts';
 
 export const usage = {

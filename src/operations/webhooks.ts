@@ -1,4 +1,4 @@
-import { createWebhook, updateWebhook } from '../flow/webhooks/index.ts';
+import { createWebhook, updateWebhook } from '../features/webhooks/delivery/index.ts';
 import {
   deleteWebhook,
   getWebhook,
@@ -10,7 +10,7 @@ import {
   replayWebhookEvent,
   rotateWebhookSecret,
   triggerWebhook,
-} from '../resources/webhooks/index.ts';
+} from '../features/webhooks/endpoints/index.ts';
 import { pageOf, type Operations } from './operation.ts';
 
 export const webhooks = {

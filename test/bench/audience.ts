@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import Papa from 'papaparse';
 import { openDb, type Db } from '../../src/platform/db/index.ts';
 import { parseFilter, type Filter } from '../../src/protocol/contact-filter/index.ts';
-import { audiencePage, countAudience } from '../../src/resources/contacts/audience.store.ts';
+import { audiencePage, countAudience } from '../../src/features/audience/contacts/audience.store.ts';
 import { initialise, startAppliance, type Appliance } from './appliance.ts';
 import type { Bench } from './bench.ts';
 import { median } from './figures.ts';

@@ -2,7 +2,7 @@ import Sqlite from 'better-sqlite3';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import path from 'node:path';
-import { domainScope, TEAM_SCOPE } from '../../src/events/index.ts';
+import { domainScope, TEAM_SCOPE } from '../../src/mail/events/index.ts';
 import { initialise, startAppliance, type Appliance } from './appliance.ts';
 import type { Bench } from './bench.ts';
 import { median } from './figures.ts';

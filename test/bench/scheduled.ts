@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3';
 import path from 'node:path';
-import { claimDeliveries } from '../../src/flow/mail/queue/claim.ts';
-import { nextDueAt } from '../../src/flow/mail/queue/deliveries.store.ts';
+import { claimDeliveries } from '../../src/mail/queue/claim.ts';
+import { nextDueAt } from '../../src/mail/queue/deliveries.store.ts';
 import { openWorld } from '../../src/open-world.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
 import { migrate } from '../../src/platform/db/index.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { audited, whoActed } from '../../src/resources/audit/index.ts';
+import { audited, whoActed } from '../../src/tenancy/audit/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { Desk } from './desk.ts';
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { startApp } from '../../src/app.ts';
-import { readContent } from '../../src/resources/contents/index.ts';
+import { readContent } from '../../src/mail/contents/index.ts';
 import { mailIn } from '../flow/mail.ts';
 import { driver } from '../rig/database.ts';
 import { blobsIn, startObjectServer } from '../rig/object-server.ts';

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { startApp } from '../../src/app.ts';
 import { migrate, openDb } from '../../src/platform/db/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
-import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
-import { backUpOnSchedule, takeBackup } from '../../src/resources/backups/index.ts';
+import { createSendSwitch, setSending } from '../../src/tenancy/instance/index.ts';
+import { backUpOnSchedule, takeBackup } from '../../src/features/operations/backups/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { HOUR, mailIn } from '../flow/mail.ts';
 import { createDatabase } from '../rig/database-server.ts';

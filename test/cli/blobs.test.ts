@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { closeStore, openStore } from '../../src/open-store.ts';
 import { openBlobs } from '../../src/platform/blobs/index.ts';
-import { InstallationMismatch } from '../../src/resources/instance/index.ts';
+import { InstallationMismatch } from '../../src/tenancy/instance/index.ts';
 import { mailIn } from '../flow/mail.ts';
 import { blobsIn, startObjectServer, type ObjectServer } from '../rig/object-server.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { startApp, type App } from '../../src/app.ts';
 import type { Config } from '../../src/platform/config/index.ts';
 import { openDb, openPgPresence, type Db } from '../../src/platform/db/index.ts';
-import { noteLeaving, noteMoved } from '../../src/resources/instance/index.ts';
+import { noteLeaving, noteMoved } from '../../src/tenancy/instance/index.ts';
 import { HOUR, mailIn } from '../flow/mail.ts';
 import { createApi } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SEALED_SSO_SECRETS } from '../../src/resources/sso-rows/index.ts';
+import { SEALED_SSO_SECRETS } from '../../src/tenancy/sso-rows/index.ts';
 import { peopleOf, type Person } from '../rig/people.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';

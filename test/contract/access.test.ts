@@ -11,7 +11,7 @@ import {
 } from '../../src/contract/index.ts';
 import { describeAccess } from '../../src/contract/access.ts';
 import { Refusal } from '../../src/platform/refusal/index.ts';
-import { mustReach, NO_LIMITS, type Actor } from '../../src/resources/access/index.ts';
+import { mustReach, NO_LIMITS, type Actor } from '../../src/tenancy/access/index.ts';
 
 interface Described {
   operationId: string;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { claimDeliveries } from '../../src/flow/mail/queue/claim.ts';
-import type { DeliveryRow } from '../../src/flow/mail/queue/index.ts';
-import { createSettle } from '../../src/flow/mail/settle/index.ts';
+import { claimDeliveries } from '../../src/mail/queue/claim.ts';
+import type { DeliveryRow } from '../../src/mail/queue/index.ts';
+import { createSettle } from '../../src/mail/settle/index.ts';
 import { startScene } from '../rig/scene.ts';
 
 it('an outcome written again, because its first commit was not answered, leaves the next attempt alone', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readContent } from '../../src/resources/contents/index.ts';
+import { readContent } from '../../src/mail/contents/index.ts';
 import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 

@@ -3,10 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createComposer } from '../../src/flow/mail/compose/index.ts';
-import type { Deliver } from '../../src/flow/mail/deliver/index.ts';
-import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from '../../src/flow/mail/queue/index.ts';
-import { createSettle } from '../../src/flow/mail/settle/index.ts';
+import { createComposer } from '../../src/mail/compose/index.ts';
+import type { Deliver } from '../../src/mail/deliver/index.ts';
+import { createQueue, openHandOffLog, recoverDeliveries, type Queue } from '../../src/mail/queue/index.ts';
+import { createSettle } from '../../src/mail/settle/index.ts';
 import { mailIn, HOUR, MINUTE, type Mail } from '../flow/mail.ts';
 import type { Clock } from '../../src/platform/clock/index.ts';
 import { findHandOffFiles } from '../rig/hand-off-files.ts';

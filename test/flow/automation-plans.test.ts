@@ -1,7 +1,12 @@
 // The plans of the runs' statements: neither a million parked runs nor a million ended ones may be read by a look.
 import { expect, it } from 'vitest';
 import type { Db } from '../../src/platform/db/index.ts';
-import { claimDueRuns, listRunRows, nextRunAt, removeEndedRuns } from '../../src/resources/automation-runs/index.ts';
+import {
+  claimDueRuns,
+  listRunRows,
+  nextRunAt,
+  removeEndedRuns,
+} from '../../src/features/automations/automation-runs/index.ts';
 import { plansOf } from '../rig/plans.ts';
 import { startScene } from '../rig/scene.ts';
 

@@ -1,8 +1,8 @@
 // runs that a process has leased --> the lease runs out, or others look --> each step is done once
 import { describe, expect, it } from 'vitest';
-import { createCarryRun } from '../../src/flow/automations/carry-run.ts';
-import { createAutomationLoop } from '../../src/flow/automations/index.ts';
-import { claimDueRuns, endRun, moveRun } from '../../src/resources/automation-runs/index.ts';
+import { createCarryRun } from '../../src/features/automations/runner/carry-run.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/index.ts';
+import { claimDueRuns, endRun, moveRun } from '../../src/features/automations/automation-runs/index.ts';
 import { line, start, step, supply, wait } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { desk, mail } from './automations-desk.ts';

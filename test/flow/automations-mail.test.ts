@@ -1,7 +1,7 @@
 // mail of automations --> the queue, where it waits --> a contact that has left, or that opens it
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/flow/automations/index.ts';
-import { claimDeliveries } from '../../src/flow/mail/queue/claim.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/index.ts';
+import { claimDeliveries } from '../../src/mail/queue/claim.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import { line, start, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

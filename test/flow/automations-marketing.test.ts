@@ -1,6 +1,6 @@
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { setSending } from '../../src/resources/instance/index.ts';
+import { setSending } from '../../src/tenancy/instance/index.ts';
 import { start, step, supply, type Supplies } from '../api/automations/graph.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { desk } from './automations-desk.ts';

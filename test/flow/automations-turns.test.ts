@@ -1,9 +1,9 @@
 // many runs that are due --> whose are carried first; and what becomes of one whose step fails by our own fault
 import { describe, expect, it } from 'vitest';
-import { createAutomationLoop } from '../../src/flow/automations/index.ts';
+import { createAutomationLoop } from '../../src/features/automations/runner/index.ts';
 import { createTurns } from '../../src/platform/work-loop/index.ts';
-import { claimDueRuns } from '../../src/resources/automation-runs/index.ts';
-import { setSending } from '../../src/resources/instance/index.ts';
+import { claimDueRuns } from '../../src/features/automations/automation-runs/index.ts';
+import { setSending } from '../../src/tenancy/instance/index.ts';
 import { line, start, step, supply, wait, type Supplies } from '../api/automations/graph.ts';
 import { plansOf, rowsRead } from '../rig/plans.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { insertSharedBodies, type SharedBodyRow } from '../../src/resources/shared-bodies/index.ts';
+import { insertSharedBodies, type SharedBodyRow } from '../../src/mail/shared-bodies/index.ts';
 import { breakable } from '../rig/breakable.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { DAY, removeExpired } from './expiry.ts';

@@ -1,6 +1,6 @@
 // deliveries that are composed at the same moment --> the bodies of their emails, in as few statements as the database makes dear
 import { expect, it } from 'vitest';
-import { createBodyFinder } from '../../src/resources/emails/index.ts';
+import { createBodyFinder } from '../../src/mail/emails/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene } from '../rig/scene.ts';
 import { mailIn } from './mail.ts';

@@ -1,6 +1,6 @@
 // The plans of the queue's statements: a look at the queue must not read what is not due, nor what is somebody else's.
 import { expect, it } from 'vitest';
-import { claimDue, nextDueAt, teamsWithDue, type DueWork } from '../../src/flow/mail/queue/deliveries.store.ts';
+import { claimDue, nextDueAt, teamsWithDue, type DueWork } from '../../src/mail/queue/deliveries.store.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 import { startScene } from '../rig/scene.ts';
 

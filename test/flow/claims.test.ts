@@ -1,10 +1,10 @@
 // A queue of this test's own on a scene without one: its network is a function, and its database can be made to lose an answer.
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createComposer } from '../../src/flow/mail/compose/index.ts';
-import type { Deliver, DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
-import { createQueue, openHandOffLog, type Queue } from '../../src/flow/mail/queue/index.ts';
-import { createSettle } from '../../src/flow/mail/settle/index.ts';
+import { createComposer } from '../../src/mail/compose/index.ts';
+import type { Deliver, DeliveryJob } from '../../src/mail/deliver/index.ts';
+import { createQueue, openHandOffLog, type Queue } from '../../src/mail/queue/index.ts';
+import { createSettle } from '../../src/mail/settle/index.ts';
 import { createGroupCommit } from '../../src/platform/db/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -1,7 +1,7 @@
 // A clock that is set forward or back must not delay mail: nothing waits for a time that only a wrong clock has known.
 import { expect, it, vi } from 'vitest';
-import { claimDeliveries, type ClaimRequest } from '../../src/flow/mail/queue/claim.ts';
-import { nextDueAt, teamsWithDue } from '../../src/flow/mail/queue/deliveries.store.ts';
+import { claimDeliveries, type ClaimRequest } from '../../src/mail/queue/claim.ts';
+import { nextDueAt, teamsWithDue } from '../../src/mail/queue/deliveries.store.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver } from '../rig/webhook-receiver.ts';
 import { HOUR, mailIn, SECOND } from './mail.ts';

@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import type { Db, Executor, Value } from '../../src/platform/db/index.ts';
-import { optOutsAmong, recordConsent } from '../../src/resources/contacts/consent.store.ts';
-import { findContactsByIds, findContactsByKeys, insertContacts } from '../../src/resources/contacts/contacts.store.ts';
-import { importRows } from '../../src/resources/contacts/import-rows.ts';
+import { optOutsAmong, recordConsent } from '../../src/features/audience/contacts/consent.store.ts';
+import {
+  findContactsByIds,
+  findContactsByKeys,
+  insertContacts,
+} from '../../src/features/audience/contacts/contacts.store.ts';
+import { importRows } from '../../src/features/audience/contacts/import-rows.ts';
 import { startScene } from '../rig/scene.ts';
 
 it('a batch of an import looks for its own addresses, and reads no other contact', async () => {

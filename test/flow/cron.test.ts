@@ -1,7 +1,7 @@
 // These tests check which jobs run, and when, whatever the clock does.
 import { expect, it, vi } from 'vitest';
-import { startCron, type Cron, type CronJob } from '../../src/cron/index.ts';
-import { readSchedule } from '../../src/cron/schedule.ts';
+import { startCron, type Cron, type CronJob } from '../../src/ports/cron/index.ts';
+import { readSchedule } from '../../src/ports/cron/schedule.ts';
 import { cronTable } from '../../src/cron-table.ts';
 import { nextTurn } from '../../src/platform/clock/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -1,8 +1,8 @@
 import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRemoval } from '../../src/flow/upkeep/index.ts';
-import { recheckDamaged } from '../../src/resources/contents/index.ts';
+import { createRemoval } from '../../src/features/operations/upkeep/index.ts';
+import { recheckDamaged } from '../../src/mail/contents/index.ts';
 import { bringMail, receivingDomainOf } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { connect, logIn, submit } from '../smtp/dialogue.ts';

@@ -1,10 +1,10 @@
 // The pool of connections against random orders of whatever can happen to it, with connections that are made of nothing.
 // An account of its own, which counts everything anew each time, says whether a promise is broken.
 import { expect, test } from 'vitest';
-import { createDestinationPool } from '../../src/flow/mail/deliver/destination-pool.ts';
-import type { Ending } from '../../src/flow/mail/deliver/ending.ts';
-import type { Deferral, DeliveryJob } from '../../src/flow/mail/deliver/delivery-job.ts';
-import type { PooledSession } from '../../src/flow/mail/deliver/idle-sessions.ts';
+import { createDestinationPool } from '../../src/mail/deliver/destination-pool.ts';
+import type { Ending } from '../../src/mail/deliver/ending.ts';
+import type { Deferral, DeliveryJob } from '../../src/mail/deliver/delivery-job.ts';
+import type { PooledSession } from '../../src/mail/deliver/idle-sessions.ts';
 import { createManualClock } from '../rig/clock.ts';
 import { scaled } from '../rig/scale.ts';
 import { dice, testSeed } from '../rig/seed.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { DeliverOptions, DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
-import { RelayFault, type Relay, type RelayChoice } from '../../src/flow/mail/deliver/relay.ts';
+import type { DeliverOptions, DeliveryJob } from '../../src/mail/deliver/index.ts';
+import { RelayFault, type Relay, type RelayChoice } from '../../src/mail/deliver/relay.ts';
 import { createManualClock } from '../rig/clock.ts';
 import type { SinkAuth, SinkOptions } from '../rig/sink.ts';
 import { freePort } from '../rig/free-port.ts';

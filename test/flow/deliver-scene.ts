@@ -1,5 +1,5 @@
 import { createResolver } from '../../src/platform/resolver/index.ts';
-import { createDeliver } from '../../src/flow/mail/deliver/index.ts';
+import { createDeliver } from '../../src/mail/deliver/index.ts';
 import type {
   Delivery,
   DeliveryJob,
@@ -8,7 +8,7 @@ import type {
   OutboundMessage,
   RecipientOutcome,
   SmtpTimeouts,
-} from '../../src/flow/mail/deliver/index.ts';
+} from '../../src/mail/deliver/index.ts';
 import { startDns } from '../rig/dns.ts';
 import type { DnsRig, Zones } from '../rig/dns.ts';
 import { startSink } from '../rig/sink.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { createCapture } from '../../src/flow/mail/deliver/index.ts';
-import type { DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
+import { createCapture } from '../../src/mail/deliver/index.ts';
+import type { DeliveryJob } from '../../src/mail/deliver/index.ts';
 import { account, setScene } from './deliver-scene.ts';
 import type { Scene } from './deliver-scene.ts';
 

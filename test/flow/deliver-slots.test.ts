@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createManualClock } from '../rig/clock.ts';
-import { ConnectionSlots } from '../../src/flow/mail/deliver/connection-slots.ts';
-import { IdleSessions, type Peer } from '../../src/flow/mail/deliver/idle-sessions.ts';
-import { MxAddress } from '../../src/flow/mail/deliver/mx-address.ts';
-import type { OpeningRequest } from '../../src/flow/mail/deliver/opening-requests.ts';
+import { ConnectionSlots } from '../../src/mail/deliver/connection-slots.ts';
+import { IdleSessions, type Peer } from '../../src/mail/deliver/idle-sessions.ts';
+import { MxAddress } from '../../src/mail/deliver/mx-address.ts';
+import type { OpeningRequest } from '../../src/mail/deliver/opening-requests.ts';
 
 const clock = createManualClock(1_000_000);
 

@@ -4,7 +4,7 @@ import { connect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { DeepPartial, Config } from '../../src/platform/config/index.ts';
 import { loadConfig } from '../../src/platform/config/index.ts';
-import { keepFixedKey } from '../../src/resources/api-keys/index.ts';
+import { keepFixedKey } from '../../src/tenancy/api-keys/index.ts';
 import { ADDRESS } from '../api/broadcasts/drafting.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 

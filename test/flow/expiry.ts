@@ -1,6 +1,6 @@
-import type { Removed } from '../../src/flow/upkeep/index.ts';
-import { recordEvents } from '../../src/events/index.ts';
-import { insertEmails } from '../../src/resources/emails/index.ts';
+import type { Removed } from '../../src/features/operations/upkeep/index.ts';
+import { recordEvents } from '../../src/mail/events/index.ts';
+import { insertEmails } from '../../src/mail/emails/index.ts';
 import type { Scene } from '../rig/scene.ts';
 import { HOUR } from './mail.ts';
 

@@ -2,10 +2,10 @@
 import { EventEmitter, once } from 'node:events';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { createComposer } from '../../src/flow/mail/compose/index.ts';
-import type { Deliver, DeliveryJob } from '../../src/flow/mail/deliver/index.ts';
-import { createQueue, openHandOffLog, type Queue } from '../../src/flow/mail/queue/index.ts';
-import { createSettle } from '../../src/flow/mail/settle/index.ts';
+import { createComposer } from '../../src/mail/compose/index.ts';
+import type { Deliver, DeliveryJob } from '../../src/mail/deliver/index.ts';
+import { createQueue, openHandOffLog, type Queue } from '../../src/mail/queue/index.ts';
+import { createSettle } from '../../src/mail/settle/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, MINUTE, type Mail } from './mail.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { publish, startScene } from '../rig/scene.ts';
-import { setSending } from '../../src/resources/instance/index.ts';
-import { administerTeam } from '../../src/resources/teams/index.ts';
+import { setSending } from '../../src/tenancy/instance/index.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { HOUR, mailIn, MINUTE } from './mail.ts';
 
 describe('the global send switch', () => {

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { createComposer } from '../../src/flow/mail/compose/index.ts';
-import type { OutboundMessage } from '../../src/flow/mail/deliver/index.ts';
+import { createComposer } from '../../src/mail/compose/index.ts';
+import type { OutboundMessage } from '../../src/mail/deliver/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { mailIn, type Mail } from './mail.ts';
 

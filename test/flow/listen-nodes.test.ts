@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
-import { recordEvents } from '../../src/events/index.ts';
+import { recordEvents } from '../../src/mail/events/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { madeUp } from '../rig/events.ts';
 import { driver } from '../rig/database.ts';

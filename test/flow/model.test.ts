@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { foldLastEvent } from '../../src/events/index.ts';
+import { foldLastEvent } from '../../src/mail/events/index.ts';
 import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, messagesOf, MINUTE, SECOND, type Mail } from './mail.ts';

@@ -1,7 +1,7 @@
 // The delivery against a mail server that answers whatever it likes, split anyhow: by its own account, nothing is sent to it twice.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { createDeliver, type Delivery, type RecipientOutcome } from '../../src/flow/mail/deliver/index.ts';
+import { createDeliver, type Delivery, type RecipientOutcome } from '../../src/mail/deliver/index.ts';
 import { createResolver } from '../../src/platform/resolver/index.ts';
 import { startDns, type DnsRig } from '../rig/dns.ts';
 import { scaled } from '../rig/scale.ts';

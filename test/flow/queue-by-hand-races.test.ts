@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
 import { createLog } from '../../src/platform/log/index.ts';
-import { claimDue } from '../../src/flow/mail/queue/deliveries.store.ts';
-import { retryNow, takeUntouched } from '../../src/flow/mail/queue/index.ts';
+import { claimDue } from '../../src/mail/queue/deliveries.store.ts';
+import { retryNow, takeUntouched } from '../../src/mail/queue/index.ts';
 import { driver } from '../rig/database.ts';
 import { scaled } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

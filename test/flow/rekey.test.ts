@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { newInstanceKey, readInstanceKeys, writeInstanceKeys } from '../../src/platform/secrets/index.ts';
-import { sealAnew } from '../../src/resources/instance/index.ts';
+import { sealAnew } from '../../src/tenancy/instance/index.ts';
 import { SEALED_COLUMNS } from '../../src/sealed-columns.ts';
 import { Browser, enrolled } from '../api/mfa/authenticator.ts';
 import { peopleOf } from '../rig/people.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startApp, type App } from '../../src/app.ts';
-import { setSending } from '../../src/resources/instance/index.ts';
+import { setSending } from '../../src/tenancy/instance/index.ts';
 import { createApi, type Api } from '../rig/api.ts';
 import { driver } from '../rig/database.ts';
 import { scaled } from '../rig/scale.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { administerTeam } from '../../src/resources/teams/index.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { histories } from '../rig/scale.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { startSink, type Sink } from '../rig/sink.ts';

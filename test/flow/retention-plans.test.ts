@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createRemoval } from '../../src/flow/upkeep/index.ts';
+import { createRemoval } from '../../src/features/operations/upkeep/index.ts';
 import type { Executor, Value } from '../../src/platform/db/index.ts';
-import { insertRecipients } from '../../src/resources/broadcast-recipients/index.ts';
-import { insertSharedBodies } from '../../src/resources/shared-bodies/index.ts';
+import { insertRecipients } from '../../src/features/campaigns/broadcast-recipients/index.ts';
+import { insertSharedBodies } from '../../src/mail/shared-bodies/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { DAY, writeSent } from './expiry.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { administerTeam } from '../../src/resources/teams/index.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { DAY, removeExpired, traces, writeSent } from './expiry.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openWorld } from '../../src/open-world.ts';
-import { createSendSwitch, setSending } from '../../src/resources/instance/index.ts';
+import { createSendSwitch, setSending } from '../../src/tenancy/instance/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 
 describe('the switch for all sending', () => {

@@ -1,6 +1,6 @@
 // bounces and complaints --> the rates of a team's streams over 24 hours --> findings
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addStreamCounts, streamsBeyond, type StreamCount } from '../../src/resources/stream-rates/index.ts';
+import { addStreamCounts, streamsBeyond, type StreamCount } from '../../src/mail/stream-rates/index.ts';
 import { supply } from '../api/automations/graph.ts';
 import { bringMail } from '../rig/mx.ts';
 import { plansOf, rowsRead } from '../rig/plans.ts';

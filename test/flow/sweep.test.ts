@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { takeSlot } from '../../src/cron/cron-runs.store.ts';
-import { sweepBlobs } from '../../src/flow/upkeep/index.ts';
+import { takeSlot } from '../../src/ports/cron/cron-runs.store.ts';
+import { sweepBlobs } from '../../src/features/operations/upkeep/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { HOUR, mailIn, SECOND } from './mail.ts';
 

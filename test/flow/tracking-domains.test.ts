@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { listCaptured, readCaptured } from '../../src/flow/mail/capture/index.ts';
-import { sweepDomains } from '../../src/flow/dns/index.ts';
-import { createVerifiedDomain } from '../../src/resources/domains/index.ts';
+import { listCaptured, readCaptured } from '../../src/mail/capture/index.ts';
+import { sweepDomains } from '../../src/mail/domain-dns/index.ts';
+import { createVerifiedDomain } from '../../src/mail/domains/index.ts';
 import { publish, startScene, type Scene, type Team } from '../rig/scene.ts';
 import { follow, publishTracking, engagements, readMail, sendHtml, trackingDomain } from './reader.ts';
 

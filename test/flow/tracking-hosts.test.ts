@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { administerTeam } from '../../src/resources/teams/index.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import {
   follow,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createRecordEngagements } from '../../src/flow/tracking/record-engagements.ts';
-import type { Engagement } from '../../src/flow/tracking/engagement.ts';
+import { createRecordEngagements } from '../../src/features/tracking/record-engagements.ts';
+import type { Engagement } from '../../src/features/tracking/engagement.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { engagements, sendHtml, trackingDomain } from './reader.ts';
 

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { createTracking, type Tracking } from '../../src/flow/tracking/index.ts';
+import { createTracking, type Tracking } from '../../src/features/tracking/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import { driver } from '../rig/database.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -1,7 +1,7 @@
 // machines that open mail and follow its links --> what is recorded of them, beside people
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTracking } from '../../src/flow/tracking/index.ts';
+import { createTracking } from '../../src/features/tracking/index.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';
 import { scratchFolder } from '../rig/scratch.ts';
 import { sceneFor, startWebhookReceiver } from '../rig/webhook-receiver.ts';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { setSending } from '../../src/resources/instance/index.ts';
+import { setSending } from '../../src/tenancy/instance/index.ts';
 import { freePort } from '../rig/free-port.ts';
 import { bringMail, callMx, receivingDomainOf } from '../rig/mx.ts';
 import { startScene, type Scene } from '../rig/scene.ts';

@@ -1,4 +1,4 @@
-import { recordEvents, type EventType } from '../../src/events/index.ts';
+import { recordEvents, type EventType } from '../../src/mail/events/index.ts';
 import { madeUp } from '../rig/events.ts';
 import type { Scene, Team } from '../rig/scene.ts';
 

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { administerTeam } from '../../src/resources/teams/index.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { ALLOWED, startDoorbell } from '../rig/file-server.ts';
 import { freePort } from '../rig/free-port.ts';
 import { startScene, type Scene, type Team } from '../rig/scene.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createAdminNotices } from '../../src/flow/webhooks/admin-notices.ts';
-import { createDisableFailing } from '../../src/flow/webhooks/disable-failing.ts';
+import { createAdminNotices } from '../../src/features/webhooks/delivery/admin-notices.ts';
+import { createDisableFailing } from '../../src/features/webhooks/delivery/disable-failing.ts';
 import type { Db } from '../../src/platform/db/index.ts';
-import { administerTeam } from '../../src/resources/teams/index.ts';
-import { disableWebhook } from '../../src/resources/webhooks/index.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
+import { disableWebhook } from '../../src/features/webhooks/endpoints/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { sceneFor, startWebhookReceiver, type WebhookReceiver } from '../rig/webhook-receiver.ts';
 import { plantWebhook } from '../rig/webhooks.ts';

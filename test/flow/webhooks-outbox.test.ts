@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lastEventAt, recordEvents } from '../../src/events/index.ts';
-import { insertPayloads, payloadsOf } from '../../src/resources/webhooks/index.ts';
+import { lastEventAt, recordEvents } from '../../src/mail/events/index.ts';
+import { insertPayloads, payloadsOf } from '../../src/features/webhooks/endpoints/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { receiveMail } from '../rig/received-mail.ts';
 import { plantWebhook } from '../rig/webhooks.ts';

@@ -1,10 +1,10 @@
 import nodemailer from 'nodemailer';
-import { createAccept } from '../../src/flow/mail/accept/index.ts';
-import { composeAccountMail, type AccountMail } from '../../src/flow/people/account-mail-texts.ts';
-import { sendAccountMail } from '../../src/flow/people/send-account-mail.ts';
-import { createAdminNotices } from '../../src/flow/webhooks/admin-notices.ts';
-import { administerTeam } from '../../src/resources/teams/index.ts';
-import { disableWebhook } from '../../src/resources/webhooks/index.ts';
+import { createAccept } from '../../src/mail/accept/index.ts';
+import { composeAccountMail, type AccountMail } from '../../src/features/identity/account-mail/account-mail-texts.ts';
+import { sendAccountMail } from '../../src/features/identity/account-mail/send-account-mail.ts';
+import { createAdminNotices } from '../../src/features/webhooks/delivery/admin-notices.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
+import { disableWebhook } from '../../src/features/webhooks/endpoints/index.ts';
 import { line, start, step } from '../api/automations/graph.ts';
 import { campaignIn } from '../flow/campaign.ts';
 import { publishTracking } from '../flow/reader.ts';

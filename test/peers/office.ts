@@ -1,4 +1,4 @@
-import { createComposer } from '../../src/flow/mail/compose/index.ts';
+import { createComposer } from '../../src/mail/compose/index.ts';
 import type { Config, DeepPartial } from '../../src/platform/config/index.ts';
 import { startScene, type Account, type Scene, type Team } from '../rig/scene.ts';
 import { startPostfix, type Postfix, type PostfixOptions } from './postfix.ts';

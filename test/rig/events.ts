@@ -1,4 +1,4 @@
-import { eventsOf, type NewEvent, type RecordedEvent } from '../../src/events/index.ts';
+import { eventsOf, type NewEvent, type RecordedEvent } from '../../src/mail/events/index.ts';
 import type { Executor } from '../../src/platform/db/index.ts';
 
 type Untyped<Event> = Event extends unknown ? Omit<Event, 'type' | 'data'> : never;

@@ -1,4 +1,4 @@
-import { createUser } from '../../src/resources/users/index.ts';
+import { createUser } from '../../src/tenancy/users/index.ts';
 import { codeOf, fromBase32, stepAt } from '../../src/protocol/totp/index.ts';
 import { PageVisitor, type PageSeen } from './page-visitor.ts';
 import type { Scene, Team } from './scene.ts';

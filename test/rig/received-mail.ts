@@ -1,5 +1,5 @@
-import { createAccept } from '../../src/flow/mail/accept/index.ts';
-import { createReceive, heldContent, type Receive } from '../../src/flow/mail/receive/index.ts';
+import { createAccept } from '../../src/mail/accept/index.ts';
+import { createReceive, heldContent, type Receive } from '../../src/mail/receive/index.ts';
 import type { World } from '../../src/platform/world/index.ts';
 import type { Scene } from './scene.ts';
 

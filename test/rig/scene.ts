@@ -1,13 +1,13 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { startApp, type App, type Role } from '../../src/app.ts';
-import { eventsOf } from '../../src/events/index.ts';
+import { eventsOf } from '../../src/mail/events/index.ts';
 import { loadConfig, type Config, type DeepPartial } from '../../src/platform/config/index.ts';
 import { createLog } from '../../src/platform/log/index.ts';
 import { createInstanceKey } from '../../src/platform/secrets/index.ts';
-import type { PaymentProvider } from '../../src/flow/billing/index.ts';
-import { createOperator } from '../../src/resources/operators/index.ts';
-import { createTeam } from '../../src/resources/teams/index.ts';
+import type { PaymentProvider } from '../../src/features/billing/closing/index.ts';
+import { createOperator } from '../../src/tenancy/operators/index.ts';
+import { createTeam } from '../../src/tenancy/teams/index.ts';
 import { createApi, type Api } from './api.ts';
 import { createManualClock, type ManualClock } from './clock.ts';
 import { makeMigratedDatabase } from './database.ts';

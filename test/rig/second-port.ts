@@ -1,11 +1,11 @@
 import { loadContract, type OpenApiDocument } from '../../src/contract/index.ts';
-import { createModelHealth } from '../../src/flow/ai/index.ts';
-import { noPayments } from '../../src/flow/billing/index.ts';
-import { createAccept } from '../../src/flow/mail/accept/index.ts';
-import { createDoctor } from '../../src/flow/doctor/index.ts';
-import { createNode } from '../../src/flow/upkeep/index.ts';
-import { createListeners } from '../../src/flow/webhooks/index.ts';
-import { createAuthenticators, startHttp, type Authenticator, type HttpPort } from '../../src/http/index.ts';
+import { createModelHealth } from '../../src/features/ai/model/index.ts';
+import { noPayments } from '../../src/features/billing/closing/index.ts';
+import { createAccept } from '../../src/mail/accept/index.ts';
+import { createDoctor } from '../../src/features/operations/doctor/index.ts';
+import { createNode } from '../../src/features/operations/upkeep/index.ts';
+import { createListeners } from '../../src/features/webhooks/delivery/index.ts';
+import { createAuthenticators, startHttp, type Authenticator, type HttpPort } from '../../src/ports/http/index.ts';
 import type { Scene } from './scene.ts';
 
 /** The HTTP port once more over the scene's world, with another contract or with further kinds of credentials. */

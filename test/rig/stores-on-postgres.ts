@@ -10,15 +10,15 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 /** Functions that only ever run on SQLite, and why. */
 const ONE_PROCESS = 'only SQLite’s data folder is one process’s alone, so that every other lease is over';
 const ON_SQLITE_ALONE: Record<string, string> = {
-  'src/flow/mail/queue/deliveries.store.ts leaseOwners': ONE_PROCESS,
+  'src/mail/queue/deliveries.store.ts leaseOwners': ONE_PROCESS,
   'src/platform/work-loop/leases.store.ts releaseAll': ONE_PROCESS,
-  'src/resources/webhooks/leases.store.ts releaseAll': ONE_PROCESS,
-  'src/resources/contacts/audience.store.ts nextBatchSize':
+  'src/features/webhooks/endpoints/leases.store.ts releaseAll': ONE_PROCESS,
+  'src/features/audience/contacts/audience.store.ts nextBatchSize':
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
-  'src/resources/contacts/audience.store.ts endOf':
+  'src/features/audience/contacts/audience.store.ts endOf':
     'SQLite reads an audience batch by batch, PostgreSQL in one statement',
-  'src/resources/emails/search-blocks.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
-  'src/resources/inbox-rows/search.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
+  'src/mail/emails/search-blocks.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
+  'src/features/inbox/inbox-rows/search.store.ts wordsOf': 'words of FTS5; PostgreSQL has an index of integers',
 };
 
 /**

@@ -3,33 +3,33 @@ import path from 'node:path';
 
 /** Folders whose tests do not stand under their name: the start of a path of sources, and starts of paths of tests. */
 const TESTS_OF: [source: string, tests: string[]][] = [
-  ['src/flow/mail/accept/', ['test/api/emails/', 'test/smtp/submitted-']],
-  ['src/flow/mail/schedule/', ['test/api/emails/schedule']],
-  ['src/flow/mail/queue/', ['test/flow/claim', 'test/flow/fair-claims', 'test/flow/falls-due', 'test/fault/steps']],
-  ['src/flow/mail/queue-admin/', ['test/api/queue/']],
-  ['src/flow/mail/compose/', ['test/api/emails/what-arrives', 'test/flow/signing-keys', 'test/smtp/submitted-mail']],
-  ['src/flow/mail/deliver/', ['test/flow/deliver-', 'test/flow/outcomes', 'test/flow/retries']],
-  ['src/flow/mail/settle/', ['test/flow/outcomes', 'test/flow/retries', 'test/smtp/receiving/return-traffic']],
-  ['src/flow/mail/receive/', ['test/smtp/receiving/', 'test/api/received-emails/']],
-  ['src/flow/mail/capture/', ['test/flow/playground-page']],
-  ['src/flow/webhooks/', ['test/flow/webhooks', 'test/api/webhooks/']],
-  ['src/flow/tracking/', ['test/flow/tracking']],
-  ['src/flow/dns/', ['test/api/domains/', 'test/api/dns/', 'test/api/domain-claims/']],
-  ['src/flow/audience/', ['test/api/contact-imports/', 'test/api/contacts/', 'test/api/topics/']],
-  ['src/flow/upkeep/', ['test/flow/retention', 'test/flow/sweep', 'test/api/logs/retention']],
-  ['src/resources/access/', ['test/api/conventions/']],
-  ['src/resources/contents/', ['test/api/attachments/']],
-  ['src/resources/instance/', ['test/cli/wrong-database', 'test/flow/send-switch']],
-  ['src/resources/operators/', ['test/cli/operators']],
-  ['src/events/', ['test/api/emails/history', 'test/api/webhooks/webhook-events', 'test/api/metrics/']],
+  ['src/mail/accept/', ['test/api/emails/', 'test/smtp/submitted-']],
+  ['src/mail/schedule/', ['test/api/emails/schedule']],
+  ['src/mail/queue/', ['test/flow/claim', 'test/flow/fair-claims', 'test/flow/falls-due', 'test/fault/steps']],
+  ['src/mail/queue-admin/', ['test/api/queue/']],
+  ['src/mail/compose/', ['test/api/emails/what-arrives', 'test/flow/signing-keys', 'test/smtp/submitted-mail']],
+  ['src/mail/deliver/', ['test/flow/deliver-', 'test/flow/outcomes', 'test/flow/retries']],
+  ['src/mail/settle/', ['test/flow/outcomes', 'test/flow/retries', 'test/smtp/receiving/return-traffic']],
+  ['src/mail/receive/', ['test/smtp/receiving/', 'test/api/received-emails/']],
+  ['src/mail/capture/', ['test/flow/playground-page']],
+  ['src/features/webhooks/', ['test/flow/webhooks', 'test/api/webhooks/']],
+  ['src/features/tracking/', ['test/flow/tracking']],
+  ['src/mail/domain-dns/', ['test/api/domains/', 'test/api/dns/', 'test/api/domain-claims/']],
+  ['src/features/audience/import-runner/', ['test/api/contact-imports/', 'test/api/contacts/', 'test/api/topics/']],
+  ['src/features/operations/upkeep/', ['test/flow/retention', 'test/flow/sweep', 'test/api/logs/retention']],
+  ['src/tenancy/access/', ['test/api/conventions/']],
+  ['src/mail/contents/', ['test/api/attachments/']],
+  ['src/tenancy/instance/', ['test/cli/wrong-database', 'test/flow/send-switch']],
+  ['src/tenancy/operators/', ['test/cli/operators']],
+  ['src/mail/events/', ['test/api/emails/history', 'test/api/webhooks/webhook-events', 'test/api/metrics/']],
   ['src/platform/db/', ['test/platform/', 'test/driver/']],
   ['src/platform/config/', ['test/config/']],
   ['src/platform/', ['test/platform/']],
   ['src/protocol/', []],
   ['src/contract/', ['test/contract/', 'test/api/conventions/']],
   ['src/operations/', []],
-  ['src/http/', ['test/api/conventions/']],
-  ['src/smtp/', ['test/smtp/']],
+  ['src/ports/http/', ['test/api/conventions/']],
+  ['src/ports/smtp/', ['test/smtp/']],
   ['src/', ['test/api/emails/send-email', 'test/api/system/']],
   ['config/', ['test/config/']],
   ['migrations/', ['test/platform/migrate', 'test/api/conventions/']],
@@ -56,7 +56,7 @@ function testsOf(root: string, file: string): string[] {
   if (/\.test\.tsx?$/.test(file)) return [file];
   const tests = besides(root, file);
   const family =
-    /^(?:src\/resources|cli\/commands)\/([^/]+)\/|^(?:src\/contract|src\/operations|cli\/families)\/([^/.]+)\./.exec(
+    /^(?:src\/(?:tenancy|mail|features\/[^/]+)|cli\/commands)\/([^/]+)\/|^(?:src\/contract|src\/operations|cli\/families)\/([^/.]+)\./.exec(
       file,
     );
   const name = family?.[1] ?? family?.[2];

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
-import { setSending } from '../../src/resources/instance/index.ts';
+import { setSending } from '../../src/tenancy/instance/index.ts';
 import type { Role } from '../../src/app.ts';
 import { happen, hookAt } from '../flow/webhook-scene.ts';
 import { startScene, type Scene, type Team } from './scene.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { administerTeam } from '../../src/resources/teams/index.ts';
+import { administerTeam } from '../../src/tenancy/teams/index.ts';
 import { startScene, type Scene } from '../rig/scene.ts';
 import { connect, logIn } from './dialogue.ts';
 

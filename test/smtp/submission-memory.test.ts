@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { createComposer } from '../../src/flow/mail/compose/index.ts';
+import { createComposer } from '../../src/mail/compose/index.ts';
 import { startScene } from '../rig/scene.ts';
 import { connect, logIn } from './dialogue.ts';
 

@@ -1,9 +1,7 @@
-import { findDeadCitations } from './citations.ts';
 import { findUnknownContractWords, findUnmarkedOperations } from './contract-words.ts';
-import { findFamilyGaps } from './families.ts';
 import { findFixedSchedules } from './fixed-days.ts';
 import { findInexactVersions, findMachinePaths, findMissingPlatforms, findRecordedAddresses } from './manifest.ts';
-import { findTestsNobodyRuns, findTopLevelStrangers, findUnusualCase } from './names.ts';
+import { findTestsNobodyRuns } from './names.ts';
 import { findFilesNotPacked, findFilesReadAround } from './program-files.ts';
 import { findUncheckedVersions, findUnlistedMembers } from './private-members.ts';
 import { findUnexplainedSkips } from './skips.ts';
@@ -14,14 +12,10 @@ export type Rule = { promise: string; find: (root: string) => Problem[] };
 
 /** Every rule of this folder; rules.test.ts has one planted violation for each. */
 export const rules: Rule[] = [
-  { promise: 'file names are kebab-case', find: findUnusualCase },
   { promise: 'every test file belongs to a project that runs it', find: findTestsNobodyRuns },
-  { promise: 'the first level holds the fixed names only', find: findTopLevelStrangers },
   { promise: 'SQL stands in stores and nowhere else', find: findSqlOutsideStores },
   { promise: 'a table is written by the stores of one folder', find: findSecondWriters },
   { promise: 'a write names its table in its first words', find: findUnheardWrites },
-  { promise: 'every path that a README cites exists', find: findDeadCitations },
-  { promise: 'a family has the same name in every tree', find: findFamilyGaps },
   { promise: 'the contract has no word that a validator would skip', find: findUnknownContractWords },
   { promise: 'every operation of the contract says who may call it', find: findUnmarkedOperations },
   { promise: 'a test that does not run says why', find: findUnexplainedSkips },

@@ -33,7 +33,7 @@ const rendersSql: Record<string, string> = {
 };
 
 /** Databases laid over another, which hand on an insertMany whoever called it. */
-const handsOnInserts = ['src/events/without-webhooks.ts', 'src/resources/audit/audited-store.ts'];
+const handsOnInserts = ['src/mail/events/without-webhooks.ts', 'src/tenancy/audit/audited-store.ts'];
 
 export function findSqlOutsideStores(root: string): Problem[] {
   return sources(root)
@@ -55,26 +55,26 @@ export function findSqlOutsideStores(root: string): Problem[] {
 export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = {
   webhook_events: [
     {
-      folder: 'src/events',
+      folder: 'src/mail/events',
       why: 'the outbox is filled in the transaction that records the event, and events know no resource',
     },
   ],
   team_invitations: [
     {
-      folder: 'src/resources/members',
+      folder: 'src/tenancy/members',
       why: 'invitations end with the role of the person who sent them, and are accepted into members, which know no invitation',
     },
   ],
   automation_runs: [
     {
-      folder: 'src/events',
+      folder: 'src/mail/events',
       why: 'a run begins in the transaction that records the event, and events know no resource',
     },
   ],
-  automation_entries: [{ folder: 'src/events', why: 'who enters is decided where runs begin' }],
+  automation_entries: [{ folder: 'src/mail/events', why: 'who enters is decided where runs begin' }],
   webhook_listener_events: [
     {
-      folder: 'src/events',
+      folder: 'src/mail/events',
       why: 'the outbox is filled in the transaction that records the event, and events know no stage',
     },
   ],
@@ -83,8 +83,9 @@ export const alsoWrittenBy: Record<string, { folder: string; why: string }[]> = 
 /** Writes of a table whose name is a parameter, and why they may. */
 const writesAnyTable: Record<string, string> = {
   'src/platform/work-loop/leases.store.ts': 'the two columns of a lease, in the tables that its type LeasedTable names',
-  'src/resources/instance/instance.store.ts': 'a new instance key seals the sealed columns of every table anew',
-  'src/resources/contacts/values.store.ts': 'one of contact_texts and contact_numbers, which are written nowhere else',
+  'src/tenancy/instance/instance.store.ts': 'a new instance key seals the sealed columns of every table anew',
+  'src/features/audience/contacts/values.store.ts':
+    'one of contact_texts and contact_numbers, which are written nowhere else',
 };
 
 /** `insert into`, `update … set` and `delete from` in SQL; insertMany is found as a call. */
@@ -174,12 +175,9 @@ function writesIn(path: string, source: string): Write[] {
   }));
 }
 
-/** Inside these, every folder owns tables; elsewhere the layer does. */
+/** Returns the folder that owns a table when this file writes it: a feature, or a module of tenancy or mail. */
 function folderOf(path: string): string {
-  const parts = path.split('/').slice(0, -1);
-  const isGroup = parts[1] === 'flow' && parts[2] === 'mail';
-  const depth = ['resources', 'flow', 'platform'].includes(parts[1] ?? '') ? 3 : 2;
-  return parts.slice(0, isGroup ? 4 : depth).join('/');
+  return path.split('/').slice(0, -1).slice(0, 3).join('/');
 }
 
 /** Every text of a file, a template with a $ in place of each expression. */

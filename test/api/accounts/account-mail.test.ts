@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../../../src/resources/users/index.ts';
+import { createUser } from '../../../src/tenancy/users/index.ts';
 import { mailsTo, subjectsTo, tokenTo } from '../../rig/mailbox.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

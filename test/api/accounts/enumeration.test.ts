@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createPasswords } from '../../../src/platform/secrets/index.ts';
-import { emailKeyOf, insertUser } from '../../../src/resources/users/index.ts';
+import { emailKeyOf, insertUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createUser } from '../../../src/resources/users/index.ts';
+import { createUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { mailsTo, subjectsTo, tokenTo } from '../../rig/mailbox.ts';
 import { oauthOf } from '../../rig/oauth.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openContent, readContent, sizeOfContent } from '../../../src/resources/contents/index.ts';
+import { openContent, readContent, sizeOfContent } from '../../../src/mail/contents/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sendOne } from '../shares/shared.ts';
 

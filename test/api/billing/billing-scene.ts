@@ -1,7 +1,7 @@
-import { closeMonths } from '../../../src/flow/billing/index.ts';
+import { closeMonths } from '../../../src/features/billing/closing/index.ts';
 import type { Config, DeepPartial } from '../../../src/platform/config/index.ts';
-import { administerTeam } from '../../../src/resources/teams/index.ts';
-import { countUsage } from '../../../src/resources/usage/index.ts';
+import { administerTeam } from '../../../src/tenancy/teams/index.ts';
+import { countUsage } from '../../../src/tenancy/usage/index.ts';
 import { startScene, type Scene, type SceneOptions, type Team } from '../../rig/scene.ts';
 
 /** What costs nothing, and two plans with prices. */

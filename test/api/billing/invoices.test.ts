@@ -4,10 +4,10 @@ import {
   readSubscription,
   type PaymentProvider,
   type ProviderSubscription,
-} from '../../../src/flow/billing/index.ts';
+} from '../../../src/features/billing/closing/index.ts';
 import { startApp } from '../../../src/app.ts';
-import { switchOffRestored, setSending } from '../../../src/resources/instance/index.ts';
-import { administerTeam } from '../../../src/resources/teams/index.ts';
+import { switchOffRestored, setSending } from '../../../src/tenancy/instance/index.ts';
+import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { driver } from '../../rig/database.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { billingScene, closed, givePlan, invoicesOf, numbersOf, onlyInvoice, send, until } from './billing-scene.ts';

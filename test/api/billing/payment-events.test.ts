@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { forgetPaymentEvents, recheckSubscriptions } from '../../../src/flow/billing/index.ts';
-import { switchOffRestored, setSending } from '../../../src/resources/instance/index.ts';
+import { forgetPaymentEvents, recheckSubscriptions } from '../../../src/features/billing/closing/index.ts';
+import { switchOffRestored, setSending } from '../../../src/tenancy/instance/index.ts';
 import { startPaymentProvider, type PaymentProviderRig, type SentEvent } from '../../rig/payment-provider.ts';
 import { peopleOf } from '../../rig/people.ts';
 import type { Scene, Team } from '../../rig/scene.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { setSending } from '../../../src/resources/instance/index.ts';
+import { setSending } from '../../../src/tenancy/instance/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, said, type Desk } from './drafting.ts';
 

@@ -6,7 +6,7 @@ import {
   recipientsAmong,
   type BroadcastOutcome,
   type NewRecipientRow,
-} from '../../../src/resources/broadcast-recipients/index.ts';
+} from '../../../src/features/campaigns/broadcast-recipients/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { openDesk, said, type Desk } from './drafting.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findBroadcast } from '../../../src/resources/broadcasts/index.ts';
-import { holdBroadcast, claimDueBroadcasts } from '../../../src/resources/broadcasts/index.ts';
-import { setSending } from '../../../src/resources/instance/index.ts';
-import { findSharedBody } from '../../../src/resources/shared-bodies/index.ts';
-import { administerTeam } from '../../../src/resources/teams/index.ts';
+import { findBroadcast } from '../../../src/features/campaigns/broadcasts/index.ts';
+import { holdBroadcast, claimDueBroadcasts } from '../../../src/features/campaigns/broadcasts/index.ts';
+import { setSending } from '../../../src/tenancy/instance/index.ts';
+import { findSharedBody } from '../../../src/mail/shared-bodies/index.ts';
+import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { ADDRESS, openDesk, said, type Desk } from './drafting.ts';

@@ -2,7 +2,7 @@
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { switchOffRestored } from '../../../src/resources/instance/index.ts';
+import { switchOffRestored } from '../../../src/tenancy/instance/index.ts';
 import { lookElsewhere, startWithAuthority, trackedDomain } from './authority-scene.ts';
 
 function get(port: number, target: string, headers: Record<string, string> = {}, method = 'GET') {

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { exportContacts } from '../../../src/resources/contacts/index.ts';
-import type { Ctx } from '../../../src/resources/access/index.ts';
+import { exportContacts } from '../../../src/features/audience/contacts/index.ts';
+import type { Ctx } from '../../../src/tenancy/access/index.ts';
 import { formOf } from '../../rig/forms.ts';
 import { longestStretch, usedMs } from '../../rig/longest-stretch.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readInstanceKeys, writeInstanceKeys } from '../../../src/platform/secrets/index.ts';
-import { administerTeam } from '../../../src/resources/teams/index.ts';
+import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { publishTracking } from '../../flow/reader.ts';
 import { linksTo, press, visit } from '../../rig/preference-pages.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertContacts } from '../../../src/resources/contacts/contacts.store.ts';
-import { newContact } from '../../../src/resources/contacts/new-contact.ts';
-import { addMembers } from '../../../src/resources/segments/segments.store.ts';
+import { insertContacts } from '../../../src/features/audience/contacts/contacts.store.ts';
+import { newContact } from '../../../src/features/audience/contacts/new-contact.ts';
+import { addMembers } from '../../../src/features/audience/segments/segments.store.ts';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadContract } from '../../../src/contract/index.ts';
-import type { HttpPort } from '../../../src/http/index.ts';
+import type { HttpPort } from '../../../src/ports/http/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';
 

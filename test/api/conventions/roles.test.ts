@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES } from '../../../src/contract/index.ts';
-import type { HttpPort } from '../../../src/http/index.ts';
-import { audited, whoActed } from '../../../src/resources/audit/index.ts';
+import type { HttpPort } from '../../../src/ports/http/index.ts';
+import { audited, whoActed } from '../../../src/tenancy/audit/index.ts';
 import { contractOperations } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { startSecondPort } from '../../rig/second-port.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { publishConfigured } from '../../../src/flow/dns/index.ts';
+import { publishConfigured } from '../../../src/mail/domain-dns/index.ts';
 import { useOffice } from './office.ts';
 
 const office = useOffice();

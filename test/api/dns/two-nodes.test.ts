@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { configureDomainDns, publishConfigured } from '../../../src/flow/dns/index.ts';
+import { configureDomainDns, publishConfigured } from '../../../src/mail/domain-dns/index.ts';
 import { createGroupCommit } from '../../../src/platform/db/index.ts';
 import { useOffice } from './office.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { composeSwitchedOff, findDomain, switchOff } from '../../../src/resources/domains/index.ts';
+import { composeSwitchedOff, findDomain, switchOff } from '../../../src/mail/domains/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimsToCheck, noteTried } from '../../../src/resources/domain-claims/index.ts';
+import { claimsToCheck, noteTried } from '../../../src/mail/domain-claims/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { claimingOf, HOUR_MS, MINUTE_MS } from './claimed.ts';
 

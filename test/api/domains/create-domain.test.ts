@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDkimKey } from '../../../src/resources/domains/index.ts';
+import { openDkimKey } from '../../../src/mail/domains/index.ts';
 import { publish, startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;

@@ -1,7 +1,7 @@
 // Clocks of nodes that differ, and what operators are told before there is one
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lookAtInstallation, reportNode, runningNodes } from '../../../src/resources/findings/index.ts';
-import { noteBackup } from '../../../src/resources/instance/index.ts';
+import { lookAtInstallation, reportNode, runningNodes } from '../../../src/features/operations/findings/index.ts';
+import { noteBackup } from '../../../src/tenancy/instance/index.ts';
 import { HOUR, mailIn } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 

@@ -10,7 +10,7 @@ import {
   writeInstanceKeys,
 } from '../../../src/platform/secrets/index.ts';
 import { reverseName } from '../../../src/protocol/dnsbl/index.ts';
-import { writeMachinePass } from '../../../src/resources/operators/index.ts';
+import { writeMachinePass } from '../../../src/tenancy/operators/index.ts';
 import { ADDRESS, DAY_MS, HOST, startMachine, type Machine } from './examined.ts';
 
 let machine: Machine;

@@ -1,6 +1,6 @@
 // an operator holds mail, or switches mail to many off --> GET /findings of the teams whose mail waits
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { setSending } from '../../../src/resources/instance/index.ts';
+import { setSending } from '../../../src/tenancy/instance/index.ts';
 import { campaignIn } from '../../flow/campaign.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';
 import type { Team } from '../../rig/scene.ts';

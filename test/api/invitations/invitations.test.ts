@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { withdrawAllInvitationsOf } from '../../../src/resources/members/index.ts';
-import { disableUser, lockUser } from '../../../src/resources/users/index.ts';
+import { withdrawAllInvitationsOf } from '../../../src/tenancy/members/index.ts';
+import { disableUser, lockUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { driver } from '../../rig/database.ts';
 import { joinTeam } from '../../rig/page-people.ts';

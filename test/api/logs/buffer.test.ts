@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRequestLog } from '../../../src/resources/logs/index.ts';
+import { createRequestLog } from '../../../src/tenancy/logs/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { idOf } from './requests.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DeepPartial, Config } from '../../../src/platform/config/index.ts';
-import { createRequestLog } from '../../../src/resources/logs/index.ts';
+import { createRequestLog } from '../../../src/tenancy/logs/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY_MS = 24 * 3_600_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertLogs } from '../../../src/resources/logs/logs.store.ts';
+import { insertLogs } from '../../../src/tenancy/logs/logs.store.ts';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

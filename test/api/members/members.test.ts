@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/contract/index.ts';
-import { hasMembers } from '../../../src/resources/members/index.ts';
-import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
+import { hasMembers } from '../../../src/tenancy/members/index.ts';
+import { disableUser, enableUser } from '../../../src/tenancy/users/index.ts';
 import { openEventStream } from '../../rig/event-stream.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertEmails } from '../../../src/resources/emails/index.ts';
+import { insertEmails } from '../../../src/mail/emails/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const UNSHARED = { shared_body_id: null, merge_values: null };

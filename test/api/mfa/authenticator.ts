@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { codeOf, fromBase32, stepAt } from '../../../src/protocol/totp/index.ts';
-import { createUser } from '../../../src/resources/users/index.ts';
+import { createUser } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { createApi } from '../../rig/api.ts';
 import type { Scene, Team } from '../../rig/scene.ts';

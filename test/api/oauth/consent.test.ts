@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lockUser } from '../../../src/resources/users/index.ts';
+import { lockUser } from '../../../src/tenancy/users/index.ts';
 import { newVerifier, oauthOf, REDIRECT_URI, type OauthApp } from '../../rig/oauth.ts';
 import { PageVisitor, type PageSeen } from '../../rig/page-visitor.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';

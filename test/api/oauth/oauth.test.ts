@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { endAllTokens } from '../../../src/resources/oauth/index.ts';
-import { disableUser, enableUser } from '../../../src/resources/users/index.ts';
+import { endAllTokens } from '../../../src/features/identity/oauth/index.ts';
+import { disableUser, enableUser } from '../../../src/tenancy/users/index.ts';
 import { answerIn, newVerifier, oauthOf, type OauthApp } from '../../rig/oauth.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { countCaptureWaits } from '../../../src/flow/mail/capture/index.ts';
+import { countCaptureWaits } from '../../../src/mail/capture/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;

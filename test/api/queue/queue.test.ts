@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createOperator, listOperators, revokeOperator } from '../../../src/resources/operators/index.ts';
-import { administerTeam } from '../../../src/resources/teams/index.ts';
+import { createOperator, listOperators, revokeOperator } from '../../../src/tenancy/operators/index.ts';
+import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import { advanceToNextAttempt, HOUR, mailIn, messagesOf, MINUTE, type Mail } from '../../flow/mail.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 import { keyed, labelOf, operatorOperations, sampleCall } from '../conventions/sample-calls.ts';

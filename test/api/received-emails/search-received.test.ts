@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertReceived } from '../../../src/resources/received-emails/index.ts';
+import { insertReceived } from '../../../src/mail/received-emails/index.ts';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';
 import { receiveMail } from '../../rig/received-mail.ts';

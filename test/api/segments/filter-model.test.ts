@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { audiencePage, countAudience } from '../../../src/resources/contacts/audience.store.ts';
-import { filteredContact } from '../../../src/resources/contacts/find-contact.ts';
-import { findContact } from '../../../src/resources/contacts/contacts.store.ts';
-import { createContact } from '../../../src/resources/contacts/index.ts';
-import { declaredFor } from '../../../src/resources/segments/index.ts';
+import { audiencePage, countAudience } from '../../../src/features/audience/contacts/audience.store.ts';
+import { filteredContact } from '../../../src/features/audience/contacts/find-contact.ts';
+import { findContact } from '../../../src/features/audience/contacts/contacts.store.ts';
+import { createContact } from '../../../src/features/audience/contacts/index.ts';
+import { declaredFor } from '../../../src/features/audience/segments/index.ts';
 import {
   meetsFilter,
   parseFilter,

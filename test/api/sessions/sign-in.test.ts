@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createUser, listUsers } from '../../../src/resources/users/index.ts';
+import { createUser, listUsers } from '../../../src/tenancy/users/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashToken } from '../../../src/platform/secrets/index.ts';
-import { createShare } from '../../../src/resources/shares/index.ts';
+import { createShare } from '../../../src/features/sharing/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sendOne, share } from './shared.ts';
 

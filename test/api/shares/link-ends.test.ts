@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetExpiredShares, removeSharesOf } from '../../../src/resources/shares/index.ts';
+import { forgetExpiredShares, removeSharesOf } from '../../../src/features/sharing/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { sendOne, share } from './shared.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { teamsOfLastWayIn } from '../../../src/resources/members/index.ts';
-import { stopEnforcingSso } from '../../../src/resources/sso/index.ts';
-import { disableUser } from '../../../src/resources/users/index.ts';
+import { teamsOfLastWayIn } from '../../../src/tenancy/members/index.ts';
+import { stopEnforcingSso } from '../../../src/features/identity/sso/index.ts';
+import { disableUser } from '../../../src/tenancy/users/index.ts';
 import { peopleOf, type People, type Person } from '../../rig/people.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { proveDomain } from '../../rig/sso.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { insertSuppressions } from '../../../src/resources/suppressions/suppressions.store.ts';
+import { insertSuppressions } from '../../../src/mail/suppressions/suppressions.store.ts';
 import { normalizeAddress } from '../../../src/protocol/address/index.ts';
 import { driver } from '../../rig/database.ts';
 import { plansOf, rowsRead } from '../../rig/plans.ts';

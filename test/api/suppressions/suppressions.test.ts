@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { suppress } from '../../../src/resources/suppressions/index.ts';
+import { suppress } from '../../../src/mail/suppressions/index.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTeam, listTeams } from '../../../src/resources/teams/index.ts';
+import { createTeam, listTeams } from '../../../src/tenancy/teams/index.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 
 let scene: Scene;

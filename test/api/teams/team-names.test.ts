@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { administerTeam, createTeam } from '../../../src/resources/teams/index.ts';
+import { administerTeam, createTeam } from '../../../src/tenancy/teams/index.ts';
 import { peopleOf } from '../../rig/people.ts';
 import { startScene, type Scene } from '../../rig/scene.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { administerTeam } from '../../../src/resources/teams/index.ts';
+import { administerTeam } from '../../../src/tenancy/teams/index.ts';
 import type { ApiAnswer } from '../../rig/api.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 

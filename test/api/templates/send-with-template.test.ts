@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { resolveTemplate, type TemplateUse } from '../../../src/resources/templates/index.ts';
+import { resolveTemplate, type TemplateUse } from '../../../src/features/templates/templates/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 let scene: Scene;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { administerTeam } from '../../../src/resources/teams/index.ts';
-import { countUsage } from '../../../src/resources/usage/index.ts';
+import { administerTeam } from '../../../src/tenancy/teams/index.ts';
+import { countUsage } from '../../../src/tenancy/usage/index.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 
 const DAY = 24 * 3_600_000;

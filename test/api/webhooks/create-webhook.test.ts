@@ -1,6 +1,6 @@
 import net, { type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_TYPES } from '../../../src/events/index.ts';
+import { EVENT_TYPES } from '../../../src/mail/events/index.ts';
 import { loadContract } from '../../../src/contract/index.ts';
 import { ALLOWED, startDoorbell, startFileServer, type Doorbell, type FileServer } from '../../rig/file-server.ts';
 import { freePort } from '../../rig/free-port.ts';

@@ -1,7 +1,7 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { recordEvents } from '../../../src/events/index.ts';
+import { recordEvents } from '../../../src/mail/events/index.ts';
 import { madeUp } from '../../rig/events.ts';
 import { driver } from '../../rig/database.ts';
 import { openEventStream, type EventStream, type Frame } from '../../rig/event-stream.ts';

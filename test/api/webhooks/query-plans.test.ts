@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EVENT_TYPES } from '../../../src/events/index.ts';
+import { EVENT_TYPES } from '../../../src/mail/events/index.ts';
 import { driver } from '../../rig/database.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';
 import { plantWebhook } from '../../rig/webhooks.ts';

@@ -1,6 +1,6 @@
 // Mail about an account to an address that this installation receives, through its own MX port, and what comes back of it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createUser } from '../../../src/resources/users/index.ts';
+import { createUser } from '../../../src/tenancy/users/index.ts';
 import { freePort } from '../../rig/free-port.ts';
 import type { AnyBody } from '../../rig/api.ts';
 import { bringMail, receivingDomainOf } from '../../rig/mx.ts';

@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import { authenticate } from 'mailauth';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { setSending } from '../../../src/resources/instance/index.ts';
+import { setSending } from '../../../src/tenancy/instance/index.ts';
 import type { AnyBody } from '../../rig/api.ts';
 import { bringMail, callMx, receivingDomainOf } from '../../rig/mx.ts';
 import { startScene, type Scene, type Team } from '../../rig/scene.ts';

@@ -1,0 +1,265 @@
+import { findsFew, type Dialect, type Executor, type Page } from '../../../platform/db/index.ts';
+import { mustBeBelowReaderLimit, readAudienceBatch } from './audience-reads.ts';
+import {
+  chooseIndex,
+  renderFilter,
+  type Filter,
+  type IndexUse,
+  type Rendered,
+} from '../../../protocol/contact-filter/index.ts';
+import { LISTED, type ListedRow } from './contacts.store.ts';
+import { foundIds, isFound } from './search-contacts.store.ts';
+
+/**
+ * A statement on SQLite holds up the process, so that it looks at so many contacts at most, and at fewer where that takes
+ * longer than `BATCH_MS`. PostgreSQL looks at all of them in one statement.
+ */
+const BATCH_MAX = 20_000;
+const BATCH_MS = 25;
+/** Most pages are full after a few contacts more than they hold: the first batch is small, and the next ones grow. */
+const FIRST_BATCH = 400;
+const GROWTH = 8;
+
+const nextBatchSize = (batchSize: number, tookMs: number): number =>
+  Math.max(
+    FIRST_BATCH,
+    Math.min(BATCH_MAX, batchSize * GROWTH, Math.round((batchSize * BATCH_MS) / Math.max(1, tookMs))),
+  );
+
+/** What a filter is evaluated on: all contacts, or those that an index has. */
+interface Source {
+  from: string;
+  /** Where ids stand in it. */
+  id: string;
+  where: Rendered;
+  rest: Rendered;
+  /** The ids alone, in their order. */
+  ids: Rendered;
+}
+
+export interface Sought {
+  filter: Filter;
+  /** What the address or a name begins with. */
+  search?: string | undefined;
+}
+
+/** A page of the contacts that meet a filter and a search, newest first. */
+export async function audiencePage(db: Executor, teamId: string, sought: Sought, page: Page): Promise<ListedRow[]> {
+  mustBeBelowReaderLimit(db, teamId);
+  return audienceRows<ListedRow>(db, teamId, sought, page, LISTED);
+}
+
+/** The same with other columns. */
+export async function audienceRows<Row>(
+  db: Executor,
+  teamId: string,
+  { filter, search }: Sought,
+  page: Page,
+  columns: string,
+): Promise<Row[]> {
+  const source = search === undefined ? await sourceOf(db, teamId, filter) : await searched(db, teamId, filter, search);
+  const isBack = page.before !== undefined;
+  const order = isBack ? 'asc' : 'desc';
+  const found: Row[] = [];
+  let edge = page.after ?? page.before;
+  for (let batchSize = Math.max(FIRST_BATCH, page.limit); ;) {
+    const bounds = boundsOf(db, source, { edge, order, batchSize });
+    const sql = `select ${columns} from ${source.from} where ${source.where.sql} ${bounds.sql} and ${source.rest.sql}
+      order by ${source.id} ${order} limit ?`;
+    const values = [...source.where.values, ...bounds.values, ...source.rest.values, page.limit - found.length];
+    const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.all<Row>(sql, values));
+    found.push(...answer);
+    if (found.length >= page.limit) break;
+    // Only now: most pages are full with their first batch.
+    const end = await batchEnd(db, source, { edge, order, batchSize });
+    if (end === undefined) break;
+    edge = end;
+    batchSize = nextBatchSize(batchSize, tookMs);
+  }
+  return isBack ? found.reverse() : found;
+}
+
+export interface AudienceCount {
+  contacts: number;
+  unsubscribed: number;
+}
+
+/** How many contacts meet a filter. */
+export async function countAudience(db: Executor, teamId: string, filter: Filter): Promise<AudienceCount> {
+  mustBeBelowReaderLimit(db, teamId);
+  const source = await sourceOf(db, teamId, filter);
+  const sum: AudienceCount = { contacts: 0, unsubscribed: 0 };
+  let edge: string | undefined;
+  for (let batchSize = FIRST_BATCH; ;) {
+    const end = await batchEnd(db, source, { edge, order: 'asc', batchSize });
+    const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
+    const within = end === undefined ? '' : `and ${source.id} <= ?`;
+    const sql = `select count(*) as contacts, coalesce(sum(c.unsubscribed), 0) as unsubscribed
+      from ${source.from} where ${source.where.sql} ${beyond} ${within} and ${source.rest.sql}`;
+    const edges = [edge, end].filter((one) => one !== undefined);
+    const values = [...source.where.values, ...edges, ...source.rest.values];
+    const { answer, tookMs } = await readAudienceBatch(db, teamId, () => db.get<AudienceCount>(sql, values));
+    sum.contacts += Number(answer?.contacts);
+    sum.unsubscribed += Number(answer?.unsubscribed);
+    if (end === undefined) return sum;
+    edge = end;
+    batchSize = nextBatchSize(batchSize, tookMs);
+  }
+}
+
+/** A statement takes so many values; filters beyond them are counted in another one. */
+const VALUES_MAX = 10_000;
+
+/**
+ * How many contacts meet each of some filters. Who was added by hand is counted among those who were; for all other filters
+ * one statement goes through the contacts.
+ */
+export async function countAudiences(
+  db: Executor,
+  teamId: string,
+  filters: readonly Filter[],
+): Promise<AudienceCount[]> {
+  mustBeBelowReaderLimit(db, teamId);
+  const others = filters.filter(({ kind }) => kind !== 'member');
+  const counted = new Map<Filter, AudienceCount>();
+  for (const group of groupsOf(others, db.dialect)) {
+    const sums = await countGroup(
+      db,
+      teamId,
+      group.map(({ rendered }) => rendered),
+    );
+    for (const [at, { filter }] of group.entries()) counted.set(filter, sums[at] ?? NOBODY);
+  }
+  for (const filter of filters)
+    if (filter.kind === 'member') counted.set(filter, await countAudience(db, teamId, filter));
+  return filters.map((filter) => counted.get(filter) ?? NOBODY);
+}
+
+const NOBODY: AudienceCount = { contacts: 0, unsubscribed: 0 };
+
+/** As few groups as their values allow. */
+function groupsOf(filters: readonly Filter[], dialect: Dialect): { filter: Filter; rendered: Rendered }[][] {
+  const groups: { filter: Filter; rendered: Rendered }[][] = [];
+  let valueCount = Infinity;
+  for (const filter of filters) {
+    const rendered = renderFilter(filter, dialect);
+    valueCount += rendered.values.length;
+    if (valueCount > VALUES_MAX) groups.push([]);
+    if (valueCount > VALUES_MAX) valueCount = rendered.values.length;
+    groups.at(-1)?.push({ filter, rendered });
+  }
+  return groups;
+}
+
+async function countGroup(db: Executor, teamId: string, conditions: readonly Rendered[]): Promise<AudienceCount[]> {
+  const source = allOf(teamId, { sql: '1 = 1', values: [] });
+  const meets = conditions.map(({ sql }, at) => `case when ${sql} then 1 else 0 end as m${at}`);
+  const counted = conditions.map((_, at) => `sum(m${at}) as c${at}, sum(m${at} * unsubscribed) as u${at}`);
+  const met = conditions.flatMap(({ values }) => values);
+  const sums = conditions.map(() => ({ contacts: 0, unsubscribed: 0 }));
+  let edge: string | undefined;
+  for (let batchSize = FIRST_BATCH; ;) {
+    const end = await batchEnd(db, source, { edge, order: 'asc', batchSize });
+    const beyond = edge === undefined ? '' : `and ${source.id} > ?`;
+    const within = end === undefined ? '' : `and ${source.id} <= ?`;
+    const sql = `select ${counted.join(', ')} from (select c.unsubscribed, ${meets.join(', ')}
+      from ${source.from} where ${source.where.sql} ${beyond} ${within}) as met`;
+    const values = [...met, ...source.where.values, ...[edge, end].filter((one) => one !== undefined)];
+    const read = () => db.get<Record<string, number | string | null>>(sql, values);
+    const { answer, tookMs } = await readAudienceBatch(db, teamId, read);
+    for (const [at, sum] of sums.entries()) {
+      sum.contacts += Number(answer?.[`c${at}`]);
+      sum.unsubscribed += Number(answer?.[`u${at}`]);
+    }
+    if (end === undefined) return sums;
+    edge = end;
+    batchSize = nextBatchSize(batchSize, tookMs);
+  }
+}
+
+interface Batch {
+  edge: string | undefined;
+  order: 'asc' | 'desc';
+  batchSize: number;
+}
+
+/** From `edge` to where the batch ends; behind every id stands '~', and before every id the empty text. */
+function boundsOf(db: Executor, source: Source, { edge, order, batchSize }: Batch): Rendered {
+  const [beyond, within, last] = order === 'asc' ? ['>', '<=', '~'] : ['<', '>=', ''];
+  const begin = edge === undefined ? { sql: '', values: [] } : { sql: `and ${source.id} ${beyond} ?`, values: [edge] };
+  if (db.dialect === 'pg') return begin;
+  const end = endOf(source, { edge, order, batchSize });
+  return {
+    sql: `${begin.sql} and ${source.id} ${within} coalesce((${end.sql}), '${last}')`,
+    values: [...begin.values, ...end.values],
+  };
+}
+
+function endOf({ ids }: Source, { edge, order, batchSize }: Batch): Rendered {
+  const beyond = edge === undefined ? '' : `and id ${order === 'asc' ? '>' : '<'} ?`;
+  return {
+    sql: `${ids.sql} ${beyond} order by id ${order} limit 1 offset ?`,
+    values: [...ids.values, ...(edge === undefined ? [] : [edge]), batchSize - 1],
+  };
+}
+
+/** Where a batch that begins behind `edge` ends; undefined where it is the last one. */
+async function batchEnd(db: Executor, source: Source, batch: Batch): Promise<string | undefined> {
+  if (db.dialect === 'pg') return undefined;
+  const { sql, values } = endOf(source, batch);
+  return (await db.get<{ id: string }>(sql, values))?.id;
+}
+
+async function sourceOf(db: Executor, teamId: string, filter: Filter): Promise<Source> {
+  const use = chooseIndex(filter, db.dialect);
+  if (use?.kind === 'in order') return inOrder(db.dialect, teamId, use);
+  const all = allOf(teamId, renderFilter(filter, db.dialect));
+  if (!use || !(await findsFew(db, use.select))) return all;
+  const { sql, values } = use.select;
+  return among(all, { sql: `c.id in (${sql})`, values });
+}
+
+/** A search that finds few is the way to them; one that finds many is looked for on the way of the filter. */
+async function searched(db: Executor, teamId: string, filter: Filter, search: string): Promise<Source> {
+  const ids = foundIds(db.dialect, teamId, search);
+  if (await findsFew(db, ids)) {
+    // Of an array, PostgreSQL looks each id up; a subquery it rather joins with all contacts of the team.
+    const few = db.dialect === 'pg' ? `c.id = any(array(${ids.sql}))` : `c.id in (${ids.sql})`;
+    return among(allOf(teamId, renderFilter(filter, db.dialect)), { sql: few, values: ids.values });
+  }
+  const source = await sourceOf(db, teamId, filter);
+  const found = isFound(db.dialect, search);
+  const rest = { sql: `${source.rest.sql} and ${found.sql}`, values: [...source.rest.values, ...found.values] };
+  return { ...source, rest };
+}
+
+const allOf = (teamId: string, rest: Rendered): Source => ({
+  from: 'contacts c',
+  id: 'c.id',
+  where: { sql: 'c.team_id = ?', values: [teamId] },
+  rest,
+  ids: { sql: 'select id from contacts where team_id = ?', values: [teamId] },
+});
+
+/** Those of a few ids, in one batch. */
+const among = (all: Source, ids: Rendered): Source => ({
+  ...all,
+  where: { sql: `${all.where.sql} and ${ids.sql}`, values: [...all.where.values, ...ids.values] },
+  ids: { sql: 'select id from contacts where 1 = 0', values: [] },
+});
+
+/** The join is written in the order in which it is to be made: SQLite follows a cross join. */
+function inOrder(dialect: Dialect, teamId: string, use: Extract<IndexUse, { kind: 'in order' }>): Source {
+  const { table, where, rest } = use;
+  const ranged = where.sql.replaceAll(/\b(\w+) = /g, 'i.$1 = ');
+  return {
+    from: `${table} i cross join contacts c`,
+    id: 'i.contact_id',
+    where: { sql: `${ranged} and c.team_id = ? and c.id = i.contact_id`, values: [...where.values, teamId] },
+    rest: renderFilter(rest, dialect),
+    ids: {
+      sql: `select id from (select contact_id as id from ${table} where ${where.sql}) as i where 1 = 1`,
+      values: where.values,
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { textsIn, type Executor } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+
+export type ConsentAction = 'unsubscribed' | 'resubscribed' | 'opt_in' | 'opt_out';
+export type ConsentSource = 'api' | 'import' | 'one_click' | 'preference_page' | 'confirmation' | 'carried_over';
+
+export interface Consent {
+  contact: { team_id: string; id: string; email_key: string };
+  action: ConsentAction;
+  topicId?: string;
+}
+
+/** Where decisions came from, and by which mail, where it was one. */
+export interface ConsentOrigin {
+  source: ConsentSource;
+  emailId?: string | null;
+  /** That of the runs of automations that may start at it, where it is the effect of one. */
+  depth?: number;
+  /** Whether the choices of an import begin runs of automations. */
+  startsRuns?: boolean;
+}
+
+export interface ConsentRow {
+  id: string;
+  action: ConsentAction;
+  topic_id: string | null;
+  source: ConsentSource;
+  email_id: string | null;
+  created_at: number;
+}
+
+/** A hash of an address: it cannot be read back, and is found again by the address. */
+export const hashOfEmail = (emailKey: string): string => createHash('sha256').update(emailKey).digest('hex');
+
+const COLUMNS = [
+  ...['id', 'team_id', 'contact_id', 'email_hash', 'action', 'topic_id', 'source', 'email_id', 'created_at'],
+] as const;
+
+/** Notes decisions. A record outlives its contact, so that it never holds the address itself. */
+export async function recordConsent(
+  store: Store,
+  tx: Executor,
+  { source, emailId = null }: ConsentOrigin,
+  decisions: readonly Consent[],
+): Promise<void> {
+  if (decisions.length === 0) return;
+  const at = store.clock.now();
+  await tx.insertMany(
+    'consent_records',
+    COLUMNS,
+    decisions.map(({ contact, action, topicId = null }) => {
+      const hash = hashOfEmail(contact.email_key);
+      return [store.ids.uuid(), contact.team_id, contact.id, hash, action, topicId, source, emailId, at];
+    }),
+  );
+}
+
+/** A contact's records, newest first. */
+export function consentsOf(db: Executor, contactId: string, limit: number): Promise<ConsentRow[]> {
+  const sql = `select id, action, topic_id, source, email_id, created_at from consent_records
+    where contact_id = ? order by id desc limit ?`;
+  return db.all<ConsentRow>(sql, [contactId, limit]);
+}
+
+/** What an address is out of by the last decision about it, of whichever contact that was. */
+export interface OptOuts {
+  /** Of all mail to many. */
+  all: boolean;
+  topicIds: string[];
+}
+
+/** Of addresses that are out of anything, by the address: one look at an index, however many there are. */
+export async function optOutsAmong(
+  db: Executor,
+  teamId: string,
+  emailKeys: readonly string[],
+): Promise<Map<string, OptOuts>> {
+  const keyOf = new Map(emailKeys.map((key) => [hashOfEmail(key), key]));
+  const among = textsIn(db.dialect, 'email_hash', [...keyOf.keys()]);
+  // Left to itself, SQLite may read all records of the team.
+  const index = db.dialect === 'pg' ? '' : ' indexed by consent_records_of_email';
+  const sql = `select email_hash, topic_id from (
+      select email_hash, topic_id, action,
+        row_number() over (partition by email_hash, topic_id order by id desc) as place
+      from consent_records${index} where team_id = ? and ${among.sql}) as decisions
+    where place = 1 and action in ('unsubscribed', 'opt_out')`;
+  const found = new Map<string, OptOuts>();
+  const rows = await db.all<{ email_hash: string; topic_id: string | null }>(sql, [teamId, among.value]);
+  for (const { email_hash: hash, topic_id: topicId } of rows) {
+    const key = keyOf.get(hash) ?? '';
+    const { all, topicIds } = found.get(key) ?? { all: false, topicIds: [] };
+    found.set(key, topicId === null ? { all: true, topicIds } : { all, topicIds: [...topicIds, topicId] });
+  }
+  return found;
+}

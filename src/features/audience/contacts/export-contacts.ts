@@ -1,0 +1,131 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { invalidField } from '../../../platform/refusal/index.ts';
+import type { Filter } from '../../../protocol/contact-filter/index.ts';
+import { defused, unclaimedIdLists, OWN_COLUMNS, quoted, type IdList } from '../../../protocol/csv/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { declaredProperties, type PropertyRow } from '../contact-properties/index.ts';
+import { declaredFor, filterOf, findSegment, liveSegments, membersAmong } from '../segments/index.ts';
+import { choicesOf, liveTopics } from '../topics/index.ts';
+import { audienceRows } from './audience.store.ts';
+import { mustBeBelowReaderLimit } from './audience-reads.ts';
+import type { ContactRow } from './contacts.store.ts';
+import { beginExport, makeExportPage } from './export-slots.ts';
+import { presentValues, valuesOf } from './property-values.ts';
+
+export type ExportFormat = 'csv' | 'ndjson';
+
+/** Number of contacts for about five milliseconds of work. */
+const PAGE = 200;
+const EVERYBODY: Filter = { kind: 'all', of: [] };
+
+/** An export that is being read. */
+export interface ContactExport {
+  /** The text, made page by page as it is read. */
+  lines: AsyncIterable<string>;
+  /** Releases the team's slot for another export; call it when the reader has read everything or has disconnected. */
+  end(): void;
+}
+
+/**
+ * Returns the text of a file with all contacts, or those of a segment. Refuses if too many exports of the team are
+ * running.
+ */
+export async function exportContacts(
+  { store, teamId }: Ctx,
+  { format, segmentId }: { format: ExportFormat; segmentId: string | undefined },
+): Promise<ContactExport> {
+  const { db } = store;
+  const end = beginExport(db, teamId);
+  try {
+    mustBeBelowReaderLimit(db, teamId);
+    const segment = segmentId === undefined ? undefined : await findSegment(db, teamId, segmentId);
+    if (segmentId !== undefined && !segment) {
+      throw invalidField('segment_id', 'segment_id names no segment of this team.');
+    }
+    const filter = segment ? await filterOf(db, segment, await declaredFor(db, teamId)) : EVERYBODY;
+    return { lines: makeLines(db, teamId, { format, filter }), end };
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+async function* makeLines(
+  db: Executor,
+  teamId: string,
+  { format, filter }: { format: ExportFormat; filter: Filter },
+): AsyncIterable<string> {
+  const declared = await declaredProperties(db, teamId);
+  const lists = unclaimedIdLists(declared.map(({ key }) => key));
+  if (format === 'csv') yield csvRow([...OWN_COLUMNS, ...lists, ...declared.map(({ key }) => key)]);
+  for (let after: string | undefined; ;) {
+    const page = await makeExportPage(db, teamId, async () => {
+      const rows: ContactRow[] = await audienceRows(db, teamId, { filter }, { limit: PAGE, after }, 'c.*');
+      const said = rows.length > 0 ? await saidOf(db, teamId, rows) : undefined;
+      const lineOf = (row: ContactRow): string => {
+        const own = said?.get(row.id) ?? NOTHING_SAID;
+        return format === 'csv' ? csvLine(row, own, { lists, declared }) : jsonLine(row, own, declared);
+      };
+      return { text: rows.map(lineOf).join(''), last: rows.length < PAGE ? undefined : rows.at(-1)?.id };
+    });
+    if (page.text !== '') yield page.text;
+    after = page.last;
+    if (after === undefined) return;
+  }
+}
+
+/** What was said of one contact: the segments that it was put into, and the topics that it chose or left. */
+type Said = Record<IdList, string[]>;
+const NOTHING_SAID: Said = { segment_ids: [], opted_in_topic_ids: [], opted_out_topic_ids: [] };
+
+/** Of a page of contacts, in a few statements; what is deleted is said no more. */
+async function saidOf(db: Executor, teamId: string, rows: readonly ContactRow[]): Promise<Map<string, Said>> {
+  const ids = rows.map(({ id }) => id);
+  const said = new Map(ids.map((id): [string, Said] => [id, structuredClone(NOTHING_SAID)]));
+  const segments = new Set((await liveSegments(db, teamId)).map(({ id }) => id));
+  const members = segments.size === 0 ? [] : await membersAmong(db, ids);
+  for (const { contact_id, segment_id } of members) {
+    if (segments.has(segment_id)) said.get(contact_id)?.segment_ids.push(segment_id);
+  }
+  const topics = new Set((await liveTopics(db, teamId)).map(({ id }) => id));
+  const choices = topics.size === 0 ? [] : await choicesOf(db, ids);
+  for (const { contact_id, topic_id, subscription } of choices) {
+    const list = subscription === 'opt_in' ? 'opted_in_topic_ids' : 'opted_out_topic_ids';
+    if (topics.has(topic_id)) said.get(contact_id)?.[list].push(topic_id);
+  }
+  return said;
+}
+
+/** RFC 4180, with its line ends. */
+const csvRow = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
+
+interface CsvColumns {
+  lists: readonly IdList[];
+  declared: readonly PropertyRow[];
+}
+
+function csvLine(row: ContactRow, said: Said, { lists, declared }: CsvColumns): string {
+  const values = valuesOf(row);
+  const cells = declared.map(({ slot }) => {
+    const value = values[slot];
+    return typeof value === 'string' ? defused(value) : String(value ?? '');
+  });
+  const names = [row.first_name, row.last_name].map((name) => (name === null ? '' : defused(name)));
+  const ids = lists.map((list) => said[list].join(' '));
+  return csvRow([defused(row.email), ...names, String(row.unsubscribed === 1), ...ids, ...cells]);
+}
+
+function jsonLine(row: ContactRow, said: Said, declared: readonly PropertyRow[]): string {
+  const { id, email, first_name, last_name } = row;
+  const properties = presentValues(valuesOf(row), declared);
+  const own = {
+    id,
+    email,
+    first_name,
+    last_name,
+    created_at: isoTime(row.created_at),
+    unsubscribed: row.unsubscribed === 1,
+  };
+  return `${JSON.stringify({ ...own, ...said, properties })}\n`;
+}

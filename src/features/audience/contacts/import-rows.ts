@@ -1,0 +1,262 @@
+import { enrol, type Enrolment } from '../../../mail/events/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { ReadRow } from '../../../protocol/csv/index.ts';
+import type { PropertyRow } from '../contact-properties/index.ts';
+import { addMembers, liveSegments, membersAmong, type MemberRow } from '../segments/index.ts';
+import { liveTopics, type Choice } from '../topics/index.ts';
+import { contactCount, addToContactCount, planOf } from '../../../tenancy/usage/index.ts';
+import { recordConsent } from './consent.store.ts';
+import { findContactsByKeys, insertContacts, type ContactRow } from './contacts.store.ts';
+import { newContact } from './new-contact.ts';
+import { carryOptOuts } from './opt-outs.ts';
+import { indexedValues, valuesOf } from './property-values.ts';
+import { contactsData } from './tell.ts';
+import { addValues } from './values.store.ts';
+import { chooseTopics, decisionsFor, writeChange, type ContactChange, type Decision } from './write-change.ts';
+
+export interface RowsToImport {
+  teamId: string;
+  rows: readonly { row: number; read: ReadRow }[];
+  declared: readonly PropertyRow[];
+  onConflict: 'upsert' | 'skip';
+  segmentIds: readonly string[];
+  topics: readonly Choice[];
+  /** Whether runs of automations begin, as if each row had come by the API. */
+  startAutomations: boolean;
+}
+
+export interface ImportedRows {
+  created: number;
+  updated: number;
+  skipped: number;
+  failures: { row: number; reason: string; value: string | null }[];
+}
+
+/** Another request created one of the contacts, or used up the plan, after this batch had read: the batch is written again. */
+export class ImportRaced extends Error {}
+
+/**
+ * Writes rows in the order in which they stand, so that of two with one address the first one creates. Records no
+ * `contact.created` and no `contact.updated`: webhooks are not told of rows. Automations are, where the import asks for it.
+ */
+export async function importRows(store: Store, tx: Executor, batch: RowsToImport): Promise<ImportedRows> {
+  const { teamId, rows } = batch;
+  const keys = [...new Set(rows.map(({ read }) => read.emailKey))];
+  const existing = new Map((await findContactsByKeys(tx, teamId, keys)).map((row) => [row.email_key, row]));
+  const { contact_limit: limit } = await planOf(store, tx, teamId);
+  const room = Math.max(0, limit - (await contactCount(tx, teamId)));
+  const plan = planRows(store, batch, { existing, room, limit });
+  const created = await createPlanned(store, tx, batch, plan.toCreate);
+  const changed = await writeChanges(store, tx, batch, plan);
+  const touched = [...created, ...changed];
+  const fromRows = await namedByRows(tx, teamId, touched, plan.lists);
+  const members = touched.flatMap(({ id }) =>
+    batch.segmentIds.map((segment) => ({ segment_id: segment, contact_id: id })),
+  );
+  await join(store, tx, batch, { touched, members: [...members, ...fromRows.members] });
+  // The topics of the import come first in this list, those of the rows after them: for one topic the later choice holds, so a
+  // row overrules the import.
+  await chooseTopics(store, tx, [...decisionsFor(touched, batch.topics), ...fromRows.decisions], {
+    ...{ source: 'import', startsRuns: batch.startAutomations },
+  });
+  if (batch.startAutomations) await beginRuns(store, tx, teamId, { touched, starts: plan.starts });
+  if (plan.created > 0 && (await addToContactCount(tx, teamId, plan.created)) > limit) throw new ImportRaced();
+  return { created: plan.created, updated: plan.updated, skipped: plan.skipped, failures: plan.failures };
+}
+
+interface PlannedRows extends ImportedRows {
+  toCreate: ContactRow[];
+  /** By the address of a contact that stood before, what rows say of it, in their order. */
+  changes: Map<string, ReadRow[]>;
+  /** By address, what rows say of segments and topics. */
+  lists: Map<string, NonNullable<ReadRow['lists']>[]>;
+  existing: Map<string, ContactRow>;
+  /** What an automation may start at, row by row. */
+  starts: { emailKey: string; type: 'contact.created' | 'contact.updated' }[];
+}
+
+function planRows(
+  store: Store,
+  { teamId, rows, declared, onConflict }: RowsToImport,
+  { existing, room, limit }: { existing: Map<string, ContactRow>; room: number; limit: number },
+): PlannedRows {
+  const plan: PlannedRows = {
+    created: 0,
+    updated: 0,
+    skipped: 0,
+    failures: [],
+    toCreate: [],
+    changes: new Map(),
+    lists: new Map(),
+    existing,
+    starts: [],
+  };
+  const slots = new Map(declared.map(({ key, slot }) => [key, slot]));
+  const createdHere = new Map<string, ReadRow>();
+  for (const { row, read } of rows) {
+    const { emailKey } = read;
+    const before = createdHere.get(emailKey);
+    if (existing.has(emailKey) || before) {
+      if (onConflict === 'skip') {
+        plan.skipped++;
+        continue;
+      }
+      plan.updated++;
+      plan.starts.push({ emailKey, type: 'contact.updated' });
+      if (before) createdHere.set(emailKey, merged(before, read));
+      else plan.changes.set(emailKey, [...(plan.changes.get(emailKey) ?? []), read]);
+    } else if (plan.created < room) {
+      plan.created++;
+      plan.starts.push({ emailKey, type: 'contact.created' });
+      createdHere.set(emailKey, read);
+    } else {
+      plan.failures.push({ row, reason: `the plan's limit of ${limit} contacts is reached`, value: read.email });
+      continue;
+    }
+    if (read.lists) plan.lists.set(emailKey, [...(plan.lists.get(emailKey) ?? []), read.lists]);
+  }
+  plan.toCreate = [...createdHere.values()].map((read) => contactOf(store, teamId, read, slots));
+  return plan;
+}
+
+/** Adds contacts to segments; automations start for whom a segment had not had before. */
+async function join(
+  store: Store,
+  tx: Executor,
+  { teamId, startAutomations }: RowsToImport,
+  { touched, members }: { touched: readonly ContactRow[]; members: readonly MemberRow[] },
+): Promise<void> {
+  const keyOf = ({ segment_id: segment, contact_id: contact }: MemberRow): string => `${segment} ${contact}`;
+  // The contacts are held by their insert or update, so that no other transaction adds them in between.
+  const ids = touched.map(({ id }) => id);
+  const before = new Set(startAutomations && members.length > 0 ? (await membersAmong(tx, ids)).map(keyOf) : []);
+  await addMembers(tx, members);
+  if (!startAutomations) return;
+  const distinct = new Map(members.map((one) => [keyOf(one), one]));
+  const at = store.clock.now();
+  const enrolments = [...distinct]
+    .filter(([key]) => !before.has(key))
+    .map(([, { segment_id: segmentId, contact_id: contactId }]): Enrolment => {
+      const by = { type: 'contact.added_to_segment', segmentId } as const;
+      return { teamId, contactId, by, payload: { segment_id: segmentId }, at };
+    });
+  await enrol(tx, store.ids, enrolments);
+}
+
+/** Begins what starts at a contact that is created or updated: a row each, with the contact as it stands behind the batch. */
+async function beginRuns(
+  store: Store,
+  tx: Executor,
+  teamId: string,
+  { touched, starts }: { touched: readonly ContactRow[]; starts: PlannedRows['starts'] },
+): Promise<void> {
+  const data = await contactsData(tx, teamId, touched);
+  const ids = new Map(touched.map(({ email_key: key, id }) => [key, id]));
+  const at = store.clock.now();
+  const enrolments = starts.flatMap(({ emailKey, type }): Enrolment[] => {
+    const contactId = ids.get(emailKey);
+    return contactId === undefined ? [] : [{ teamId, contactId, by: { type }, payload: data.get(contactId), at }];
+  });
+  await enrol(tx, store.ids, enrolments);
+}
+
+/** Memberships and choices that stand in the rows themselves, of what has not been deleted since they were written down. */
+async function namedByRows(
+  tx: Executor,
+  teamId: string,
+  touched: readonly ContactRow[],
+  lists: PlannedRows['lists'],
+): Promise<{ members: { segment_id: string; contact_id: string }[]; decisions: Decision[] }> {
+  if (lists.size === 0) return { members: [], decisions: [] };
+  const segments = new Set((await liveSegments(tx, teamId)).map(({ id }) => id));
+  const topics = new Set((await liveTopics(tx, teamId)).map(({ id }) => id));
+  const all = touched.flatMap((contact) => (lists.get(contact.email_key) ?? []).map((said) => ({ contact, said })));
+  const members = all.flatMap(({ contact, said: { segment_ids: ids = [] } }) =>
+    ids.filter((id) => segments.has(id)).map((id) => ({ segment_id: id, contact_id: contact.id })),
+  );
+  const decisions = all.flatMap(({ contact, said }) =>
+    [
+      ...(said.opted_in_topic_ids ?? []).map((id): Choice => ({ id, subscription: 'opt_in' })),
+      ...(said.opted_out_topic_ids ?? []).map((id): Choice => ({ id, subscription: 'opt_out' })),
+    ]
+      .filter(({ id }) => topics.has(id))
+      .map((choice) => ({ contact, choice })),
+  );
+  return { members, decisions };
+}
+
+/** Of two rows with one address, what the later one says. */
+function merged(before: ReadRow, after: ReadRow): ReadRow {
+  return {
+    ...before,
+    first_name: after.first_name ?? before.first_name,
+    last_name: after.last_name ?? before.last_name,
+    unsubscribed: after.unsubscribed === true || before.unsubscribed === true ? true : before.unsubscribed,
+    values: { ...before.values, ...after.values },
+  };
+}
+
+function contactOf(store: Store, teamId: string, read: ReadRow, slots: ReadonlyMap<string, number>): ContactRow {
+  const values: Record<string, ReadRow['values'][string]> = {};
+  for (const key in read.values) {
+    const [slot, value] = [slots.get(key), read.values[key]];
+    if (slot !== undefined && value !== undefined) values[slot] = value;
+  }
+  return newContact(store, teamId, {
+    email: read.email,
+    email_key: read.emailKey,
+    first_name: read.first_name ?? null,
+    last_name: read.last_name ?? null,
+    unsubscribed: read.unsubscribed ?? false,
+    values,
+  });
+}
+
+async function createPlanned(
+  store: Store,
+  tx: Executor,
+  { declared }: RowsToImport,
+  contacts: readonly ContactRow[],
+): Promise<ContactRow[]> {
+  if (contacts.length === 0) return [];
+  // In one order for everybody: two that import the same addresses would otherwise wait for each other for ever.
+  const ordered = tx.dialect === 'pg' ? contacts.toSorted((a, b) => (a.email_key < b.email_key ? -1 : 1)) : contacts;
+  if ((await insertContacts(tx, ordered)) < contacts.length) throw new ImportRaced();
+  await addValues(
+    tx,
+    contacts.flatMap((row) => (row.properties === null ? [] : indexedValues(row.id, valuesOf(row), declared))),
+  );
+  const left = contacts.filter((row) => row.unsubscribed === 1);
+  await recordConsent(
+    store,
+    tx,
+    { source: 'import' },
+    left.map((contact) => ({ contact, action: 'unsubscribed' as const })),
+  );
+  // An import never subscribes anybody again, whatever its rows say.
+  return carryOptOuts(store, tx, contacts, { hasConsent: false });
+}
+
+async function writeChanges(
+  store: Store,
+  tx: Executor,
+  { declared }: RowsToImport,
+  { changes, existing }: PlannedRows,
+): Promise<ContactRow[]> {
+  const known = new Set(declared.map(({ key }) => key));
+  const written: ContactRow[] = [];
+  for (const [emailKey, reads] of changes) {
+    let before = existing.get(emailKey);
+    for (const read of reads) {
+      if (!before) break;
+      const properties = Object.fromEntries(Object.entries(read.values).filter(([key]) => known.has(key)));
+      const change: ContactChange = { first_name: read.first_name, last_name: read.last_name, properties };
+      // An import never subscribes anybody again.
+      if (read.unsubscribed === true) change.unsubscribed = true;
+      before = await writeChange(store, tx, { before, change, declared, source: 'import' });
+    }
+    if (before) written.push(before);
+  }
+  return written;
+}

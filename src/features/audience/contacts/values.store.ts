@@ -1,0 +1,75 @@
+import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
+
+/** A value in the index of contacts by property. Booleans are the numbers 0 and 1, texts are folded. */
+export interface IndexedValue {
+  propertyId: string;
+  contactId: string;
+  value: string | number;
+}
+
+const TABLES = ['contact_texts', 'contact_numbers'] as const;
+const isIn = (table: (typeof TABLES)[number]) => (entry: IndexedValue) =>
+  (typeof entry.value === 'string') === (table === 'contact_texts');
+const rowOf = ({ propertyId, value, contactId }: IndexedValue) => [propertyId, value, contactId];
+
+export async function addValues(tx: Executor, entries: readonly IndexedValue[]): Promise<void> {
+  for (const table of TABLES) {
+    const rows = entries.filter(isIn(table)).map(rowOf);
+    if (rows.length > 0) await tx.insertMany(table, ['property_id', 'value', 'contact_id'], rows);
+  }
+}
+
+export async function removeValues(tx: Executor, entries: readonly IndexedValue[]): Promise<void> {
+  for (const table of TABLES) {
+    const rows = entries.filter(isIn(table)).map(rowOf);
+    const sql = `delete from ${table} where property_id = ? and value = ? and contact_id = ?`;
+    if (rows.length > 0) await tx.runEach(sql, rows);
+  }
+}
+
+/** The texts that contacts have under a property, each once, in order: those behind one, of which each costs one step in the index. */
+export async function textsBehind(
+  db: Executor,
+  propertyId: string,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const next = (behind: string): string =>
+    `(select min(t.value) from contact_texts t where t.property_id = ? and t.value > ${behind})`;
+  const sql = `with recursive texts (value) as (
+      select ${next('?')} union all select ${next('texts.value')} from texts where texts.value is not null)
+    select value from texts where value is not null limit ?`;
+  const rows = await db.all<{ value: string }>(sql, [propertyId, after, propertyId, limit]);
+  return rows.map(({ value }) => value);
+}
+
+/** Takes some of a property's values out of the index and out of their contacts; answers how many. */
+export async function removeSomeValues(
+  tx: Executor,
+  { id, team_id: teamId, slot }: { id: string; team_id: string; slot: number },
+  limit: number,
+): Promise<number> {
+  let removed = 0;
+  for (const table of TABLES) {
+    const sql = `select value, contact_id from ${table} where property_id = ? limit ?`;
+    const rows = await tx.all<{ value: string | number; contact_id: string }>(sql, [id, limit]);
+    if (rows.length === 0) continue;
+    await removeValues(
+      tx,
+      rows.map(({ value, contact_id: contactId }) => ({ propertyId: id, contactId, value })),
+    );
+    const among = uuidsIn(
+      tx.dialect,
+      'id',
+      rows.map((row) => row.contact_id),
+    );
+    const without = (column: string): string =>
+      tx.dialect === 'pg' ? `${column} - '${slot}'` : `json_remove(${column}, '$."${slot}"')`;
+    await tx.run(
+      `update contacts set properties = ${without('properties')}, folded = ${without('folded')}
+        where team_id = ? and ${among.sql}`,
+      [teamId, among.value],
+    );
+    removed += rows.length;
+  }
+  return removed;
+}

@@ -1,0 +1,103 @@
+import { createUnleasedLoop, type WorkLoop } from '../../../platform/work-loop/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { parseMailbox } from '../../../protocol/address/index.ts';
+import {
+  confirmationUrl,
+  findContactsByIds,
+  hashOfEmail,
+  mayMail,
+  preferenceOrigin,
+  type ContactRow,
+  type Exclusion,
+} from '../contacts/index.ts';
+import { findDomainByName } from '../../../mail/domains/index.ts';
+import { findPublishedVersion } from '../../templates/templates/index.ts';
+import {
+  CONFIRMATION_URL,
+  countConfirmationMail,
+  dueConfirmations,
+  findTopic,
+  noteConfirmationMailed,
+  removeOldConfirmationMails,
+  uncountConfirmationMail,
+  type ConfirmationRow,
+  type TopicRow,
+} from '../topics/index.ts';
+import { mailOnce, type Accept } from '../../../mail/accept/index.ts';
+
+/** Another process's requests do not wake us. */
+const POLL_MS = 10_000;
+const AT_ONCE = 20;
+
+/** Asks contacts by mail whether they want a topic, through the same door as all mail, once per request. */
+export function createConfirmations(world: World, accept: Pick<Accept, 'acceptEmail'>): WorkLoop {
+  const { db, clock, log } = world;
+  return createUnleasedLoop<ConfirmationRow>({
+    ...{ name: 'confirmations of topics', db, clock, log, pollMs: POLL_MS, atOnceMax: AT_ONCE },
+    wakeOn: ['topic_confirmations'],
+    due: (limit) => dueConfirmations(db, clock.now(), limit),
+    carry: (asking) => mail(world, accept, asking),
+    describe: ({ contact_id: contactId, topic_id: topicId }) => ({ contactId, topicId }),
+  });
+}
+
+async function mail(world: World, accept: Pick<Accept, 'acceptEmail'>, asking: ConfirmationRow): Promise<void> {
+  const fault = await send(world, accept, asking);
+  if (fault !== undefined) {
+    const { team_id: teamId, contact_id: contactId, topic_id: topicId } = asking;
+    world.log.warn({ teamId, contactId, topicId }, `a contact could not be asked to confirm a topic: ${fault}`);
+  }
+  const at = world.clock.now();
+  await world.db.tx((tx) => noteConfirmationMailed(tx, asking, { at, fault: fault ?? null }));
+}
+
+/** Answers why no question could be mailed. */
+async function send(
+  world: World,
+  accept: Pick<Accept, 'acceptEmail'>,
+  asking: ConfirmationRow,
+): Promise<string | undefined> {
+  const { team_id: teamId, contact_id: contactId } = asking;
+  const [contact] = await findContactsByIds(world.db, teamId, [contactId]);
+  const topic = await findTopic(world.db, teamId, asking.topic_id);
+  const excluded = (await mayMail(world.db, teamId, { contactIds: [contactId], topicId: null })).get(contactId);
+  if (excluded !== undefined || !contact) return WHY_NOT[excluded ?? 'deleted'];
+  const use = topic && (await templateOf(world, { contact, topic }));
+  if (!use) return 'the topic has no published template to ask with';
+  const input = { to: contact.email, template: use };
+  const one = { topicId: topic.id, emailHash: hashOfEmail(contact.email_key), askingId: asking.id };
+  const isFree = await world.db.tx((tx) => countConfirmationMail(tx, one, world.clock.now()));
+  if (!isFree) return 'its address was mailed about it today, or three times in 30 days';
+  const fault = await mailOnce(world, accept, {
+    ...{ teamId, job: 'confirmations', input },
+    ...{ kind: 'topic-confirmation', occasion: asking.id },
+  });
+  if (fault !== undefined) await world.db.tx((tx) => uncountConfirmationMail(tx, one));
+  return fault;
+}
+
+/** Answers how many addresses are free again. */
+export const forgetConfirmationMails = (world: World): Promise<number> =>
+  removeOldConfirmationMails(world.db, world.clock.now());
+
+const WHY_NOT: Record<Exclusion, string> = {
+  deleted: 'the contact is erased',
+  unsubscribed: 'the contact has unsubscribed from everything',
+  topic_opt_out: 'the contact has opted out',
+  suppressed: 'its address is suppressed',
+};
+
+async function templateOf(world: World, { contact, topic }: { contact: ContactRow; topic: TopicRow }) {
+  const { team_id: teamId, confirmation_template_id: id } = topic;
+  const version = id === null ? undefined : await findPublishedVersion(world.db, teamId, id);
+  if (id === null || !version) return undefined;
+  const link = confirmationUrl(world, await originOf(world, teamId, version.from), { contact, topicId: topic.id });
+  const values: Record<string, string> = { [CONFIRMATION_URL]: link, TOPIC_NAME: topic.name };
+  return { id, variables: Object.fromEntries(Object.entries(values).filter(([key]) => version.variables.has(key))) };
+}
+
+async function originOf(world: World, teamId: string, from = ''): Promise<string> {
+  const parsed = parseMailbox(from);
+  const domain = parsed.ok ? await findDomainByName(world.db, teamId, parsed.mailbox.domain) : undefined;
+  return domain ? preferenceOrigin(world, domain.id) : world.origin();
+}

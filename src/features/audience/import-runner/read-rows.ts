@@ -1,0 +1,91 @@
+import type { Readable } from 'node:stream';
+import Papa from 'papaparse';
+import { allEnds, endsOutside, rowFault, type RowFault } from '../../../protocol/csv/index.ts';
+import type { ImportOptions } from '../contact-imports/index.ts';
+
+export interface FileRow {
+  /** As a spreadsheet counts: the first row of the file is row 1, empty or not. */
+  row: number;
+  cells: string[];
+  /** Why its cells cannot be told apart. */
+  fault?: RowFault;
+}
+
+/** Why a file cannot be read any further. */
+export class UnreadableRow extends Error {
+  readonly row: number;
+
+  constructor(row: number, reason: string) {
+    super(reason);
+    this.row = row;
+  }
+}
+
+/** No row of contacts is longer; what is, lacks a closing quote or is no table. */
+const ROW_CHARS_MAX = 1024 * 1024;
+
+interface Parsed {
+  data: string[][];
+  errors: { code: string; row: number }[];
+  meta: { cursor: number };
+}
+interface Parser {
+  parse(text: string, base: number, ignoreLastRow: boolean): Parsed;
+}
+/**
+ * The parser inside `Papa.parse`. Only it takes a text piece by piece: with `ignoreLastRow` it leaves a row that may not be whole
+ * yet, and `meta.cursor` says where that begins. The types of the package lack its constructor's options and its answer.
+ */
+const ParserOf = (Papa as unknown as { Parser: new (config: object) => Parser }).Parser;
+
+/**
+ * The rows behind the header and behind row `rowsRead`, some at a time. Empty rows are counted and left out; the first that is
+ * not empty is the header.
+ */
+export async function* readRows(
+  content: Readable,
+  { encoding, delimiter, quote, columns }: Pick<ImportOptions, 'encoding' | 'delimiter' | 'quote' | 'columns'>,
+  rowsRead: number,
+): AsyncGenerator<FileRow[]> {
+  const decoder = new TextDecoder(encoding);
+  const config = { delimiter, quoteChar: quote, newline: '\n' };
+  let rest = '';
+  let row = 0;
+  let hasHeader = false;
+  const toLineFeeds = columns.isExport ? endsOutside(quote) : allEnds();
+  const take = (text: string, isLast: boolean): FileRow[] => {
+    const { data, errors, meta } = new ParserOf(config).parse(text, 0, !isLast);
+    rest = text.slice(meta.cursor);
+    if (isLast && errors.some(({ code }) => code === 'MissingQuotes')) {
+      throw new UnreadableRow(row + data.length, 'a quote is opened and never closed');
+    }
+    if (rest.length > ROW_CHARS_MAX) {
+      throw new UnreadableRow(row + data.length + 1, 'the row is longer than 1 MB; is a quote left open?');
+    }
+    const faulty = new Set(errors.filter(({ code }) => code === 'InvalidQuotes').map((error) => error.row));
+    const rows: FileRow[] = [];
+    for (const [i, cells] of data.entries()) {
+      row++;
+      if (isEmpty(cells)) continue;
+      const isHeader = !hasHeader;
+      hasHeader = true;
+      if (isHeader || row <= rowsRead) continue;
+      rows.push(faulty.has(i) ? { row, cells, fault: strayQuote(cells, quote) } : { row, cells });
+    }
+    return rows;
+  };
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    yield take(rest + toLineFeeds(decoder.decode(chunk, { stream: true })), false);
+  }
+  // A CR that `toLineFeeds` still holds is dropped: it could only end the last row, which ends with the file as well.
+  const last = rest + toLineFeeds(decoder.decode());
+  if (last !== '') yield take(last, true);
+}
+
+/** Up to where the next one closes it, whole rows may have become part of the value. */
+function strayQuote(cells: readonly string[], quote: string): RowFault {
+  const reason = `a quote stands inside a quoted value, where it has to be written twice (${quote}${quote})`;
+  return rowFault(reason, cells.find((cell) => cell.includes(quote)) ?? '');
+}
+
+export const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cell.trim() === '');

@@ -1,0 +1,207 @@
+import {
+  pageInBatches,
+  pageOf,
+  pageSql,
+  pageValues,
+  textsIn,
+  uuidsIn,
+  type Executor,
+  type Page,
+  type Value,
+} from '../../../platform/db/index.ts';
+import { erasedKey } from './erasure.store.ts';
+import type { BounceType } from './outcome.ts';
+
+export type RecipientType =
+  | 'sent'
+  | 'delivered'
+  | 'opened'
+  | 'clicked'
+  | 'bounced'
+  | 'complained'
+  | 'unsubscribed'
+  | 'suppressed';
+
+/** Why an address of the segment was left out. */
+export type ExclusionReason =
+  | 'unsubscribed'
+  | 'topic_opt_out'
+  | 'suppressed'
+  | 'deleted'
+  | 'invalid_address'
+  | 'sandboxed'
+  | 'too_large';
+
+export interface RecipientRow {
+  broadcast_id: string;
+  /** The address as suppressions compare it, or what stands for it once its contact was erased. */
+  email_key: string;
+  /** A UUIDv7: the order of the report. */
+  id: string;
+  contact_id: string | null;
+  /** The contact again, where the broadcast comes to it more than once. */
+  walked_contact_id: string | null;
+  /** Empty once its contact was erased. */
+  email: string;
+  /** Null where the address was left out. */
+  email_id: string | null;
+  excluded: ExclusionReason | null;
+  /** Which subject it tries; null outside of a test. */
+  variant: number | null;
+  sent: number;
+  delivered: number;
+  opened: number;
+  clicked: number;
+  machine_opened: number;
+  machine_clicked: number;
+  complained: number;
+  unsubscribed: number;
+  suppressed: number;
+  bounced: BounceType | null;
+}
+
+export type NewRecipientRow = Pick<
+  RecipientRow,
+  'broadcast_id' | 'email_key' | 'id' | 'contact_id' | 'email' | 'email_id' | 'excluded'
+> &
+  Partial<Pick<RecipientRow, 'variant' | 'walked_contact_id'>>;
+
+const NEW_COLUMNS = [
+  'broadcast_id',
+  'email_key',
+  'id',
+  'contact_id',
+  'email',
+  'email_id',
+  'excluded',
+  'variant',
+  'walked_contact_id',
+] as const;
+
+/** A contact that was erased a moment ago is not named again. */
+const asReported = (row: NewRecipientRow): NewRecipientRow =>
+  row.excluded === 'deleted' ? { ...row, email_key: erasedKey(row.email_key), email: '' } : row;
+
+/** Leaves an address that the broadcast has already as it is; answers how many are new. */
+export function insertRecipients(tx: Executor, rows: readonly NewRecipientRow[]): Promise<number> {
+  return tx.insertMany(
+    'broadcast_recipients',
+    NEW_COLUMNS,
+    rows.map(asReported).map((row) => NEW_COLUMNS.map((column) => row[column] ?? null)),
+    'on conflict (broadcast_id, email_key) do nothing',
+  );
+}
+
+/** Of these addresses, those that the broadcast has already, also where they were erased since. */
+export async function recipientsAmong(
+  db: Executor,
+  broadcastId: string,
+  emailKeys: readonly string[],
+): Promise<Set<string>> {
+  const keyOf = new Map(emailKeys.flatMap((key) => [key, erasedKey(key)].map((stored) => [stored, key] as const)));
+  const among = textsIn(db.dialect, 'email_key', [...keyOf.keys()]);
+  const sql = `select email_key from broadcast_recipients where broadcast_id = ? and ${among.sql}`;
+  const rows = await db.all<{ email_key: string }>(sql, [broadcastId, among.value]);
+  return new Set(rows.flatMap((row) => keyOf.get(row.email_key) ?? []));
+}
+
+/** Of these contacts, those that a broadcast which walks its segment more than once has come to, under whatever address. */
+export async function walkedAmong(
+  db: Executor,
+  broadcastId: string,
+  contactIds: readonly string[],
+): Promise<Set<string>> {
+  const among = uuidsIn(db.dialect, 'walked_contact_id', contactIds);
+  const sql = `select walked_contact_id as id from broadcast_recipients
+    where broadcast_id = ? and walked_contact_id is not null and ${among.sql}`;
+  const rows = await db.all<{ id: string }>(sql, [broadcastId, among.value]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The contacts that these emails went to; emails of no broadcast have none. */
+export async function contactsOfEmails(db: Executor, emailIds: readonly string[]): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'email_id', emailIds);
+  const sql = `select email_id, contact_id from broadcast_recipients where ${among.sql} and contact_id is not null`;
+  const rows = await db.all<{ email_id: string; contact_id: string }>(sql, [among.value]);
+  return new Map(rows.map((row) => [row.email_id, row.contact_id]));
+}
+
+/** As the partial indexes say it. */
+const CONDITIONS: Record<RecipientType, string> = {
+  sent: 'sent > 0',
+  delivered: 'delivered > 0',
+  opened: 'opened > 0',
+  clicked: 'clicked > 0',
+  bounced: 'bounced is not null',
+  complained: 'complained > 0',
+  unsubscribed: 'unsubscribed > 0',
+  suppressed: 'suppressed > 0',
+};
+
+export interface SoughtRecipients {
+  broadcastId: string;
+  type: RecipientType;
+  /** A part of the address, in any letter case. */
+  email?: string | undefined;
+  bounceType?: BounceType | undefined;
+}
+
+export async function recipientsPage(
+  db: Executor,
+  { broadcastId, type, email, bounceType }: SoughtRecipients,
+  page: Page,
+): Promise<{ rows: RecipientRow[]; hasMore: boolean }> {
+  const where = { sql: `broadcast_id = ? and ${CONDITIONS[type]}`, values: [broadcastId] };
+  const matches: { sql: string; value: Value }[] = [];
+  if (email !== undefined) {
+    const position = db.dialect === 'pg' ? 'strpos' : 'instr';
+    matches.push({ sql: `email <> '' and ${position}(email_key, ?) > 0`, value: email.toLowerCase() });
+  }
+  if (bounceType !== undefined) matches.push({ sql: 'bounced = ?', value: bounceType });
+  if (matches.length === 0) return plainPage(db, where, page);
+  const match = {
+    sql: matches.map(({ sql }) => sql).join(' and '),
+    values: matches.map(({ value }) => value),
+  };
+  return pageInBatches<RecipientRow>(db, { table: 'broadcast_recipients', where, match }, page);
+}
+
+export const exclusionsPage = (
+  db: Executor,
+  broadcastId: string,
+  page: Page,
+): Promise<{ rows: RecipientRow[]; hasMore: boolean }> =>
+  plainPage(db, { sql: 'broadcast_id = ? and excluded is not null', values: [broadcastId] }, page);
+
+async function plainPage(
+  db: Executor,
+  { sql, values }: { sql: string; values: readonly Value[] },
+  page: Page,
+): Promise<{ rows: RecipientRow[]; hasMore: boolean }> {
+  const rows = await db.all<RecipientRow>(pageSql('broadcast_recipients', sql, page), [...values, ...pageValues(page)]);
+  return pageOf(rows, page);
+}
+
+export interface VariantCount {
+  variant: number;
+  recipients: number;
+  /** Of them, those who clicked; machines are none. */
+  clicked: number;
+}
+
+/** What a test of so many subjects has come to. Each count goes by an index of its own: the plus keeps the other one out. */
+export async function variantCounts(db: Executor, broadcastId: string, variants: number): Promise<VariantCount[]> {
+  const all = await db.all<{ variant: number; n: number }>(
+    `select variant, count(*) as n from broadcast_recipients where broadcast_id = ? and variant is not null group by variant`,
+    [broadcastId],
+  );
+  const clicked = await db.all<{ variant: number; n: number }>(
+    `select variant, count(*) as n from broadcast_recipients
+      where broadcast_id = ? and clicked > 0 and +variant is not null group by +variant, variant`,
+    [broadcastId],
+  );
+  const of = (rows: typeof all, variant: number): number => Number(rows.find((row) => row.variant === variant)?.n ?? 0);
+  return Array.from({ length: variants }, (_, variant) => ({
+    ...{ variant, recipients: of(all, variant), clicked: of(clicked, variant) },
+  }));
+}

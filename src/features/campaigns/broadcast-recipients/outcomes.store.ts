@@ -1,0 +1,146 @@
+import { shardOf } from '../../../mail/events/index.ts';
+import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
+import type { Ids } from '../../../platform/ids/index.ts';
+import type { BounceType, BroadcastOutcome } from './outcome.ts';
+
+const COUNTED = {
+  'email.sent': 'sent',
+  'email.delivered': 'delivered',
+  'email.opened': 'opened',
+  'email.clicked': 'clicked',
+  'email.complained': 'complained',
+  'email.suppressed': 'suppressed',
+  'email.unsubscribed': 'unsubscribed',
+} as const;
+const BY_MACHINE = { 'email.opened': 'machine_opened', 'email.clicked': 'machine_clicked' } as const;
+const BY_PEOPLE = ['sent', 'delivered', 'opened', 'clicked', 'complained', 'suppressed', 'unsubscribed'] as const;
+const COUNTERS = [...BY_PEOPLE, 'machine_opened', 'machine_clicked'] as const;
+const SUMS = [...BY_PEOPLE, 'bounced'] as const;
+const ADDED = [...COUNTERS, 'bounces'] as const;
+/** The sums that a broadcast is judged by, and what is excused from them. */
+const JUDGED = ['delivered', 'bounced', 'complained'] as const;
+const EXCUSED = JUDGED.map((name) => `excused_${name}` as const);
+type Counter = (typeof COUNTERS)[number];
+
+type Change = Record<Counter | 'bounces' | 'excused', number> & { email_id: string; bounced: BounceType | null };
+
+/** How many recipients of a broadcast it came to, each counted once. */
+export type BroadcastCounts = Record<(typeof SUMS)[number], number>;
+
+/** How many recipients a broadcast is judged by, without those that are excused. */
+export type JudgedCounts = Record<(typeof JUDGED)[number], number>;
+
+/** Adds what happened to the reports of the broadcasts that these emails belong to, and to their sums. */
+export async function countOutcomes(tx: Executor, ids: Ids, outcomes: readonly BroadcastOutcome[]): Promise<void> {
+  const changes = new Map<string, Change>();
+  for (const outcome of outcomes) {
+    const { emailId, type, bounce } = outcome;
+    const counter = counterOf(outcome);
+    if (counter === undefined && type !== 'email.bounced') continue;
+    const change = changes.get(emailId) ?? noChange(emailId);
+    if (counter === undefined) {
+      change.bounced = bounce ?? 'undetermined';
+      change.bounces++;
+    } else change[counter]++;
+    if (outcome.isExcused) change.excused = 1;
+    changes.set(emailId, change);
+  }
+  if (changes.size === 0) return;
+  if ((await addToRows(tx, [...changes.values()])) > 0)
+    await addToSums(tx, ids, [JSON.stringify([...changes.values()])]);
+}
+
+/**
+ * Answers how many rows there were. On SQLite row by row: joined, with statistics of a time when there were no broadcasts, it
+ * would read the whole report.
+ */
+async function addToRows(tx: Executor, changes: readonly Change[]): Promise<number> {
+  if (tx.dialect === 'sqlite') {
+    const adds = ADDED.map((name) => `${name} = ${name} + ?`).join(', ');
+    const sql = `update broadcast_recipients set ${adds}, bounced = coalesce(?, bounced) where email_id = ?`;
+    const values = changes.map((one) => [...ADDED.map((name) => one[name]), one.bounced, one.email_id]);
+    return (await tx.runEach(sql, values)).reduce((sum, changed) => sum + changed, 0);
+  }
+  const sets = ADDED.map((name) => `${name} = broadcast_recipients.${name} + d.${name}`).join(', ');
+  const fields = [...ADDED, 'bounced'].map((name) => `d.${name}`).join(', ');
+  // Two nodes that locked the rows of two emails in opposite orders would wait for each other.
+  const sql = `update broadcast_recipients set ${sets}, bounced = coalesce(d.bounced, broadcast_recipients.bounced)
+    from (select r.broadcast_id, r.email_key, ${fields} from ${changesIn(tx)}
+      join broadcast_recipients r on r.email_id = d.email_id order by r.email_id for update of r) as d
+    where broadcast_recipients.broadcast_id = d.broadcast_id and broadcast_recipients.email_key = d.email_key`;
+  return tx.run(sql, [JSON.stringify(changes)]);
+}
+
+/** Behind the rows themselves: what holds no more than was added has happened for the first time. */
+async function addToSums(tx: Executor, ids: Ids, values: string[]): Promise<void> {
+  const first = (name: string, when = ''): string => {
+    const column = name === 'bounced' ? 'bounces' : name;
+    return `sum(case when d.${column} > 0 and r.${column} = d.${column} ${when} then 1 else 0 end)`;
+  };
+  const excused = JUDGED.map((name) => first(name, 'and d.excused = 1'));
+  const sums = [...SUMS.map((name) => first(name)), ...excused].join(', ');
+  const columns = [...SUMS, ...EXCUSED];
+  const adds = columns.map((name) => `${name} = broadcast_counts.${name} + excluded.${name}`).join(', ');
+  const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
+  await tx.run(
+    `insert into broadcast_counts (broadcast_id, shard, ${columns.join(', ')})
+      select r.broadcast_id, ${shard}, ${sums} from ${changesIn(tx)}
+        cross join broadcast_recipients r where r.email_id = d.email_id group by r.broadcast_id order by 1
+      on conflict (broadcast_id, shard) do update set ${adds}`,
+    values,
+  );
+}
+
+/** By broadcast; one that nothing came of is missing. */
+export async function countsOf(db: Executor, broadcastIds: readonly string[]): Promise<Map<string, BroadcastCounts>> {
+  const among = uuidsIn(db.dialect, 'broadcast_id', broadcastIds);
+  const sums = SUMS.map((name) => `sum(${name}) as ${name}`).join(', ');
+  const rows = await db.all<BroadcastCounts & { broadcast_id: string }>(
+    `select broadcast_id, ${sums} from broadcast_counts where ${among.sql} group by broadcast_id`,
+    [among.value],
+  );
+  return new Map(
+    rows.map(({ broadcast_id: id, ...counts }) => {
+      const numbers = SUMS.map((name) => [name, Number(counts[name])] as const);
+      return [id, Object.fromEntries(numbers) as BroadcastCounts];
+    }),
+  );
+}
+
+/** Reads what broadcasts are judged by; one that nothing came of is missing. */
+export async function judgedCountsOf(
+  db: Executor,
+  broadcastIds: readonly string[],
+): Promise<Map<string, JudgedCounts>> {
+  const among = uuidsIn(db.dialect, 'broadcast_id', broadcastIds);
+  const sums = JUDGED.map((name) => `sum(${name} - excused_${name}) as ${name}`).join(', ');
+  const rows = await db.all<JudgedCounts & { broadcast_id: string }>(
+    `select broadcast_id, ${sums} from broadcast_counts where ${among.sql} group by broadcast_id`,
+    [among.value],
+  );
+  return new Map(
+    rows.map(({ broadcast_id: id, delivered, bounced, complained }) => [
+      id,
+      { delivered: Number(delivered), bounced: Number(bounced), complained: Number(complained) },
+    ]),
+  );
+}
+
+function counterOf({ type, isMachine = false }: BroadcastOutcome): Counter | undefined {
+  const counted: Readonly<Record<string, Counter>> = isMachine ? BY_MACHINE : COUNTED;
+  return Object.hasOwn(counted, type) ? counted[type] : undefined;
+}
+
+const noChange = (emailId: string): Change => ({
+  ...{ email_id: emailId, bounced: null, bounces: 0, excused: 0 },
+  ...(Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>),
+});
+
+function changesIn(tx: Executor): string {
+  if (tx.dialect === 'pg') {
+    const counters = [...ADDED, 'excused'].map((name) => `${name} int`).join(', ');
+    return `jsonb_to_recordset(?::jsonb) as d(email_id uuid, bounced text, ${counters})`;
+  }
+  const fields = ['email_id', 'bounced', 'excused', ...ADDED].map((name) => `value->>'${name}' as ${name}`).join(', ');
+  return `(select ${fields} from json_each(?)) as d`;
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import type { CreateBroadcastRequest } from '../../../contract/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { refuse, type FieldFault, type Refusal } from '../../../platform/refusal/index.ts';
+import type { ContentCheck } from '../../../protocol/content-checks/index.ts';
+import { variantCounts, type VariantCount } from '../broadcast-recipients/index.ts';
+import type { DomainRow } from '../../../mail/domains/index.ts';
+import { messageFaults } from '../../templates/templates/index.ts';
+import type { BroadcastRow } from './broadcasts.store.ts';
+
+/** As it is stored. The broadcast's own subject is the first one. */
+export interface AbTest {
+  subjects: string[];
+  test_percent: number;
+  wait_minutes: number;
+}
+
+export type DecidedBy = 'clicks' | 'tie' | 'no_clicks';
+
+export interface Decision {
+  winner: number;
+  decided_by: DecidedBy;
+  /** What it was decided by. */
+  counts: VariantCount[];
+}
+
+export const abTestOf = ({ ab_test: test }: Pick<BroadcastRow, 'ab_test'>): AbTest | undefined =>
+  test === null ? undefined : (JSON.parse(test) as AbTest);
+
+export const decisionOf = ({ ab_decision: decision }: BroadcastRow): Decision | undefined =>
+  decision === null ? undefined : (JSON.parse(decision) as Decision);
+
+/** All that it may have, the first one first. */
+export const subjectsOf = (row: Pick<BroadcastRow, 'subject' | 'ab_test'>): string[] => [
+  row.subject,
+  ...(abTestOf(row)?.subjects ?? []),
+];
+
+/** Each of them is held to what a subject is held to, and none may be there twice. */
+export function abTestFaults(subject: string, test: CreateBroadcastRequest['ab']): FieldFault[] {
+  const faults = (test?.subjects ?? []).flatMap((other, i) =>
+    messageFaults({ subject: other }).map(({ message }) => ({
+      path: `ab.subjects.${i}`,
+      message: `ab.subjects.${i}: ${message}`,
+    })),
+  );
+  if (!test || new Set([subject, ...test.subjects]).size > test.subjects.length) return faults;
+  return [...faults, { path: 'ab.subjects', message: 'ab.subjects and subject must differ from each other.' }];
+}
+
+/** Which subject an address tries; undefined where it is not in the test. The same address always gets the same answer. */
+export function variantFor(broadcastId: string, emailKey: string, test: AbTest): number | undefined {
+  const hash = createHash('sha256').update(`${broadcastId} ${emailKey}`).digest();
+  if (hash.readUInt32BE(0) >= (test.test_percent / 100) * 2 ** 32) return undefined;
+  return hash.readUInt32BE(4) % (test.subjects.length + 1);
+}
+
+/** The one that most people clicked; of several with as many clicks, and where none was clicked, the first. */
+export function decide(counts: VariantCount[]): Decision {
+  const most = Math.max(0, ...counts.map(({ clicked }) => clicked));
+  const best = counts.filter(({ clicked }) => clicked === most);
+  const decidedBy = most === 0 ? 'no_clicks' : best.length > 1 ? 'tie' : 'clicks';
+  return { winner: most === 0 ? 0 : (best[0]?.variant ?? 0), decided_by: decidedBy, counts };
+}
+
+export type AbCheck = Omit<ContentCheck, 'name'> & { name: 'ab' };
+
+/** Of one that tries subjects: whether there will be clicks to decide by. */
+export function checkAbTest(row: Pick<BroadcastRow, 'ab_test'>, domain: DomainRow | undefined): AbCheck[] {
+  if (row.ab_test === null) return [];
+  if (domain?.click_tracking === 1) {
+    return [{ name: 'ab', status: 'pass', message: 'Clicks are tracked, and decide the subject.', details: [] }];
+  }
+  const message = `Clicks are not tracked on ${domain?.name ?? 'the domain'}, so that nothing is decided by them: the others get subject itself. Set click_tracking of the domain.`;
+  return [{ name: 'ab', status: 'warn', message, details: [] }];
+}
+
+/** Counted anew until it is decided, and from then on what it was decided by. */
+export async function presentAbTest(db: Executor, row: BroadcastRow) {
+  const test = abTestOf(row);
+  if (!test) return null;
+  const subjects = subjectsOf(row);
+  const decision = decisionOf(row);
+  const counts = decision?.counts ?? (await variantCounts(db, row.id, subjects.length));
+  return {
+    test_percent: test.test_percent,
+    wait_minutes: test.wait_minutes,
+    variants: subjects.map((subject, i) => ({
+      ...{ subject, recipients: counts[i]?.recipients ?? 0, clicked: counts[i]?.clicked ?? 0 },
+    })),
+    winner: decision ? (subjects[decision.winner] ?? null) : null,
+    decided_by: decision?.decided_by ?? null,
+    decides_at: row.ab_decides_at === null ? null : isoTime(row.ab_decides_at),
+  };
+}
+
+export function notTogether(): Refusal {
+  const message =
+    'ab and local_time exclude each other: the clicks would be counted while some have not got it; give one.';
+  const errors = [
+    { path: 'ab', message: 'ab does not go with local_time.' },
+    { path: 'local_time', message: 'local_time does not go with ab.' },
+  ];
+  return refuse('validation_error', { status: 422, say: message, errors });
+}

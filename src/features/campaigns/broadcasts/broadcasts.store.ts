@@ -1,0 +1,273 @@
+import { pageOf, pageSql, pageValues, uuidsIn, type Executor, type Page } from '../../../platform/db/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import { earliestAt } from './contact-zones.ts';
+import { COVER_MAIL } from './holds.store.ts';
+import type { When } from './read-when.ts';
+
+/** Why a broadcast that is being sent does not move at the moment; it goes on by itself. */
+export type WaitingReason = Obstacle | 'local_hour' | 'ab_test';
+
+/** What keeps it from moving and cannot be foretold. */
+export type Obstacle =
+  | 'rate'
+  | 'queue'
+  | 'hold'
+  | 'sending_off'
+  | 'marketing_off'
+  | 'team_suspended'
+  | 'domain_unverified';
+
+export type BroadcastStatus = 'draft' | 'scheduled' | 'queued' | 'sending' | 'sent' | 'canceled' | 'failed';
+
+/** What its author writes. */
+export interface BroadcastContent {
+  name: string;
+  segment_id: string | null;
+  sender: string;
+  subject: string;
+  /** A JSON list. */
+  reply_to_list: string;
+  preview_text: string | null;
+  html: string | null;
+  text: string | null;
+  topic_id: string | null;
+  template_id: string | null;
+  /** Emails a minute; null for as fast as the queue takes them. */
+  rate_per_minute: number | null;
+  /** 1 where it goes to each contact at its local hour. */
+  local_time: number;
+  /** JSON, as `AbTest`: other subjects to try. */
+  ab_test: string | null;
+}
+
+/** What is fixed at the moment of sending. */
+export interface Pinned {
+  domain_id: string;
+  body_id: string;
+  template_version_id: string | null;
+  /** `Fallbacks` as JSON. */
+  fallbacks: string | null;
+}
+
+export interface BroadcastRow extends BroadcastContent {
+  id: string;
+  team_id: string;
+  status: BroadcastStatus;
+  created_at: number;
+  updated_at: number;
+  scheduled_at: number | null;
+  sent_at: number | null;
+  acknowledged: number;
+  domain_id: string | null;
+  body_id: string | null;
+  template_version_id: string | null;
+  /** `Fallbacks` as JSON; null before it is sent, and if an earlier version sent it. */
+  fallbacks: string | null;
+  /** The grant of the app that is the only writer; null once anybody else has written. */
+  author_grant_id: string | null;
+  /** Subscribed contacts of the segment when a person approved the send of an app; null for any other broadcast. */
+  approved_contacts: number | null;
+  started_at: number | null;
+  /** The last contact of the last page that is done. */
+  cursor_id: string | null;
+  recipients: number;
+  excluded: number;
+  total: number | null;
+  /** What the clocks of each contact have to show, as if it were UTC; null where it goes to all at one time. */
+  local_at: number | null;
+  /** The moment of the zones whose contacts it goes to, or has gone to last. */
+  pass_at: number | null;
+  /** When it is decided which subject the others get. */
+  ab_decides_at: number | null;
+  /** JSON, as `Decision`. */
+  ab_decision: string | null;
+  /** When the next ones are due; null while they are being sent to. */
+  next_at: number | null;
+  waiting_reason: WaitingReason | null;
+  held_reason: string | null;
+  held_since: number | null;
+  /** The figures that held it, in words. */
+  held_detail: string | null;
+  failed_reason: string | null;
+}
+
+const CONTENT = [
+  ...(['name', 'segment_id', 'sender', 'subject', 'reply_to_list', 'preview_text', 'html', 'text'] as const),
+  ...(['topic_id', 'template_id', 'rate_per_minute', 'local_time', 'ab_test'] as const),
+] as const;
+const NEW = ['id', 'team_id', 'status', 'created_at', 'updated_at', 'author_grant_id', ...CONTENT] as const;
+
+/** What a list shows: no bodies. */
+const LISTED = [
+  ...(['id', 'name', 'subject', 'segment_id', 'topic_id', 'status', 'created_at', 'scheduled_at', 'sent_at'] as const),
+  ...(['recipients', 'excluded', 'total', 'held_reason', 'held_since', 'held_detail'] as const),
+] as const;
+export type ListedBroadcast = Pick<BroadcastRow, (typeof LISTED)[number]>;
+
+export type NewBroadcastRow = Pick<BroadcastRow, (typeof NEW)[number]>;
+
+export async function insertBroadcast(tx: Executor, row: NewBroadcastRow): Promise<void> {
+  await tx.insertMany('broadcasts', NEW, [NEW.map((column) => row[column])]);
+}
+
+export const findBroadcast = (db: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> =>
+  db.get<BroadcastRow>('select * from broadcasts where team_id = ? and id = ?', [teamId, id]);
+
+/** Locks it until the end of the transaction: of two calls that change its status, the second one sees the first. */
+export function lockBroadcast(tx: Executor, teamId: string, id: string): Promise<BroadcastRow | undefined> {
+  const lock = tx.dialect === 'pg' ? ' for update' : '';
+  return tx.get<BroadcastRow>(`select * from broadcasts where team_id = ? and id = ?${lock}`, [teamId, id]);
+}
+
+export async function saveContent(
+  tx: Executor,
+  id: string,
+  content: BroadcastContent,
+  { authorGrantId, at }: { authorGrantId: string | null; at: number },
+): Promise<void> {
+  const sets = CONTENT.map((column) => `${column} = ?`).join(', ');
+  await tx.run(`update broadcasts set ${sets}, author_grant_id = ?, updated_at = ? where id = ?`, [
+    ...CONTENT.map((column) => content[column]),
+    authorGrantId,
+    at,
+    id,
+  ]);
+}
+
+export async function deleteBroadcastRow(tx: Executor, id: string): Promise<void> {
+  await tx.run('delete from broadcasts where id = ?', [id]);
+}
+
+/** Lists the broadcasts to these segments that are scheduled, queued or being sent. The condition matches the index. */
+export function broadcastsWaitingOn(
+  db: Executor,
+  teamId: string,
+  segmentIds: readonly string[],
+): Promise<{ id: string; name: string }[]> {
+  const among = uuidsIn(db.dialect, 'segment_id', segmentIds);
+  const sql = `select id, name from broadcasts where status in ('scheduled', 'queued', 'sending')
+    and team_id = ? and ${among.sql} order by id desc`;
+  return db.all(sql, [teamId, among.value]);
+}
+
+export async function countBroadcasts(db: Executor, teamId: string): Promise<number> {
+  const row = await db.get<{ n: number }>('select count(*) as n from broadcasts where team_id = ?', [teamId]);
+  return Number(row?.n ?? 0);
+}
+
+const SEARCHED = 500;
+
+/** A page, newest first; `matches` is asked of each where there is a search. */
+export async function listBroadcastRows(
+  db: Executor,
+  teamId: string,
+  { status, matches }: { status?: BroadcastStatus | undefined; matches?: (row: ListedBroadcast) => boolean },
+  page: Page,
+): Promise<{ rows: ListedBroadcast[]; hasMore: boolean }> {
+  const where = status === undefined ? 'team_id = ?' : 'team_id = ? and status = ?';
+  const values = status === undefined ? [teamId] : [teamId, status];
+  const read = (part: Page) =>
+    db.all<ListedBroadcast>(pageSql('broadcasts', where, part, LISTED.join(', ')), [...values, ...pageValues(part)]);
+  if (!matches) return pageOf(await read(page), page);
+  // Letter case is folded by the caller and not in SQL: SQLite folds ASCII alone.
+  const found: ListedBroadcast[] = [];
+  for (let from = page; ;) {
+    const rows = await read({ ...from, limit: SEARCHED });
+    found.push(...rows.filter(matches));
+    const edge = rows.at(-1)?.id;
+    if (edge === undefined || rows.length <= SEARCHED || found.length > page.limit) break;
+    from = page.before === undefined ? { limit: SEARCHED, after: edge } : { limit: SEARCHED, before: edge };
+    await nextTurn();
+  }
+  return pageOf(found.slice(0, page.limit + 1), page);
+}
+
+/** A draft becomes one that is sent now, or at a time. */
+export async function markSent(
+  tx: Executor,
+  id: string,
+  { pinned, when, isLocal, isAcknowledged, approvedContacts, at }: SendMark,
+): Promise<void> {
+  const status: BroadcastStatus = when === null ? 'queued' : 'scheduled';
+  const local = isLocal && when !== null ? when.local : null;
+  await tx.run(
+    `update broadcasts set status = ?, scheduled_at = ?, acknowledged = ?, domain_id = ?, body_id = ?,
+      template_version_id = ?, fallbacks = ?, local_time = ?, local_at = ?, next_at = ?, approved_contacts = ?,
+      updated_at = ?
+      where id = ? and status = 'draft'`,
+    [
+      ...[status, when?.at ?? null, isAcknowledged ? 1 : 0, pinned.domain_id, pinned.body_id],
+      ...[
+        pinned.template_version_id,
+        pinned.fallbacks,
+        isLocal ? 1 : 0,
+        local,
+        local === null ? null : Math.max(at, earliestAt(local)),
+        approvedContacts,
+        at,
+        id,
+      ],
+    ],
+  );
+}
+
+export interface SendMark {
+  pinned: Pinned;
+  /** Null for now. */
+  when: When | null;
+  isLocal: boolean;
+  isAcknowledged: boolean;
+  /** Null if no person had to approve the send. */
+  approvedContacts: number | null;
+  at: number;
+}
+
+/**
+ * The node that sends it finds at its next page that it is canceled. What holds its mail stays, until that is taken out of the queue.
+ * Answers whether this call canceled it.
+ */
+export async function markCanceled(tx: Executor, id: string, at: number): Promise<boolean> {
+  const kept = (column: string): string => `${column} = case when held_reason in ${COVER_MAIL} then ${column} end`;
+  const sql = `update broadcasts set status = 'canceled', ${kept('held_since')}, ${kept('held_reason')}, waiting_reason = null,
+    lease_owner = null, lease_until = null, updated_at = ? where id = ? and (status in ('scheduled', 'queued', 'sending')
+      or (status = 'sent' and held_reason is not null))`;
+  return (await tx.run(sql, [at, id])) === 1;
+}
+
+/** What had come of a broadcast at some moment. */
+export interface Outcomes {
+  delivered: number;
+  bounced: number;
+  complained: number;
+}
+
+/**
+ * Answers whether it was held. What should have gone out by now does so: it would be found overdue again. From here on it is judged
+ * by what comes after `seen`.
+ */
+export async function clearHold(
+  tx: Executor,
+  id: string,
+  { at, seen, approvedContacts }: { at: number; seen: Outcomes; approvedContacts: number | null },
+): Promise<boolean> {
+  const sql = `update broadcasts set held_reason = null, held_since = null, held_detail = null, updated_at = ?,
+    approved_contacts = ?, resumed_delivered = ?, resumed_bounced = ?, resumed_complained = ?,
+    status = case when status = 'scheduled' and coalesce(next_at, scheduled_at) <= ? then 'queued' else status end,
+    next_at = case when next_at <= ? then ? else next_at end
+    where id = ? and held_reason is not null and status <> 'canceled'`;
+  return (
+    (await tx.run(sql, [at, approvedContacts, seen.delivered, seen.bounced, seen.complained, at, at, at, id])) === 1
+  );
+}
+
+/** By id; deleted ones are missing. */
+export async function broadcastNames(
+  db: Executor,
+  teamId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  const sql = `select id, name from broadcasts where team_id = ? and ${among.sql}`;
+  const rows = await db.all<{ id: string; name: string }>(sql, [teamId, among.value]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}

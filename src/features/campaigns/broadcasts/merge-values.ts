@@ -1,0 +1,186 @@
+import type { PostalAddress } from '../../../contract/index.ts';
+import { keysOf, mergedChars, parseMerge, renderMerge, type MergeText } from '../../../protocol/merge/index.ts';
+import { shortLine } from '../../../protocol/mime-read/index.ts';
+import type { PropertyRow } from '../../audience/contact-properties/index.ts';
+import { valuesOf, type ContactRow, type WayOut } from '../../audience/contacts/index.ts';
+import type { MergedBody, SharedValues } from '../../../mail/shared-bodies/index.ts';
+import type { TeamRow } from '../../../tenancy/teams/index.ts';
+
+/** Merge variables that are no contact's: the sender gives them. */
+export const LINK_KEYS: readonly string[] = ['UNSUBSCRIBE_URL', 'PREFERENCES_URL'];
+/** Merge variables that are fields of every contact. */
+const FIELD_KEYS: readonly string[] = ['FIRST_NAME', 'LAST_NAME', 'EMAIL'];
+
+/** Merge variables of the team, unless it has declared a property with that name. */
+const TEAM_KEYS: readonly string[] = ['SENDER_NAME', 'POSTAL_ADDRESS'];
+
+/** The values that a team prints as its name and address. */
+export type Sender = Pick<TeamRow, 'name' | 'sender_name' | 'postal_address'>;
+
+/** Lists the lines that name the sender of marketing mail, and its address. */
+export function listSenderLines(team: Sender): { name: string; address: string[] } {
+  const address = team.postal_address === null ? undefined : (JSON.parse(team.postal_address) as PostalAddress);
+  const place = [address?.postal_code, address?.city, address?.state].filter(Boolean).join(' ');
+  const lines = [address?.line1, address?.line2, place, address?.country];
+  return {
+    name: withoutBraces(team.sender_name ?? team.name),
+    address: lines.filter((line): line is string => typeof line === 'string' && line !== '').map(withoutBraces),
+  };
+}
+
+/** Replaces braces, in a default and in text that must contain no variable. */
+export const withoutBraces = (text: string): string => text.replaceAll('{', '(').replaceAll('}', ')');
+
+/**
+ * Returns the one-line value of a variable of the team; undefined for any other variable, and if a property has its
+ * name.
+ */
+export function teamValue(key: string, team: Sender, properties: readonly PropertyRow[]): string | undefined {
+  return isTeamKey(key, properties) ? teamText(key, team) : undefined;
+}
+
+function teamText(key: string, team: Sender): string {
+  const { name, address } = listSenderLines(team);
+  return key.toUpperCase() === 'SENDER_NAME' ? name : address.join(', ');
+}
+
+export const isTeamKey = (key: string, properties: readonly Pick<PropertyRow, 'key_folded'>[]): boolean =>
+  TEAM_KEYS.includes(key.toUpperCase()) && propertyNamed(properties, key) === undefined;
+
+/** The key as it is known, in whatever letter case it is written; undefined where a contact could have none such. */
+export function builtInKey(key: string): string | undefined {
+  const upper = key.toUpperCase();
+  return LINK_KEYS.includes(upper) || FIELD_KEYS.includes(upper) ? upper : undefined;
+}
+
+export const propertyNamed = <Property extends Pick<PropertyRow, 'key_folded'>>(
+  properties: readonly Property[],
+  key: string,
+): Property | undefined => properties.find((one) => one.key_folded === key.toLowerCase());
+
+/**
+ * Values for a contact without a value of its own, by property key in lower case. The keys of the team always print the
+ * team's value, whatever the contact has.
+ */
+export type Fallbacks = Readonly<Record<string, string>>;
+
+export function fallbacksIn(properties: readonly PropertyRow[], team?: Sender): Fallbacks {
+  const declared = properties.flatMap(({ key_folded: key, fallback_value: value }): [string, string][] =>
+    value === null ? [] : [[key, String(JSON.parse(value) as string | number)]],
+  );
+  // A property with the name of a team's key goes before it, and leaves it in place where it has no value.
+  const own =
+    team === undefined ? [] : TEAM_KEYS.map((key): [string, string] => [key.toLowerCase(), teamText(key, team)]);
+  return Object.fromEntries([...own, ...declared]);
+}
+
+/** As of any email. */
+const SUBJECT_BYTES_MAX = 998;
+
+/** What a recipient has of its own, and what stands in where it has nothing and the text has no default. */
+export interface RecipientValues {
+  given: Record<string, string>;
+  fallbacks: Record<string, string>;
+}
+
+/** Names that may be merged: the properties that find a contact's values, and the fallbacks for missing ones. */
+export interface Known {
+  properties: readonly PropertyRow[];
+  fallbacks: Fallbacks;
+}
+
+export type MergedContact = Pick<ContactRow, 'email' | 'first_name' | 'last_name' | 'properties'>;
+
+/**
+ * The values of the keys that a text uses, but for those of `LINK_KEYS`. A contact without a value, or with an empty one, is
+ * given none: the default of the text comes first, and the property's fallback after it.
+ */
+export function mergeValuesOf(
+  contact: MergedContact,
+  { properties, fallbacks: declared }: Known,
+  keysUsed: Iterable<string>,
+): RecipientValues {
+  const fields: Record<string, string | null> = {
+    FIRST_NAME: contact.first_name,
+    LAST_NAME: contact.last_name,
+    EMAIL: contact.email,
+  };
+  const values = valuesOf(contact);
+  const given: [string, string][] = [];
+  const fallbacks: [string, string][] = [];
+  for (const key of keysUsed) {
+    const builtIn = builtInKey(key);
+    if (builtIn !== undefined) {
+      const field = fields[builtIn] ?? '';
+      if (field !== '') given.push([key, field]);
+      continue;
+    }
+    const property = propertyNamed(properties, key);
+    const value = property === undefined ? '' : String(values[property.slot] ?? '');
+    const fallback = Object.hasOwn(declared, key.toLowerCase()) ? declared[key.toLowerCase()] : undefined;
+    const own = isTeamKey(key, properties) ? (fallback ?? '') : value;
+    if (own !== '') given.push([key, own]);
+    else if (fallback !== undefined) fallbacks.push([key, fallback]);
+  }
+  return { given: Object.fromEntries(given), fallbacks: Object.fromEntries(fallbacks) };
+}
+
+/** The values, and the links of one email, as they are rendered. */
+export function rendered({ given, fallbacks }: RecipientValues, links: Readonly<Record<string, string>>) {
+  return {
+    given: new Map([...Object.entries(given), ...Object.entries(links)]),
+    fallbacks: new Map(Object.entries(fallbacks)),
+  };
+}
+
+/** A subject with its values in it: in one line, since a line break in a value would begin another header, and as long as a subject may be. */
+export const renderSubject = (subject: string | MergeText, values: ReturnType<typeof rendered>): string =>
+  shortLine(renderMerge(subject, values, { escape: 'none' }), SUBJECT_BYTES_MAX);
+
+/** What the mails of a broadcast have in common of what is merged. */
+export interface MergedMail extends Known {
+  subject: MergeText;
+  /** Of the subject and the bodies. */
+  keys: ReadonlySet<string>;
+  bodyKeys: ReadonlySet<string>;
+  body: MergedBody;
+}
+
+export function mergedMail(subject: string, body: MergedBody, { properties, fallbacks }: Known): MergedMail {
+  const parsed = parseMerge(subject);
+  const bodyKeys = new Set([body.html, body.text].flatMap((one) => [...keysOf(one ?? [])]));
+  return { subject: parsed, keys: new Set([...keysOf(parsed), ...bodyKeys]), bodyKeys, body, properties, fallbacks };
+}
+
+/** As much as an email of any other kind can hold. */
+export const CHARS_MAX = 2 * 1024 * 1024;
+
+/** A short text can repeat a long value thousands of times: the length is computed before anything is rendered. */
+export function isTooLarge({ html, text }: MergedBody, { given, fallbacks }: Required<SharedValues>): boolean {
+  const values = rendered({ given, fallbacks }, {});
+  const chars =
+    mergedChars(html ?? [], values, { escape: 'html', areForeign: true }) +
+    mergedChars(text ?? [], values, { escape: 'none' });
+  return chars > CHARS_MAX;
+}
+
+/**
+ * Returns the mail of one contact: its subject, and the values for its body. Values that are given for the mail, such
+ * as its unsubscribe links, take precedence over the contact's own.
+ */
+export function mailFor(
+  mail: MergedMail,
+  contact: MergedContact,
+  links: WayOut['variables'] & Readonly<Record<string, string>>,
+): { subject: string; values: Required<SharedValues> } {
+  const own = mergeValuesOf(contact, mail, mail.keys);
+  const ofBody = (values: Readonly<Record<string, string>>): [string, string][] =>
+    Object.entries(values).filter(([key]) => mail.bodyKeys.has(key));
+  return {
+    subject: renderSubject(mail.subject, rendered(own, links)),
+    values: {
+      given: Object.fromEntries([...ofBody(own.given), ...ofBody(links)]),
+      fallbacks: Object.fromEntries(ofBody(own.fallbacks)),
+    },
+  };
+}

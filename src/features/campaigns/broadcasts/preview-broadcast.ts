@@ -1,0 +1,102 @@
+import type { PreviewBroadcastRequest } from '../../../contract/index.ts';
+import { invalidFields, notFound, refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { parseMailbox } from '../../../protocol/address/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { contactNamed, preferenceOrigin, sampleLinks } from '../../audience/contacts/index.ts';
+import { findSendingDomain, type DomainRow } from '../../../mail/domains/index.ts';
+import { findSharedBody } from '../../../mail/shared-bodies/index.ts';
+import { findVersionContent, type PublishedContent } from '../../templates/templates/index.ts';
+import { findBroadcast, type BroadcastRow } from './broadcasts.store.ts';
+import { aroundOf, sourceOf, type Bodies, type Source } from './freeze-broadcast.ts';
+import { CHARS_MAX, type MergedContact } from './merge-values.ts';
+import { countChars, previewMail } from './text-tasks.ts';
+
+export interface RenderedMail extends Bodies {
+  from: string;
+  /** Whose values stand in it. */
+  to: string;
+  subject: string;
+  preview_text: string | null;
+  /** Keys that nothing was put in for. */
+  missing: string[];
+  domainName: string;
+  domain: DomainRow | undefined;
+}
+
+/** Stands for a contact where none is named: it has a name, and no property. */
+const SAMPLE: MergedContact = {
+  email: 'reader@example.com',
+  first_name: 'Alex',
+  last_name: 'Example',
+  properties: null,
+};
+
+export async function previewBroadcast(ctx: Ctx, id: string, input: PreviewBroadcastRequest = {}) {
+  const { contact_id: contactId, email } = input;
+  if (contactId !== undefined && email !== undefined) {
+    const message = 'email and contact_id both name the contact; give one of the two.';
+    throw invalidFields([{ path: 'email', message }]);
+  }
+  const row = await findBroadcast(ctx.store.db, ctx.teamId, id);
+  if (!row) throw notFound('Broadcast');
+  const { domain: _, domainName: __, ...mail } = await renderMail(ctx, row, contactId ?? email);
+  return { object: 'broadcast_preview' as const, ...mail };
+}
+
+/** The mail that a contact would get, named by id or address, but that the links to leave are samples. */
+export async function renderMail(
+  { store, teamId }: Ctx,
+  row: BroadcastRow,
+  contactName: string | undefined,
+): Promise<RenderedMail> {
+  const { db } = store;
+  const contact = contactName === undefined ? SAMPLE : await contactNamed(db, teamId, contactName);
+  const parsedFrom = parseMailbox(row.sender);
+  const domainName = parsedFrom.ok ? parsedFrom.mailbox.domain : '';
+  const domain = await findSendingDomain(store, teamId, domainName);
+  const links = sampleLinks(domain ? await preferenceOrigin(store, domain.id) : store.origin());
+  const around = await aroundOf(db, row);
+  const content = await contentOf(store, row);
+  const { email, first_name, last_name, properties } = contact;
+  const mail = await store.texts.run(
+    { teamId, chars: countChars(content.bodies ?? content.source), task: previewMail },
+    { ...content, subject: row.subject, around, contact: { email, first_name, last_name, properties }, links },
+  );
+  if (mail === 'too large') throw tooLarge();
+  const { subject, previewText, html, text, missing } = mail;
+  return {
+    from: row.sender,
+    to: email,
+    subject,
+    preview_text: previewText === '' ? null : previewText,
+    html,
+    text,
+    missing,
+    domainName,
+    domain,
+  };
+}
+
+interface Content {
+  /** What is fixed already; undefined where a send would fix it now. */
+  bodies: Bodies | undefined;
+  source: Source | undefined;
+  template: PublishedContent | undefined;
+}
+
+async function contentOf({ db }: Store, row: BroadcastRow): Promise<Content> {
+  if (row.body_id === null) {
+    const source = await sourceOf(db, row);
+    return { bodies: undefined, source, template: source?.template };
+  }
+  const fixed = await findSharedBody(db, row.body_id);
+  const template = row.template_version_id === null ? undefined : await findVersionContent(db, row.template_version_id);
+  return { bodies: { html: fixed?.html ?? null, text: fixed?.text ?? null }, source: undefined, template };
+}
+
+const tooLarge = () =>
+  refuse('validation_error', {
+    status: 422,
+    say: `With these values html and text would have more than ${CHARS_MAX} characters, which no mail may have.`,
+  });

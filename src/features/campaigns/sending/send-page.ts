@@ -1,0 +1,196 @@
+import { Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { parseAddress } from '../../../protocol/address/index.ts';
+import { formatListId } from '../../../protocol/mime/index.ts';
+import { hasGrown } from '../../identity/approvals/index.ts';
+import {
+  insertRecipients,
+  recipientsAmong,
+  walkedAmong,
+  type ExclusionReason,
+  type NewRecipientRow,
+} from '../broadcast-recipients/index.ts';
+import { isTooLarge, mailFor, saveProgress, type BroadcastRow, type MergedMail } from '../broadcasts/index.ts';
+import { mayMail, membersPage, wayOutOf, type ContactRow } from '../../audience/contacts/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { findDomainByName, type DomainRow } from '../../../mail/domains/index.ts';
+import { acceptWithin, logAccepted, mustBeAllowedBySandbox, type Prepared } from '../../../mail/accept/index.ts';
+import { isTopicGone, type Route } from './read-route.ts';
+import { isTesting, subjectFor } from './subjects.ts';
+
+export const PAGE_MAX = 500;
+
+/** It was canceled, or another process has it. */
+export class TakenOver extends Error {}
+
+/** An approved broadcast would reach more contacts than a person approved. */
+export class AudienceGrown extends Error {
+  readonly contacts: number;
+
+  constructor(contacts: number) {
+    super(`the audience of an approved broadcast has grown to ${contacts}`);
+    this.contacts = contacts;
+  }
+}
+
+/** Its topic was deleted since this turn began. */
+export class TopicGone extends Error {}
+
+interface Page {
+  broadcast: BroadcastRow;
+  route: Route;
+  owner: string;
+  /** Emails that the pages before have accepted. */
+  recipients: number;
+  /** The last contact of the page before. */
+  cursor: string | undefined;
+  limit: number;
+}
+
+interface PageSent {
+  accepted: number;
+  cursor: string | undefined;
+  /** No contact comes behind it. */
+  isLast: boolean;
+}
+
+/**
+ * Sends one page: its emails, its report and how far the broadcast has come are one transaction. Members come newest first, so
+ * that a contact that is added meanwhile belongs to no page; one that is deleted and made again keeps its address, and the
+ * broadcast has that already; one that has another address when it is met again is known by itself.
+ */
+export async function sendPage(
+  world: World,
+  { broadcast, route, owner, recipients, cursor, limit }: Page,
+): Promise<PageSent> {
+  const { id: broadcastId, team_id: teamId } = broadcast;
+  const members = await membersPage(world.db, teamId, route.filter, { limit, after: cursor });
+  const last = members.at(-1)?.id;
+  if (last === undefined) return { accepted: 0, cursor, isLast: true };
+  const ctx: Ctx = {
+    store: world,
+    teamId,
+    actor: { kind: 'job', name: 'broadcasts' },
+    requestId: world.ids.prefixed('req_'),
+  };
+  const subjectOf = subjectFor(broadcast);
+  const drafted = members.flatMap((member) => {
+    const subject = subjectOf(member.email_key);
+    const mail = subject === undefined ? undefined : route.mails[subject];
+    return mail ? [{ member, subject, ...draftFor(world, broadcast, { route, mail }, member) }] : [];
+  });
+  const variantOf = isTesting(broadcast) ? (subject: number | undefined) => subject ?? null : () => null;
+  const outside = await outsideSandbox(
+    ctx,
+    drafted.flatMap(({ send }) => send ?? []),
+  );
+  const emails = await world.db.tx(async (tx) => {
+    if (await isTopicGone(tx, broadcast)) throw new TopicGone();
+    const known = await recipientsAmong(
+      tx,
+      broadcastId,
+      drafted.map(({ member }) => member.email_key),
+    );
+    const contactIds = drafted.map(({ member }) => member.id);
+    const walked = isWalkedAgain(broadcast) ? await walkedAmong(tx, broadcastId, contactIds) : undefined;
+    const excluded = await mayMail(tx, teamId, { contactIds, topicId: broadcast.topic_id });
+    const rows: NewRecipientRow[] = [];
+    const sends: Prepared[] = [];
+    for (const { member, subject, send, unfit } of drafted) {
+      if (known.has(member.email_key) || walked?.has(member.id)) continue;
+      const reason = excluded.get(member.id) ?? unfit ?? (send && outside.has(send) ? 'sandboxed' : undefined);
+      rows.push({
+        broadcast_id: broadcastId,
+        email_key: member.email_key,
+        id: world.ids.uuid(),
+        contact_id: member.id,
+        email: member.email,
+        email_id: reason === undefined ? (send?.id ?? null) : null,
+        excluded: reason ?? null,
+        walked_contact_id: walked ? member.id : null,
+        variant: reason === undefined ? variantOf(subject) : null,
+      });
+      if (reason === undefined && send) sends.push(send);
+    }
+    // Members that were added since it began are reached too, if their contacts are older than those of the page.
+    const reached = recipients + sends.length;
+    if (hasGrown(broadcast.approved_contacts, reached)) throw new AudienceGrown(reached);
+    const progress = { cursorId: last, recipients: sends.length, excluded: rows.length - sends.length };
+    if (!(await saveProgress(tx, { id: broadcastId, owner, ...progress }))) throw new TakenOver();
+    await insertRecipients(tx, rows);
+    return acceptWithin(world, tx, ctx, sends, { kind: 'marketing', broadcastId });
+  });
+  logAccepted(world, ctx, emails);
+  return { accepted: emails.length, cursor: last, isLast: members.length < limit };
+}
+
+/** Whether its segment is walked more than once, and a contact may be met again under another address. */
+const isWalkedAgain = ({ local_time: localTime, ab_test: abTest }: BroadcastRow): boolean =>
+  localTime === 1 || abTest !== null;
+
+/** The sends that a region in its sandbox keeps back, as it does with any other mail. */
+async function outsideSandbox(ctx: Ctx, sends: readonly Prepared[]): Promise<Set<Prepared>> {
+  const find = (name: string): Promise<DomainRow | undefined> => findDomainByName(ctx.store.db, ctx.teamId, name);
+  const outside = new Set<Prepared>();
+  for (const send of sends) {
+    try {
+      await mustBeAllowedBySandbox(ctx, { draft: send.draft, domain: send.domain, find });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      outside.add(send);
+    }
+  }
+  return outside;
+}
+
+/** The mail of a contact, or why there can be none. */
+function draftFor(
+  world: World,
+  broadcast: BroadcastRow,
+  { route, mail }: { route: Route; mail: MergedMail },
+  contact: ContactRow,
+): { send?: Prepared & { id: string }; unfit?: ExclusionReason } {
+  const parsed = parseAddress(contact.email);
+  if (!parsed.ok) return { unfit: 'invalid_address' };
+  const id = world.ids.uuid();
+  const { variables, headers } = wayOutOf(world, route.origin, { contact, topicId: broadcast.topic_id, emailId: id });
+  const { subject, values } = mailFor(mail, contact, variables);
+  if (isTooLarge(mail.body, values)) return { unfit: 'too_large' };
+  const send = {
+    id,
+    domain: route.domain,
+    templateId: broadcast.template_id,
+    shared: { bodyId: broadcast.body_id ?? '', values: JSON.stringify(values) },
+    draft: {
+      headerMailboxes: {
+        from: broadcast.sender,
+        to: [contact.email],
+        cc: [],
+        bcc: [],
+        replyTo: JSON.parse(broadcast.reply_to_list) as string[],
+      },
+      from: route.from,
+      recipients: [parsed.mailbox],
+      subject,
+      html: null,
+      text: null,
+      headers: [...headers, ...segmentListId(world, broadcast, route.domain.name)],
+      tags: [],
+      attachments: [],
+      scheduledAt: null,
+      topicId: broadcast.topic_id,
+    },
+  };
+  return { send };
+}
+
+/** Names the segment in List-Id where no topic does; the composer names topics. */
+function segmentListId(
+  { config }: World,
+  { segment_id: segmentId, topic_id: topicId }: BroadcastRow,
+  domain: string,
+): [name: string, value: string][] {
+  if (!config.delivery.list_id || segmentId === null || topicId !== null) return [];
+  const listId = formatListId(segmentId, domain);
+  return listId === undefined ? [] : [['List-Id', listId]];
+}

@@ -1,0 +1,178 @@
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+
+export type StoredStatus = 'pending' | 'running' | 'done' | 'failed' | 'rejected' | 'expired';
+
+export interface ApprovalRow {
+  id: string;
+  team_id: string;
+  grant_id: string;
+  client_name: string;
+  operation_id: string;
+  call: string;
+  call_hash: string;
+  seen_hash: string;
+  subject_ids: string;
+  /** The broadcast that the call sends; if the call creates it, set once it exists. */
+  broadcast_id: string | null;
+  /** Number of subscribed contacts in its segment when the app asked. */
+  seen_contacts: number | null;
+  status: StoredStatus;
+  decided_by_kind: 'user' | 'api_key' | null;
+  decided_by_name: string | null;
+  reason: string | null;
+  result: string | null;
+  error: string | null;
+  created_at: number;
+  expires_at: number;
+  decided_at: number | null;
+}
+
+const NEW = [
+  ...([
+    'id',
+    'team_id',
+    'grant_id',
+    'client_name',
+    'operation_id',
+    'call',
+    'call_hash',
+    'seen_hash',
+    'subject_ids',
+    'broadcast_id',
+    'seen_contacts',
+  ] as const),
+  ...(['status', 'created_at', 'expires_at'] as const),
+];
+
+export type NewApproval = Pick<ApprovalRow, (typeof NEW)[number]>;
+
+export async function insertApproval(tx: Executor, row: NewApproval): Promise<void> {
+  await tx.insertMany('approvals', NEW, [NEW.map((column) => row[column])]);
+}
+
+export const findApproval = (db: Executor, teamId: string, id: string): Promise<ApprovalRow | undefined> =>
+  db.get<ApprovalRow>('select * from approvals where team_id = ? and id = ?', [teamId, id]);
+
+/** Locked to the end of the transaction: of two who decide at once, the second sees what the first did. */
+export const lockApproval = (tx: Executor, teamId: string, id: string): Promise<ApprovalRow | undefined> =>
+  tx.get<ApprovalRow>(
+    `select * from approvals where team_id = ? and id = ? ${tx.dialect === 'pg' ? 'for update' : ''}`,
+    [teamId, id],
+  );
+
+/** The newest that an app has asked for with the same call. */
+export const newestOfCall = (
+  tx: Executor,
+  { grantId, callHash }: { grantId: string; callHash: string },
+): Promise<ApprovalRow | undefined> =>
+  tx.get<ApprovalRow>('select * from approvals where grant_id = ? and call_hash = ? order by id desc limit 1', [
+    grantId,
+    callHash,
+  ]);
+
+export async function countPending(tx: Executor, grantId: string, now: number): Promise<number> {
+  const sql = `select count(*) as n from approvals where grant_id = ? and status = 'pending' and expires_at > ?`;
+  return Number((await tx.get<{ n: number }>(sql, [grantId, now]))?.n ?? 0);
+}
+
+/** What the calls name that wait for a decision, or are made at this moment. */
+export const subjectsThatWait = async (
+  db: Executor,
+  { grantId, now, brokenOff }: { grantId: string; now: number; brokenOff: number },
+): Promise<Set<string>> => {
+  const rows = await db.all<{ subject_ids: string }>(
+    `select subject_ids from approvals where grant_id = ? and subject_ids <> '[]'
+      and ((status = 'pending' and expires_at > ?) or (status = 'running' and decided_at > ?))`,
+    [grantId, now, brokenOff],
+  );
+  return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
+};
+
+/** Returns the subjects of the calls whose broadcast has not been sent yet. A canceled broadcast does not count. */
+export const subjectsThatLeave = async (db: Executor, grantId: string): Promise<Set<string>> => {
+  const rows = await db.all<{ subject_ids: string }>(
+    `select a.subject_ids from approvals a join broadcasts b on b.id = a.broadcast_id
+      where a.grant_id = ? and a.broadcast_id is not null and a.status in ('running', 'done')
+      and b.status in ('scheduled', 'queued', 'sending')`,
+    [grantId],
+  );
+  return new Set(rows.flatMap((row) => JSON.parse(row.subject_ids) as string[]));
+};
+
+export interface ApprovalFilter {
+  teamId: string;
+  /** Of this app alone. */
+  grantId: string | undefined;
+  status: StoredStatus | undefined;
+  now: number;
+  /** What began to run before this has been broken off. */
+  brokenOff: number;
+}
+
+/** By the status that is shown: time alone ends what waits, and what was broken off. */
+export async function approvalPage(
+  db: Executor,
+  { teamId, grantId, status, now, brokenOff }: ApprovalFilter,
+  page: Page,
+): Promise<{ rows: ApprovalRow[]; hasMore: boolean }> {
+  const [byStatus, ofStatus] = statusSql(status, { now, brokenOff });
+  const byGrant = grantId === undefined ? '' : ' and grant_id = ?';
+  const values = [teamId, ...ofStatus, ...(grantId === undefined ? [] : [grantId]), ...pageValues(page)];
+  const sql = pageSql('approvals', `team_id = ?${byStatus}${byGrant}`, page);
+  return pageOf(await db.all<ApprovalRow>(sql, values), page);
+}
+
+function statusSql(
+  status: StoredStatus | undefined,
+  { now, brokenOff }: { now: number; brokenOff: number },
+): [sql: string, values: (string | number)[]] {
+  switch (status) {
+    case undefined:
+      return ['', []];
+    case 'pending':
+      return [` and status = 'pending' and expires_at > ?`, [now]];
+    case 'expired':
+      return [` and (status = 'expired' or (status = 'pending' and expires_at <= ?))`, [now]];
+    case 'running':
+      return [` and status = 'running' and decided_at > ?`, [brokenOff]];
+    case 'failed':
+      return [` and (status = 'failed' or (status = 'running' and decided_at <= ?))`, [brokenOff]];
+    default:
+      return [' and status = ?', [status]];
+  }
+}
+
+export interface Decided {
+  status: 'running' | 'rejected';
+  by: { kind: 'user' | 'api_key'; name: string | null };
+  reason: string | null;
+  at: number;
+}
+
+export const noteDecision = (tx: Executor, id: string, { status, by, reason, at }: Decided): Promise<number> =>
+  tx.run(
+    `update approvals set status = ?, decided_by_kind = ?, decided_by_name = ?, reason = ?, decided_at = ?
+      where id = ? and status = 'pending'`,
+    [status, by.kind, by.name, reason, at, id],
+  );
+
+export const noteEnd = (
+  tx: Executor,
+  id: string,
+  { result, error, broadcastId }: { result: string | null; error: string | null; broadcastId: string | null },
+): Promise<number> =>
+  tx.run(
+    `update approvals set status = ?, result = ?, error = ?, broadcast_id = coalesce(broadcast_id, ?)
+      where id = ? and status = 'running'`,
+    [error === null ? 'done' : 'failed', result, error, broadcastId, id],
+  );
+
+export const keyName = async (db: Executor, id: string): Promise<string | null> =>
+  (await db.get<{ name: string }>('select name from api_keys where id = ?', [id]))?.name ?? null;
+
+/** In a restored copy the original may have done it since. */
+export const expireAll = (tx: Executor): Promise<number> =>
+  tx.run(`update approvals set status = 'expired' where status = 'pending'`);
+
+export const removeApprovalsBefore = (db: Executor, before: number): Promise<number> =>
+  db.run('delete from approvals where created_at <= ?', [before]);

@@ -1,0 +1,22 @@
+/**
+ * Approvals: calls of apps that a person decides on first. A call is held as it came, once; an approval makes it, once,
+ * with the rights of the app. What a call only names is looked at again, so that people approve only the content they saw.
+ */
+import type { Executor } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { expireAll, removeApprovalsBefore } from './approvals.store.ts';
+
+export { approveCall, rejectCall, type Fill, type Maker } from './decide.ts';
+export { isOwnWork } from './is-own-work.ts';
+export { mustLeaveWhatWaits, proposeCall } from './propose-call.ts';
+export { ANY_CONTACTS, BROADCAST_TEXTS, FILTERED, hasGrown, type Content, type Look, type Looked } from './looked.ts';
+export type { FilledCall, HeldFile, ProposedCall } from './proposed-call.ts';
+export { getApproval, listApprovals } from './read-approvals.ts';
+
+const KEPT_MS = 90 * 24 * 3_600_000;
+
+export const removeOldApprovals = ({ db, clock }: Store): Promise<number> =>
+  removeApprovalsBefore(db, clock.now() - KEPT_MS);
+
+/** In a restored copy nothing that waited is done: the original may have done it since. */
+export const expireAllApprovals = (tx: Executor): Promise<number> => expireAll(tx);

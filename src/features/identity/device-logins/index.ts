@@ -1,0 +1,16 @@
+/**
+ * Device logins: a program asks for a code, its person approves that in a browser, and the program is handed a session of its
+ * own, once. Of both codes only hashes are kept. What begins is a copy of the session in which it was approved, and begins
+ * only while that one lives.
+ */
+import type { Store } from '../../../platform/store/index.ts';
+import { removeDeviceLoginsBefore } from './device-logins.store.ts';
+
+export { beginDeviceLogin, DEVICE_PATH } from './begin-device-login.ts';
+export { approveDeviceLogin, denyDeviceLogin, getDeviceLogin } from './decide-device-login.ts';
+export { removeAllDeviceLogins } from './device-logins.store.ts';
+export { pollDeviceLogin } from './poll-device-login.ts';
+
+/** Answers how many. */
+export const removeExpiredDeviceLogins = ({ db, clock }: Store): Promise<number> =>
+  removeDeviceLoginsBefore(db, clock.now());

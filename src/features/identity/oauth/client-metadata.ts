@@ -1,0 +1,107 @@
+import type { OauthErrorCode } from '../../../contract/index.ts';
+import { readHttpsUrl } from '../../../protocol/https-url/index.ts';
+import { OauthRefusal, oauthRefusal } from './oauth-refusal.ts';
+import { readScopes, type Fields } from './parameters.ts';
+import { redirectFault } from './redirect-uri.ts';
+
+export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
+export type GrantType = (typeof GRANT_TYPES)[number];
+
+export interface ClientMetadata {
+  name: string;
+  redirect_uris: string[];
+  grant_types: GrantType[];
+  scope: string | null;
+  client_uri: string | null;
+  logo_uri: string | null;
+  software_id: string | null;
+  software_version: string | null;
+}
+
+const REDIRECTS_MAX = 10;
+const NAME_CHARS_MAX = 200;
+const SOFTWARE_CHARS_MAX = 255;
+
+/** Reads a registration. What is not known is ignored (RFC 7591 §2); what is answered is what was registered. */
+export function readMetadata(fields: Fields, privateRedirects: readonly string[]): ClientMetadata {
+  return {
+    redirect_uris: readRedirects(fields['redirect_uris'], privateRedirects),
+    name: readName(fields['client_name']),
+    grant_types: readGrantTypes(fields),
+    scope: readScope(fields),
+    client_uri: readUri(fields, 'client_uri'),
+    logo_uri: readUri(fields, 'logo_uri'),
+    software_id: readLine(fields, 'software_id', SOFTWARE_CHARS_MAX),
+    software_version: readLine(fields, 'software_version', SOFTWARE_CHARS_MAX),
+  };
+}
+
+const bad = (say: string, error: OauthErrorCode = 'invalid_client_metadata'): OauthRefusal => oauthRefusal(error, say);
+
+function readRedirects(value: unknown, listed: readonly string[]): string[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > REDIRECTS_MAX) {
+    throw bad(`redirect_uris must be a list of 1 to ${REDIRECTS_MAX} addresses.`, 'invalid_redirect_uri');
+  }
+  return (value as unknown[]).map((one, at) => {
+    const fault = typeof one === 'string' ? redirectFault(one, listed) : 'must be a text';
+    if (fault === undefined) return one as string;
+    const shown = JSON.stringify(one)?.slice(0, 120) ?? 'nothing';
+    throw bad(`redirect_uris.${at} ${fault}; got ${shown}.`, 'invalid_redirect_uri');
+  });
+}
+
+/**
+ * What a stranger may have others call it: nothing that moves, hides or turns around the words around it. Bidirectional
+ * controls, invisible signs and what breaks a line are refused, and not only taken out when it is shown.
+ */
+const HIDDEN =
+  /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
+
+function readName(value: unknown): string {
+  const name = typeof value === 'string' ? value.trim() : '';
+  const chars = [...name].length;
+  if (chars === 0 || chars > NAME_CHARS_MAX) throw bad(`client_name must have 1 to ${NAME_CHARS_MAX} characters.`);
+  if (HIDDEN.test(name)) throw bad('client_name must be one line without control or invisible characters.');
+  return name;
+}
+
+/** Further types that a client could do are not registered for it. */
+function readGrantTypes({ grant_types: value, response_types: responses, token_endpoint_auth_method: method }: Fields) {
+  if (method !== undefined && method !== null && method !== 'none') {
+    throw bad('token_endpoint_auth_method must be none: clients have no secret here.');
+  }
+  if (responses !== undefined && responses !== null && JSON.stringify(responses) !== '["code"]') {
+    throw bad('response_types must be the list of code alone.');
+  }
+  if (value === undefined || value === null) return [...GRANT_TYPES];
+  const known = Array.isArray(value) ? GRANT_TYPES.filter((type) => value.includes(type)) : [];
+  if (!known.includes('authorization_code')) throw bad('grant_types must be a list with authorization_code in it.');
+  return known;
+}
+
+function readScope(fields: Fields): string | null {
+  const text = readLine(fields, 'scope', 4000);
+  if (text === null) return null;
+  try {
+    return readScopes(text).join(' ') || null;
+  } catch (error) {
+    throw error instanceof OauthRefusal ? bad(`scope: ${error.message}`) : error;
+  }
+}
+
+function readUri(fields: Fields, name: string): string | null {
+  const text = readLine(fields, name, 2048);
+  if (text === null) return null;
+  const read = readHttpsUrl(text);
+  if (typeof read === 'string') throw bad(`${name} must be an https URL without a user name or password in it.`);
+  return text;
+}
+
+function readLine(fields: Fields, name: string, charsMax: number): string | null {
+  const value = fields[name];
+  if (value === undefined || value === null || value === '') return null;
+  if (typeof value !== 'string' || [...value].length > charsMax || HIDDEN.test(value)) {
+    throw bad(`${name} must be one line of at most ${charsMax} characters.`);
+  }
+  return value;
+}

@@ -1,0 +1,225 @@
+import type { Role } from '../../../contract/index.ts';
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+import { PERSON_MAY_REACH } from '../../../tenancy/session-rows/index.ts';
+import type { Resource } from './resource.ts';
+
+export type RevokedReason = 'user' | 'client' | 'code_reuse' | 'refresh_reuse' | 'operator' | 'membership';
+
+export interface GrantRow {
+  id: string;
+  team_id: string;
+  user_id: string;
+  member_id: string;
+  client_id: string;
+  /** As the person was shown it. */
+  client_name: string;
+  client_logo_uri: string | null;
+  scopes: string;
+  resource: Resource;
+  code_hash: string;
+  refresh_family: string | null;
+  refresh_hash: string | null;
+  refreshes: number;
+  refreshes_since: number | null;
+  created_at: number;
+  last_used_at: number | null;
+  revoked_at: number | null;
+  revoked_reason: RevokedReason | null;
+  limits: string | null;
+  expires_at: number | null;
+}
+
+const COLUMNS = [
+  ...(['id', 'team_id', 'user_id', 'member_id', 'client_id', 'client_name', 'client_logo_uri'] as const),
+  ...(['scopes', 'resource'] as const),
+  ...(['code_hash', 'created_at', 'limits', 'expires_at'] as const),
+];
+
+export type NewGrantRow = Pick<GrantRow, (typeof COLUMNS)[number]>;
+
+export async function insertGrant(tx: Executor, row: NewGrantRow): Promise<void> {
+  await tx.insertMany('oauth_grants', COLUMNS, [COLUMNS.map((column) => row[column])]);
+}
+
+const forUpdate = (tx: Executor): string => (tx.dialect === 'pg' ? 'for update' : '');
+
+/** Locked to the end of the transaction: of two who use or end a grant at once, the second sees what the first did. */
+export const lockGrant = (tx: Executor, id: string): Promise<GrantRow | undefined> =>
+  tx.get<GrantRow>(`select * from oauth_grants where id = ? ${forUpdate(tx)}`, [id]);
+
+export const lockGrantOfCode = (tx: Executor, codeHash: string): Promise<GrantRow | undefined> =>
+  tx.get<GrantRow>(`select * from oauth_grants where code_hash = ? ${forUpdate(tx)}`, [codeHash]);
+
+/** Locked as by `lockGrant`: the grant whose refresh tokens begin so. */
+export const lockGrantOfFamily = (tx: Executor, family: string): Promise<GrantRow | undefined> =>
+  tx.get<GrantRow>(`select * from oauth_grants where refresh_family = ? ${forUpdate(tx)}`, [family]);
+
+/** The newest refresh token takes the place of the one before. */
+export const setRefresh = (
+  tx: Executor,
+  id: string,
+  { family, hash }: { family: string; hash: string },
+): Promise<number> =>
+  tx.run('update oauth_grants set refresh_family = ?, refresh_hash = ? where id = ?', [family, hash, id]);
+
+/** None of its refresh tokens is known any more. */
+export const forgetRefresh = (tx: Executor, id: string): Promise<number> =>
+  tx.run('update oauth_grants set refresh_family = null, refresh_hash = null where id = ?', [id]);
+
+export const forgetAllRefresh = (tx: Executor): Promise<number> =>
+  tx.run('update oauth_grants set refresh_family = null, refresh_hash = null where refresh_family is not null');
+
+export const countRefresh = (
+  tx: Executor,
+  id: string,
+  { count, since }: { count: number; since: number },
+): Promise<number> =>
+  tx.run('update oauth_grants set refreshes = ?, refreshes_since = ? where id = ?', [count, since, id]);
+
+export const findGrant = (db: Executor, teamId: string, id: string): Promise<GrantRow | undefined> =>
+  db.get<GrantRow>('select * from oauth_grants where team_id = ? and id = ?', [teamId, id]);
+
+/** Of a client that is there. */
+export const findGrantById = (db: Executor, id: string): Promise<GrantRow | undefined> =>
+  db.get<GrantRow>(
+    `select g.* from oauth_grants g join oauth_clients c on c.client_id = g.client_id and c.deleted_at is null where g.id = ?`,
+    [id],
+  );
+
+export async function grantPage(
+  db: Executor,
+  teamId: string,
+  page: Page,
+): Promise<{ rows: GrantRow[]; hasMore: boolean }> {
+  const sql = pageSql('oauth_grants', 'team_id = ?', page);
+  return pageOf(await db.all<GrantRow>(sql, [teamId, ...pageValues(page)]), page);
+}
+
+export interface OwnGrant extends GrantRow {
+  team_name: string;
+}
+
+const OWN = `(select g.*, teams.name as team_name from oauth_grants g join teams on teams.id = g.team_id
+  join team_members m on m.id = g.member_id and m.user_id = g.user_id
+  where g.user_id = ? and g.revoked_at is null and (g.expires_at is null or g.expires_at > ?)) as grants`;
+
+/** Of all teams where `teamId` is null. */
+export async function liveGrantPageOfUser(
+  db: Executor,
+  { userId, teamId, now }: { userId: string; teamId: string | null; now: number },
+  page: Page,
+): Promise<{ rows: OwnGrant[]; hasMore: boolean }> {
+  const [where, ofTeam] = teamId === null ? ['1 = 1', []] : ['team_id = ?', [teamId]];
+  return pageOf(await db.all<OwnGrant>(pageSql(OWN, where, page), [userId, now, ...ofTeam, ...pageValues(page)]), page);
+}
+
+/** The newest by which this app acts for this person in this team. */
+export const latestLiveGrant = (
+  db: Executor,
+  { userId, teamId, clientId, now }: { userId: string; teamId: string; clientId: string; now: number },
+): Promise<OwnGrant | undefined> =>
+  db.get<OwnGrant>(`select * from ${OWN} where team_id = ? and client_id = ? order by id desc limit 1`, [
+    ...[userId, now, teamId, clientId],
+  ]);
+
+export const findGrantOfUser = (db: Executor, userId: string, id: string): Promise<GrantRow | undefined> =>
+  db.get<GrantRow>('select * from oauth_grants where user_id = ? and id = ?', [userId, id]);
+
+export const setLimits = (
+  tx: Executor,
+  id: string,
+  { limits, expiresAt }: { limits: string | null; expiresAt: number | null },
+): Promise<number> =>
+  tx.run('update oauth_grants set limits = ?, expires_at = ? where id = ?', [limits, expiresAt, id]);
+
+/** Counts recipients of a day, and answers how many it has then; a negative count gives some back. Callers come one after another. */
+export async function countSends(
+  tx: Executor,
+  id: string,
+  { day, count }: { day: number; count: number },
+): Promise<number> {
+  const sql = `update oauth_grants set sends = (case when sends_day = ? then sends else 0 end) + ?, sends_day = ?
+    where id = ? returning sends`;
+  const row = await tx.get<{ sends: number }>(sql, [day, count, day, id]);
+  return Number(row?.sends ?? 0);
+}
+
+export const noteGrantUsed = (db: Executor, id: string, now: number): Promise<number> =>
+  db.run('update oauth_grants set last_used_at = ? where id = ?', [now, id]);
+
+/** Answers how many were live: one that is revoked keeps its reason. Its tokens go with it. */
+export async function revokeGrantRow(
+  tx: Executor,
+  id: string,
+  { at, reason }: { at: number; reason: RevokedReason },
+): Promise<number> {
+  const sql = 'update oauth_grants set revoked_at = ?, revoked_reason = ? where id = ? and revoked_at is null';
+  const count = await tx.run(sql, [at, reason, id]);
+  if (count > 0) await tx.run('delete from oauth_tokens where grant_id = ?', [id]);
+  return count;
+}
+
+export const liveGrantsOfClient = (db: Executor, clientId: string): Promise<GrantRow[]> =>
+  db.all<GrantRow>('select * from oauth_grants where client_id = ? and revoked_at is null order by id', [clientId]);
+
+export const liveGrantsOfUser = (db: Executor, userId: string): Promise<GrantRow[]> =>
+  db.all<GrantRow>('select * from oauth_grants where user_id = ? and revoked_at is null order by id', [userId]);
+
+export const liveGrantsOfMember = (db: Executor, userId: string, memberId: string): Promise<GrantRow[]> =>
+  db.all<GrantRow>(
+    'select * from oauth_grants where user_id = ? and member_id = ? and revoked_at is null order by id',
+    [userId, memberId],
+  );
+
+export interface Membership {
+  id: string;
+  user_id: string;
+  team_id: string;
+}
+
+/** Kept to the end of the transaction: a transaction that removes the member waits, and finds what was begun meanwhile. */
+export async function holdMembership(tx: Executor, { id, user_id, team_id }: Membership): Promise<boolean> {
+  const sql = `select id from team_members where id = ? and user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`;
+  return (await tx.get(sql, [id, user_id, team_id])) !== undefined;
+}
+
+/** Of a person, in a team; kept as by `holdMembership`. */
+export const holdMembershipOf = (tx: Executor, userId: string, teamId: string): Promise<Membership | undefined> =>
+  tx.get<Membership>(
+    `select id, user_id, team_id from team_members where user_id = ? and team_id = ? ${tx.dialect === 'pg' ? 'for key share' : ''}`,
+    [userId, teamId],
+  );
+
+/** Locks the account to the end of the transaction: what ends sessions and grants of a person is done before, or after. */
+export async function lockPerson(tx: Executor, userId: string): Promise<void> {
+  await tx.get(`select id from users where id = ? ${tx.dialect === 'pg' ? 'for no key update' : ''}`, [userId]);
+}
+
+export interface Standing {
+  role: Role;
+  risk_state: 'normal' | 'suspended';
+  email: string;
+}
+
+/**
+ * How it stands with the person for whom an app would act, in the team; undefined where they are in it no more or disabled, or
+ * where it demands single sign-on that they have not used.
+ */
+export const findStanding = (
+  db: Executor,
+  { member_id: memberId, user_id: userId, team_id: teamId }: Pick<GrantRow, 'member_id' | 'user_id' | 'team_id'>,
+): Promise<Standing | undefined> =>
+  db.get<Standing>(
+    `select team_members.role, teams.risk_state, users.email from team_members join teams on teams.id = team_members.team_id
+      join users on users.id = team_members.user_id and users.disabled_at is null
+      where team_members.id = ? and team_members.user_id = ? and team_members.team_id = ? and ${PERSON_MAY_REACH}`,
+    [memberId, userId, teamId],
+  );
+
+/** What ended long ago, and what has no token any more and is as old. */
+export const removeGrantsBefore = (db: Executor, before: number): Promise<number> =>
+  db.run(
+    `delete from oauth_grants where revoked_at <= ? or (created_at <= ? and revoked_at is null
+      and not exists (select 1 from oauth_tokens where oauth_tokens.grant_id = oauth_grants.id))`,
+    [before, before],
+  );

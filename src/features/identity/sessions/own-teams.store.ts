@@ -1,0 +1,50 @@
+import type { Role } from '../../../contract/index.ts';
+import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
+import { MAY_REACH, ssoTeamOfSession } from '../../../tenancy/session-rows/index.ts';
+import type { TeamRow } from '../../../tenancy/teams/index.ts';
+
+/** In the order in which the person joined them. */
+export const allTeamsOf = (db: Executor, userId: string): Promise<(TeamRow & { own_role: Role })[]> =>
+  db.all<TeamRow & { own_role: Role }>(
+    `select teams.*, team_members.role as own_role from team_members join teams on teams.id = team_members.team_id
+      where team_members.user_id = ? order by team_members.id`,
+    [userId],
+  );
+
+/** Those that are not reached by what begins now: through the provider of a team, all others; with a password, those that enforce. */
+export async function closedAmong(
+  db: Executor,
+  { userId, teams, ssoTeamId }: { userId: string; teams: readonly TeamRow[]; ssoTeamId: string | null },
+): Promise<Set<string>> {
+  if (ssoTeamId !== null) return new Set(teams.map(({ id }) => id).filter((id) => id !== ssoTeamId));
+  if (teams.length === 0) return new Set();
+  const among = uuidsIn(
+    db.dialect,
+    'c.team_id',
+    teams.map(({ id }) => id),
+  );
+  const rows = await db.all<{ team_id: string; is_exempt: number }>(
+    `select c.team_id, coalesce(m.sso_exempt, 0) as is_exempt from sso_connections c
+      left join team_members m on m.team_id = c.team_id and m.user_id = ? where ${among.sql} and c.enforced = 1`,
+    [userId, among.value],
+  );
+  return new Set(rows.filter((row) => row.is_exempt !== 1).map(({ team_id: id }) => id));
+}
+
+/** Of them what a session sees: where it began through the provider of a team, that one alone. */
+export async function teamsInSight(
+  db: Executor,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<TeamRow[]> {
+  const [teams, ssoTeamId] = [await allTeamsOf(db, userId), await ssoTeamOfSession(db, sessionId)];
+  return ssoTeamId === null ? teams : teams.filter(({ id }) => id === ssoTeamId);
+}
+
+/** Also one that is suspended, so that its members see that. */
+export const currentTeamOf = (db: Executor, sessionId: string): Promise<TeamRow | undefined> =>
+  db.get<TeamRow>(
+    `select teams.* from sessions join team_members on team_members.user_id = sessions.user_id
+        and team_members.team_id = sessions.current_team_id and ${MAY_REACH}
+      join teams on teams.id = team_members.team_id where sessions.id = ?`,
+    [sessionId],
+  );

@@ -1,0 +1,51 @@
+import type { Lookup } from '../../../platform/resolver/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  findOwnSsoDomain,
+  presentSsoDomain,
+  PROOF_LABEL,
+  proofNameOf,
+  settleProvenDomain,
+  settleSsoDomain,
+} from '../sso/index.ts';
+import { provenDomains, type SsoDomainRow } from '../../../tenancy/sso-rows/index.ts';
+
+/**
+ * Asks DNS for the proof now. What is proven stays so until a record has been away for the grace. A try that proves nothing is
+ * no entry of the audit log, where it would say that the domain was verified.
+ */
+export async function verifySsoDomain(
+  ctx: Ctx<World>,
+  { unaudited, ...place }: { teamId: string; domain: string; unaudited: World },
+) {
+  const row = await findOwnSsoDomain(ctx, place);
+  const diagnosis = diagnose(row, await askFor(ctx.store, row));
+  if (row.verified_at === null) return settleSsoDomain(diagnosis === null ? ctx.store : unaudited, row, diagnosis);
+  return presentSsoDomain(diagnosis === null ? await settleProvenDomain(ctx.store, row, null) : row);
+}
+
+/** Domains change hands; the new holder has not asked for this provider. Where DNS does not answer, nothing changes. */
+export async function recheckSsoDomains(world: World): Promise<void> {
+  for (const row of await provenDomains(world.db)) {
+    const answer = await askFor(world, row);
+    if (answer.kind !== 'failed') await settleProvenDomain(world, row, diagnose(row, answer));
+  }
+}
+
+const askFor = ({ resolver }: World, { domain }: SsoDomainRow): Promise<Lookup<string[]>> =>
+  resolver.txt(proofNameOf(domain), { cache: false });
+
+/** One sentence on what is wrong, or null. */
+function diagnose({ domain, proof: wanted }: SsoDomainRow, answer: Lookup<string[]>): string | null {
+  const name = proofNameOf(domain);
+  if (answer.kind === 'failed') return `Nobody could say which TXT records ${name} has (${answer.reason}).`;
+  if (answer.kind === 'none') return `There is no TXT record at ${name} yet; publish this one there.`;
+  // Some panels publish the quotation marks that others want around a text.
+  const texts = answer.records.map((text) => text.trim().replace(/^"(.*)"$/, '$1'));
+  if (texts.includes(wanted)) return null;
+  if (texts.some((text) => text.startsWith(PROOF_LABEL))) {
+    return `The ${PROOF_LABEL}… record at ${name} has another value; publish this one, beside it or in its place.`;
+  }
+  return `There are TXT records at ${name}, and this is not among them; publish it beside them.`;
+}

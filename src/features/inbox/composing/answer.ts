@@ -1,0 +1,113 @@
+import type { BodyOf, SentEmail } from '../../../contract/index.ts';
+import { NoSuchBlob } from '../../../platform/blobs/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { readAttachments } from '../../../mail/emails/index.ts';
+import { inboxNamed } from '../inboxes/index.ts';
+import type { Accept, Idempotency } from '../../../mail/accept/index.ts';
+import { composeAnswer, composeForward } from './compose.ts';
+import type { ComposedMail, WrittenMail } from './composed-mail.ts';
+import { mustFindOriginal, writtenFiles } from './original.ts';
+
+type Reply = BodyOf<'replyToInboxEmail'>;
+type Forward = BodyOf<'forwardInboxEmail'>;
+
+interface Call<Body> {
+  /** The inbox, by its id or its address. */
+  named: string;
+  threadId: string;
+  emailId: string;
+  body: Body;
+  idempotency?: Idempotency | undefined;
+}
+
+export const replyToEmail = (
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: Call<Reply>,
+): Promise<SentEmail> =>
+  unlessGone(ctx, call, () =>
+    accept.acceptBeside(
+      ctx,
+      async () => {
+        const { inbox, ...found } = await find(ctx, call);
+        const written = await writtenIn(ctx, call.body, { to: undefined, before: [] });
+        return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
+      },
+      optionsOf(call),
+    ),
+  );
+
+export const forwardEmail = (
+  ctx: Ctx<World>,
+  accept: Pick<Accept, 'acceptBeside'>,
+  call: Call<Forward>,
+): Promise<SentEmail> =>
+  unlessGone(ctx, call, () =>
+    accept.acceptBeside(
+      ctx,
+      async () => {
+        const { inbox, ...found } = await find(ctx, call);
+        const before = found.original.files;
+        const written = await writtenIn(ctx, call.body, { to: listOf(call.body.to), before });
+        return composeForward(ctx, inbox, { ...found, written });
+      },
+      optionsOf(call),
+    ),
+  );
+
+/** Composes a reply as it would be sent now, without its attachments. */
+export async function previewReply(ctx: Ctx<World>, call: Call<Reply>): Promise<ComposedMail> {
+  const { inbox, ...found } = await find(ctx, call);
+  const written = { ...wordsIn(call.body, undefined), files: [] };
+  return composeAnswer(ctx, inbox, { ...found, written, isToAll: call.body.reply_all ?? false });
+}
+
+/** Composes a forward as it would be sent now, only with the files of the forwarded email. */
+export async function previewForward(ctx: Ctx<World>, call: Call<Forward>): Promise<ComposedMail> {
+  const { inbox, ...found } = await find(ctx, call);
+  const written = { ...wordsIn(call.body, listOf(call.body.to)), files: [] };
+  return composeForward(ctx, inbox, { ...found, written });
+}
+
+/** An email that was deleted while it was read is not found, as where it was deleted before. */
+async function unlessGone(ctx: Ctx<World>, call: Call<unknown>, work: () => Promise<SentEmail>): Promise<SentEmail> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof NoSuchBlob) await find(ctx, call);
+    throw error;
+  }
+}
+
+async function find(ctx: Ctx<World>, { named, threadId, emailId }: Call<unknown>) {
+  const inbox = await inboxNamed(ctx, named);
+  return { inbox, ...(await mustFindOriginal(ctx, inbox, { threadId, emailId })) };
+}
+
+const writtenIn = async (
+  ctx: Ctx<World>,
+  body: Reply | Forward,
+  { to, before }: { to: string[] | undefined; before: readonly { size: number }[] },
+): Promise<WrittenMail> => ({
+  ...wordsIn(body, to),
+  files: await writtenFiles(ctx, readAttachments(body.attachments ?? []), before),
+});
+
+const wordsIn = (body: Reply | Forward, to: string[] | undefined): Omit<WrittenMail, 'files'> => ({
+  to,
+  cc: listOf(body.cc),
+  bcc: listOf(body.bcc),
+  html: body.html ?? null,
+  text: body.text ?? null,
+  subject: body.subject ?? null,
+  headers: body.headers ?? null,
+});
+
+const listOf = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value];
+
+const optionsOf = ({ body, idempotency }: Call<Reply | Forward>) => ({
+  idempotency,
+  isGrowing: body.attachments?.some(({ path }) => path !== undefined) ?? false,
+});

@@ -1,0 +1,157 @@
+import { notFound } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { contentIdFault, contentTypeFault } from '../../../protocol/mime/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import { referToContent } from '../../../mail/contents/index.ts';
+import {
+  ATTACHMENT_BLOB,
+  attachmentsOf,
+  findBody,
+  findEmail,
+  isWithheld,
+  invalidAttachment,
+  type DraftAttachment,
+} from '../../../mail/emails/index.ts';
+import { findThread, findThreadEmail, type InboxRow, type ThreadRow } from '../inbox-rows/index.ts';
+import {
+  findWholeReceived,
+  readList,
+  RECEIVED_ATTACHMENT_BLOB,
+  type Authentication,
+} from '../../../mail/received-emails/index.ts';
+import { mustFit, mustFitWith } from '../inbox-drafts/index.ts';
+import { mustBeWithinQuota } from '../../../tenancy/usage/index.ts';
+import { fetchAttachments } from '../../../mail/accept/index.ts';
+
+/** A file of an email, by the key under which its content stands; undefined where it was refused at storage. */
+export interface OriginalFile {
+  key: string | undefined;
+  filename: string;
+  contentType: string;
+  contentId: string | null;
+  size: number;
+}
+
+/** An email of a thread that is answered or passed on. Addresses are mailboxes as they were written. */
+export interface Original {
+  emailId: string;
+  direction: 'inbound' | 'outbound';
+  from: string;
+  to: string[];
+  cc: string[];
+  replyTo: string[];
+  subject: string;
+  messageId: string;
+  /** By their names in small letters. */
+  headers: Readonly<Record<string, string>>;
+  html: string | null;
+  text: string | null;
+  at: number;
+  /** The addresses of the envelope; none of what the inbox sent. */
+  receivedFor: string[];
+  /** The envelope sender, empty of a notice; undefined of what the inbox sent. */
+  mailFrom: string | undefined;
+  authentication: Authentication | null;
+  files: OriginalFile[];
+}
+
+/** The email of a thread that a caller names, and the thread. */
+export async function mustFindOriginal(
+  ctx: Ctx<World>,
+  inbox: InboxRow,
+  { threadId, emailId }: { threadId: string; emailId: string },
+): Promise<{ thread: ThreadRow; original: Original }> {
+  const { db } = ctx.store;
+  const thread = await findThread(db, inbox.id, threadId);
+  if (!thread) throw notFound('Thread');
+  const email = await findThreadEmail(db, thread.id, emailId);
+  const original = email && (email.direction === 'inbound' ? await received(ctx, emailId) : await sent(ctx, emailId));
+  if (!original) throw notFound('Email');
+  return { thread, original };
+}
+
+async function received(ctx: Ctx<World>, id: string): Promise<Original | undefined> {
+  const whole = await findWholeReceived(ctx.store, ctx.teamId, id);
+  if (!whole) return undefined;
+  // What is quoted is read, as by GET /emails/receiving.
+  await mustBeWithinQuota(ctx);
+  const { row, files, content } = whole;
+  return {
+    ...{ emailId: row.id, direction: 'inbound', from: row.sender, subject: row.subject, messageId: row.message_id },
+    ...{ to: readList(row.to_list), cc: readList(row.cc_list), replyTo: readList(row.reply_to_list) },
+    ...{ headers: content.headers ?? {}, html: content.html, text: content.text, at: Number(row.created_at) },
+    ...{ receivedFor: readList(row.received_for), mailFrom: row.mail_from },
+    authentication: row.authentication === null ? null : (JSON.parse(row.authentication) as Authentication),
+    files: files.map((file) => ({
+      key: file.is_stored === 1 ? RECEIVED_ATTACHMENT_BLOB(row.id, file.id) : undefined,
+      filename: file.filename ?? 'attachment',
+      ...{ contentType: file.content_type, contentId: file.content_id, size: Number(file.size) },
+    })),
+  };
+}
+
+async function sent({ store, teamId }: Ctx<World>, id: string): Promise<Original | undefined> {
+  const row = await findEmail(store.db, teamId, id);
+  if (!row || isWithheld(store, row)) return undefined;
+  const files = row.attachment_count > 0 ? await attachmentsOf(store.db, [id]) : [];
+  const body = await (await findBody(store, store.db, id))?.load();
+  const headers = row.headers === null ? [] : (JSON.parse(row.headers) as [string, string][]);
+  return {
+    ...{ emailId: row.id, direction: 'outbound', from: row.sender, subject: row.subject, messageId: row.message_id },
+    ...{ to: readList(row.to_list), cc: readList(row.cc_list), replyTo: readList(row.reply_to_list) },
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+    ...{ html: body?.html ?? null, text: body?.text ?? null, at: Number(row.created_at) },
+    ...{ receivedFor: [], mailFrom: undefined, authentication: null },
+    files: files.map((file) => ({
+      key: ATTACHMENT_BLOB(row.id, file.id),
+      ...{ filename: file.filename, contentType: file.content_type, contentId: file.content_id },
+      size: Number(file.size),
+    })),
+  };
+}
+
+/** The same files for another email, without a copy of what stands in the blob store. */
+export async function filesOf(world: World, files: readonly OriginalFile[]): Promise<DraftAttachment[]> {
+  return Promise.all(
+    files.map(async ({ key, filename, contentType, contentId, size }, i): Promise<DraftAttachment> => {
+      if (key === undefined) {
+        const say = `The file ${JSON.stringify(filename)} of the email was not stored, so that it cannot be sent on.`;
+        throw invalidAttachment('attachments', say);
+      }
+      const found = await referToContent(world, key);
+      const rest = {
+        filename: shortName(filename),
+        contentType: contentTypeFault(contentType) === undefined ? contentType : 'application/octet-stream',
+        contentId: contentId !== null && contentIdFault(contentId) === undefined ? contentId : null,
+        ...{ source: null, field: `original.${i}` },
+      };
+      return 'blob' in found
+        ? { ...rest, content: Buffer.alloc(0), stored: { blob: found.blob, size } }
+        : { ...rest, content: found.content };
+    }),
+  );
+}
+
+const NAME_BYTES_MAX = 255;
+
+/** What strangers name their files may be longer than what we write, and of other characters. */
+function shortName(name: string): string {
+  let short = name.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+  while (Buffer.byteLength(short) > NAME_BYTES_MAX) short = Array.from(short).slice(0, -1).join('');
+  return short === '' ? 'attachment' : short;
+}
+
+/** What somebody wrote along, once everything is fetched, and within the limits together with what is there already. */
+export async function writtenFiles(
+  { store, whenGone }: Ctx<World>,
+  attachments: DraftAttachment[],
+  before: readonly { size: number }[] = [],
+): Promise<DraftAttachment[]> {
+  const { limit_bytes: bytesMax } = store.config.attachments;
+  // Also before anything is fetched.
+  mustFitWith(before, attachments, bytesMax);
+  await fetchAttachments(store, [{ attachments }], whenGone);
+  mustFit(attachments);
+  mustFitWith(before, attachments, bytesMax);
+  return attachments.map((file) => ({ ...file, source: null }));
+}

@@ -1,0 +1,86 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Direction, InboxRow, StoredFolder, ThreadRow } from './rows.ts';
+import type { ThreadLabelRow } from './thread-lists.store.ts';
+
+const timeOrNull = (at: number | string | null): string | null => (at === null ? null : isoTime(Number(at)));
+
+/** What a list shows of an inbox; the whole adds to it. */
+export const presentInboxItem = (row: InboxRow, unread: number) => ({
+  id: row.id,
+  name: row.name ?? row.address,
+  email_address: row.address,
+  from_name: row.from_name,
+  unread,
+  last_received: timeOrNull(row.last_received_at),
+  created_at: isoTime(Number(row.created_at)),
+  updated_at: isoTime(Number(row.updated_at)),
+});
+
+export const presentInbox = (row: InboxRow, { unread, drafts }: { unread: number; drafts: number }) => ({
+  object: 'inbox' as const,
+  ...presentInboxItem(row, unread),
+  domain_id: row.domain_id,
+  receiving_address: row.receiving_address,
+  channel: row.channel,
+  signature: row.signature,
+  thread_by_subject: row.thread_by_subject === 1,
+  drafts,
+});
+
+/** What is snoozed is in the folder inbox to the API. */
+export const shownFolder = (folder: StoredFolder): Exclude<StoredFolder, 'snoozed'> =>
+  folder === 'snoozed' ? 'inbox' : folder;
+
+export const presentThreadLabel = ({ id, name, color }: Omit<ThreadLabelRow, 'thread_id'>) => ({ id, name, color });
+
+export interface ThreadSurroundings {
+  labels: readonly Omit<ThreadLabelRow, 'thread_id'>[];
+  assignee: string | null;
+  hasDraft: boolean;
+  direction: Direction;
+}
+
+const list = (json: string): string[] => JSON.parse(json) as string[];
+const textOrNull = (text: string): string | null => (text === '' ? null : text);
+
+export const presentThreadItem = (row: ThreadRow, { labels, assignee, hasDraft, direction }: ThreadSurroundings) => ({
+  id: row.id,
+  subject: textOrNull(row.subject),
+  snippet: textOrNull(row.snippet),
+  from: textOrNull(row.sender),
+  to: list(row.to_list),
+  cc: list(row.cc_list),
+  bcc: list(row.bcc_list),
+  labels: labels.map(presentThreadLabel),
+  email_count: row.email_count,
+  has_attachment: row.has_attachment === 1,
+  has_draft: hasDraft,
+  read: row.is_read === 1,
+  received_at: isoTime(Number(row.last_at)),
+  direction,
+  folder: shownFolder(row.folder),
+  assignee,
+  snoozed_until: timeOrNull(row.snoozed_until),
+});
+
+/** An address that programs may not answer in the thread for now. */
+interface Paused {
+  address: string;
+  until: number;
+}
+
+export const presentThread = (
+  row: ThreadRow,
+  { labels, assignee, loop }: Pick<ThreadSurroundings, 'labels' | 'assignee'> & { loop: Paused | undefined },
+) => ({
+  object: 'inbox_thread' as const,
+  id: row.id,
+  subject: textOrNull(row.subject),
+  folder: shownFolder(row.folder),
+  labels: labels.map(presentThreadLabel),
+  read: row.is_read === 1,
+  assignee,
+  snoozed_until: timeOrNull(row.snoozed_until),
+  notes: row.notes,
+  answers_paused: loop === undefined ? null : { address: loop.address, until: isoTime(loop.until) },
+});

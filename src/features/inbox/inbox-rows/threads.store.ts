@@ -1,0 +1,309 @@
+import { createHash } from 'node:crypto';
+import { uuidsIn, type Executor } from '../../../platform/db/index.ts';
+import { foldForSearch } from '../../../mail/emails/index.ts';
+import type { InboxEmailRow, InboxMail, KeyKind, StoredFolder, ThreadRow } from './rows.ts';
+
+/** Of the text so much is searched. */
+const TEXT_SEARCHED = 2000;
+const SNIPPET_MAX = 200;
+/** What one email may add: a list of a thousand recipients makes no thousand rows. */
+const PARTICIPANTS_MAX = 50;
+const IDS_MAX = 50;
+
+const THREAD_COLUMNS = [
+  'id',
+  'team_id',
+  'inbox_id',
+  'subject',
+  'subject_key',
+  'folder',
+  'is_read',
+  'sort_id',
+  'email_count',
+  'has_attachment',
+  'last_at',
+  'sender',
+  'to_list',
+  'cc_list',
+  'bcc_list',
+  'snippet',
+  'created_at',
+] as const;
+const EMAIL_COLUMNS = [
+  'inbox_id',
+  'email_id',
+  'thread_id',
+  'team_id',
+  'direction',
+  'is_read',
+  'has_attachment',
+  'from_text',
+  'to_text',
+  'cc_text',
+  'bcc_text',
+  'body_text',
+] as const;
+
+export const findThread = (db: Executor, inboxId: string, id: string): Promise<ThreadRow | undefined> =>
+  db.get<ThreadRow>('select * from inbox_threads where inbox_id = ? and id = ?', [inboxId, id]);
+
+/** As it is now, locked to the end of the transaction. */
+export function lockThread(tx: Executor, inboxId: string, id: string): Promise<ThreadRow | undefined> {
+  const lock = tx.dialect === 'pg' ? 'for update' : '';
+  return tx.get<ThreadRow>(`select * from inbox_threads where inbox_id = ? and id = ? ${lock}`, [inboxId, id]);
+}
+
+/** Begins a thread with an email. */
+export async function insertThread(
+  tx: Executor,
+  { id, folder }: { id: string; folder: StoredFolder },
+  mail: InboxMail,
+): Promise<ThreadRow> {
+  const row: ThreadRow = {
+    ...{ id, team_id: mail.teamId, inbox_id: mail.inboxId, folder, created_at: mail.at },
+    ...{ subject: mail.subject, subject_key: mail.subjectKey, email_count: 1 },
+    ...newestOf(mail),
+    is_read: mail.direction === 'outbound' ? 1 : 0,
+    has_attachment: mail.hasAttachment ? 1 : 0,
+    ...{ assignee_id: null, snoozed_until: null, notes: null, trashed_at: null },
+  };
+  await tx.insertMany('inbox_threads', THREAD_COLUMNS, [THREAD_COLUMNS.map((column) => row[column])]);
+  await insertMail(tx, id, mail);
+  return row;
+}
+
+/** Puts an email into a thread that is locked; `folder` is where the thread is from now on. */
+export async function addToThread(
+  tx: Executor,
+  thread: ThreadRow,
+  mail: InboxMail,
+  folder: StoredFolder,
+): Promise<ThreadRow> {
+  const isRead = mail.direction === 'outbound' ? 1 : 0;
+  const newest = newestOf(mail);
+  const hasAttachment = mail.hasAttachment ? 1 : thread.has_attachment;
+  await tx.run(
+    `update inbox_threads set folder = ?, is_read = ?, sort_id = ?, email_count = email_count + 1, has_attachment = ?,
+      last_at = ?, sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, snippet = ?, snoozed_until = null, trashed_at = null
+      where id = ?`,
+    [
+      ...[folder, isRead, newest.sort_id, hasAttachment, newest.last_at, newest.sender],
+      ...[newest.to_list, newest.cc_list, newest.bcc_list, newest.snippet, thread.id],
+    ],
+  );
+  if (isRead === 1) await readEmails(tx, thread.id);
+  await insertMail(tx, thread.id, mail);
+  const now = {
+    ...thread,
+    ...newest,
+    ...{ folder, is_read: isRead, has_attachment: hasAttachment, snoozed_until: null, trashed_at: null },
+    email_count: thread.email_count + 1,
+  };
+  await copyToLabels(tx, now);
+  return now;
+}
+
+const newestOf = (mail: InboxMail) => ({
+  sort_id: mail.emailId,
+  last_at: mail.at,
+  sender: mail.from,
+  to_list: JSON.stringify(mail.to),
+  cc_list: JSON.stringify(mail.cc),
+  bcc_list: JSON.stringify(mail.bcc),
+  snippet: snippetOf(mail.text),
+});
+
+/** One line; never half of a pair of surrogates. */
+export function snippetOf(text: string): string {
+  const start = text
+    .slice(0, 4 * SNIPPET_MAX)
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return start
+    .slice(0, SNIPPET_MAX)
+    .toWellFormed()
+    .replace(/\uFFFD$/, '');
+}
+
+async function insertMail(tx: Executor, threadId: string, mail: InboxMail): Promise<void> {
+  const fold = (texts: readonly string[]): string => texts.map(foldForSearch).join('\n').toWellFormed();
+  const row: InboxEmailRow = {
+    ...{ inbox_id: mail.inboxId, email_id: mail.emailId, thread_id: threadId, team_id: mail.teamId },
+    direction: mail.direction,
+    is_read: mail.direction === 'outbound' ? 1 : 0,
+    has_attachment: mail.hasAttachment ? 1 : 0,
+    from_text: fold([mail.from]),
+    to_text: fold(mail.to),
+    cc_text: fold(mail.cc),
+    bcc_text: fold(mail.bcc),
+    body_text: fold([mail.subject, mail.text.slice(0, TEXT_SEARCHED)]),
+  };
+  await tx.insertMany('inbox_emails', EMAIL_COLUMNS, [EMAIL_COLUMNS.map((column) => row[column])]);
+  const keys = mail.keys.slice(0, IDS_MAX);
+  if (keys.length > 0) {
+    const own = mail.subject.slice(0, 300).toWellFormed();
+    await tx.insertMany(
+      'inbox_message_ids',
+      ['inbox_id', 'id_key', 'thread_id', 'kind', 'subject'],
+      [...new Map(keys.map(({ key, kind }) => [messageIdKey(key), kind]))].map(([key, kind]) => [
+        ...[mail.inboxId, key, threadId, kind],
+        kind === 'referenced' ? null : own,
+      ]),
+      `on conflict (inbox_id, id_key, thread_id) do update set kind = excluded.kind, subject = excluded.subject
+        where inbox_message_ids.kind = 'referenced'`,
+    );
+  }
+  const people = [...new Set(mail.participants.slice(0, PARTICIPANTS_MAX).map(participantKey))];
+  if (people.length > 0) {
+    await tx.insertMany(
+      'inbox_participants',
+      ['inbox_id', 'address_key', 'thread_id'],
+      people.map((key) => [mail.inboxId, key, threadId]),
+      'on conflict (inbox_id, address_key, thread_id) do nothing',
+    );
+  }
+}
+
+const messageIdKey = (id: string): string => createHash('sha256').update(id).digest('base64url').slice(0, 24);
+
+/** Longer ones are cut: an index holds them. */
+const participantKey = (address: string): string => address.slice(0, 400).toWellFormed();
+
+/** The newest threads of one sender, or of one id, that are looked at. */
+const CANDIDATES_MAX = 500;
+
+/** A thread that may go on, by what it was found. */
+export interface Candidate {
+  threadId: string;
+  inboxId: string;
+  key: string | null;
+  keyKind: KeyKind | null;
+  /** Of the email that bears the id, and of the thread. */
+  subjects: string[];
+  participants: ReadonlySet<string>;
+  lastMessageAt: number;
+}
+
+interface Found {
+  thread_id: string;
+  id_key: string;
+  kind: KeyKind;
+  subject: string | null;
+}
+
+/**
+ * Threads which have one of these ids and in which an address takes part, or any where no address is asked for. Looked for
+ * from both sides, because either may have very many: the sender of all alarms, the id of a newsletter.
+ */
+export async function candidatesByIds(
+  db: Executor,
+  inboxId: string,
+  { keys, sender }: { keys: readonly string[]; sender: string | undefined },
+): Promise<Candidate[]> {
+  if (keys.length === 0) return [];
+  const byHash = new Map(keys.map((key) => [messageIdKey(key), key]));
+  const hashes = [...byHash.keys()];
+  const list = hashes.map(() => '?').join(', ');
+  const withId = `select thread_id, id_key, kind, subject from inbox_message_ids where inbox_id = ? and id_key in (${list})
+    order by thread_id desc limit ?`;
+  const found =
+    sender === undefined
+      ? await db.all<Found>(withId, [inboxId, ...hashes, CANDIDATES_MAX])
+      : await db.all<Found>(
+          `select m.thread_id, m.id_key, m.kind, m.subject from (${OF_SENDER}) p
+            join inbox_message_ids m on m.inbox_id = ? and m.thread_id = p.thread_id and m.id_key in (${list})
+          union
+          select m.thread_id, m.id_key, m.kind, m.subject from (${withId}) m
+            join inbox_participants p on p.inbox_id = ? and p.address_key = ? and p.thread_id = m.thread_id`,
+          [
+            ...[inboxId, participantKey(sender), CANDIDATES_MAX, inboxId, ...hashes],
+            ...[inboxId, ...hashes, CANDIDATES_MAX, inboxId, participantKey(sender)],
+          ],
+        );
+  const threads = await threadsByIds(db, [...new Set(found.map((row) => row.thread_id))]);
+  const byId = new Map(threads.map((thread) => [thread.id, thread]));
+  return found.flatMap(({ thread_id: id, id_key: hash, kind, subject }) => {
+    const thread = byId.get(id);
+    const key = byHash.get(hash);
+    if (!thread || key === undefined) return [];
+    const subjects = subject === null ? [thread.subject] : [subject, thread.subject];
+    return [{ ...candidateOf(thread, sender), key, keyKind: kind, subjects }];
+  });
+}
+
+const OF_SENDER =
+  'select thread_id from inbox_participants where inbox_id = ? and address_key = ? order by thread_id desc limit ?';
+
+/** The thread of a reply address, where the sender takes part in it. */
+export async function candidateAddressed(
+  db: Executor,
+  inboxId: string,
+  { threadId, sender }: { threadId: string; sender: string | undefined },
+): Promise<Candidate[]> {
+  const thread = await findThread(db, inboxId, threadId);
+  if (!thread) return [];
+  const sql = 'select 1 as found from inbox_participants where inbox_id = ? and address_key = ? and thread_id = ?';
+  const takesPart =
+    sender === undefined || (await db.get(sql, [inboxId, participantKey(sender), threadId])) !== undefined;
+  return takesPart ? [candidateOf(thread, sender)] : [];
+}
+
+/** Threads of a sender with a subject that had mail since then. */
+export async function candidatesBySubject(
+  db: Executor,
+  inboxId: string,
+  { sender, subjectKey, since }: { sender: string; subjectKey: string; since: number },
+): Promise<Candidate[]> {
+  const rows = await db.all<ThreadRow>(
+    `select t.* from (${OF_SENDER}) p join inbox_threads t on t.id = p.thread_id
+      where t.subject_key = ? and t.last_at >= ? order by t.sort_id desc limit 10`,
+    [inboxId, participantKey(sender), CANDIDATES_MAX, subjectKey, since],
+  );
+  return rows.map((thread) => candidateOf(thread, sender));
+}
+
+const candidateOf = (thread: ThreadRow, sender: string | undefined): Candidate => ({
+  threadId: thread.id,
+  inboxId: thread.inbox_id,
+  ...{ key: null, keyKind: null, subjects: [thread.subject] },
+  participants: new Set(sender === undefined ? [] : [sender]),
+  lastMessageAt: Number(thread.last_at),
+});
+
+export function threadsByIds(db: Executor, ids: readonly string[]): Promise<ThreadRow[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return db.all<ThreadRow>(`select * from inbox_threads where ${among.sql}`, [among.value]);
+}
+
+export type ThreadChange = Partial<
+  Pick<ThreadRow, 'folder' | 'is_read' | 'sort_id' | 'assignee_id' | 'snoozed_until' | 'notes' | 'trashed_at'>
+>;
+
+export async function updateThreadRow(tx: Executor, thread: ThreadRow, change: ThreadChange): Promise<ThreadRow> {
+  const fields = Object.keys(change) as (keyof ThreadChange)[];
+  if (fields.length === 0) return thread;
+  const set = fields.map((field) => `${field} = ?`).join(', ');
+  const values = fields.map((field) => change[field] ?? null);
+  await tx.run(`update inbox_threads set ${set} where id = ?`, [...values, thread.id]);
+  const now = { ...thread, ...change };
+  await copyToLabels(tx, now);
+  return now;
+}
+
+async function copyToLabels(tx: Executor, { id, folder, is_read, sort_id }: ThreadRow): Promise<void> {
+  const sql = 'update inbox_thread_labels set folder = ?, is_read = ?, sort_id = ? where thread_id = ?';
+  await tx.run(sql, [folder, is_read, sort_id, id]);
+}
+
+export async function readEmails(tx: Executor, threadId: string): Promise<void> {
+  await tx.run('update inbox_emails set is_read = 1 where thread_id = ? and is_read = 0', [threadId]);
+}
+
+/** The newest one that was received. */
+export async function unreadNewest(tx: Executor, threadId: string): Promise<void> {
+  await tx.run(
+    `update inbox_emails set is_read = 0 where thread_id = ? and email_id =
+      (select email_id from inbox_emails where thread_id = ? and direction = 'inbound' order by email_id desc limit 1)`,
+    [threadId, threadId],
+  );
+}

@@ -1,0 +1,174 @@
+import type { QueryOf } from '../../../contract/index.ts';
+import { nextTurn } from '../../../platform/clock/index.ts';
+import type { Page } from '../../../platform/db/index.ts';
+import { firstIdAt } from '../../../platform/ids/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import type { Ctx } from '../../../tenancy/access/index.ts';
+import {
+  foldForSearch,
+  gramOfTeam,
+  gramsToFind,
+  readCreatedRange,
+  stretchesToLookAt,
+} from '../../../mail/emails/index.ts';
+import {
+  findThread,
+  inboxBlocksToLookAt,
+  inboxEmailAfter,
+  inboxIndexedTo,
+  matchesBetween,
+  newestMatch,
+  threadsByIds,
+  type EmailMatch,
+  type StoredFolder,
+} from '../inbox-rows/index.ts';
+import { inboxNamed } from '../inboxes/index.ts';
+import { foldersIn, idsIn, listIn, presentThreads } from './read-threads.ts';
+
+const ADDRESSES_MAX = 10;
+/** What one page may look at: a page that has found something ends there, one that has not is refused. */
+const EMAILS_LOOKED_AT_MAX = 100_000;
+/** Without a filter: all but junk and trash. */
+const WITHOUT_FOLDERS: readonly StoredFolder[] = ['inbox', 'snoozed', 'archive', 'sent'];
+
+type Query = QueryOf<'searchInboxThreads'>;
+interface Match {
+  email_id: string;
+  thread_id: string;
+}
+
+const lines = new WeakMap<Store, Map<string, Promise<unknown>>>();
+
+/** The searches of a team wait for one another, so that ten of them hold up others no longer than one. */
+export async function searchInboxThreads(ctx: Ctx, named: string, query: Query, page: Page) {
+  const inbox = await inboxNamed(ctx, named);
+  const email = readMatch(query);
+  const line = lines.get(ctx.store) ?? new Map<string, Promise<unknown>>();
+  lines.set(ctx.store, line);
+  const turn = (line.get(ctx.teamId) ?? Promise.resolve()).then(() => search(ctx, inbox.id, { query, email }, page));
+  const done = turn.catch(() => undefined).finally(() => line.get(ctx.teamId) === done && line.delete(ctx.teamId));
+  line.set(ctx.teamId, done);
+  const { matches, hasMore } = await turn;
+  const rows = new Map(
+    (
+      await threadsByIds(
+        ctx.store.db,
+        matches.map((match) => match.thread_id),
+      )
+    ).map((row) => [row.id, row]),
+  );
+  const found = matches.flatMap(({ thread_id: id, email_id: emailId }) => {
+    const row = rows.get(id);
+    return row ? [{ row, emailId }] : [];
+  });
+  const items = await presentThreads(
+    ctx,
+    found.map(({ row }) => row),
+  );
+  const data = items.map((item, i) => ({ ...item, matched_email_id: found[i]?.emailId ?? null }));
+  return { object: 'list' as const, has_more: hasMore, data };
+}
+
+function readMatch(query: Query): EmailMatch {
+  const { createdFrom, createdTo } = readCreatedRange(query);
+  return {
+    query: query.query === undefined ? undefined : foldForSearch(query.query.trim()).toWellFormed(),
+    from: addressesIn('from', query.from),
+    to: addressesIn('to', query.to),
+    cc: addressesIn('cc', query.cc),
+    bcc: addressesIn('bcc', query.bcc),
+    hasAttachment: query.has_attachment,
+    sinceId: createdFrom === undefined ? undefined : firstIdAt(createdFrom),
+    untilId: createdTo === undefined ? undefined : firstIdAt(createdTo + 1),
+  };
+}
+
+function addressesIn(name: string, text: string | undefined): string[] | undefined {
+  const parts = listIn(text)
+    ?.map((part) => foldForSearch(part.trim()).toWellFormed())
+    .filter((part) => part !== '');
+  if (parts === undefined) return undefined;
+  if (parts.length > 0 && parts.length <= ADDRESSES_MAX) return parts;
+  throw refuse('invalid_parameter', { say: `${name} must be 1 to ${ADDRESSES_MAX} addresses with commas between.` });
+}
+
+/** Each thread stands where its newest fitting email does. */
+async function search(
+  { store }: Ctx,
+  inboxId: string,
+  { query, email }: { query: Query; email: EmailMatch },
+  page: Page,
+): Promise<{ matches: Match[]; hasMore: boolean }> {
+  const { db } = store;
+  const isBack = page.before !== undefined;
+  const order = isBack ? ('asc' as const) : ('desc' as const);
+  const edge = await edgeOf(store, inboxId, email, page.after ?? page.before);
+  const thread = {
+    folders: searchedFolders(query),
+    read: query.read,
+    labels: idsIn(query.labels),
+  };
+  const grams = [gramOfTeam(inboxId), ...gramsOf(email)];
+  const searched = {
+    indexedTo: () => inboxIndexedTo(db, inboxId),
+    blocksToLookAt: (asked: Omit<Parameters<typeof inboxBlocksToLookAt>[1], 'inboxId' | 'grams'>) =>
+      inboxBlocksToLookAt(db, { inboxId, grams, ...asked }),
+    emailAfter: (range: Parameters<typeof inboxEmailAfter>[2]) => inboxEmailAfter(db, inboxId, range),
+  };
+  const edges = {
+    above: isBack ? latest(edge, email.sinceId) : email.sinceId,
+    below: isBack ? email.untilId : earliest(edge, email.untilId),
+  };
+  const matches: Match[] = [];
+  let lookedAt = 0;
+  let isCut = false;
+  for await (const { range, emails } of stretchesToLookAt(searched, edges, order)) {
+    const limit = page.limit + 1 - matches.length;
+    matches.push(...(await matchesBetween(db, inboxId, { email, thread }, { ...range, order, limit })));
+    if (matches.length > page.limit) break;
+    lookedAt += emails;
+    isCut = lookedAt >= EMAILS_LOOKED_AT_MAX;
+    if (isCut) break;
+    await nextTurn();
+  }
+  if (isCut && matches.length === 0) throw tooWide(lookedAt);
+  const kept = matches.slice(0, page.limit);
+  if (isBack) kept.reverse();
+  return { matches: kept, hasMore: isCut || matches.length > page.limit };
+}
+
+const searchedFolders = ({ folders }: Query): readonly StoredFolder[] => {
+  const asked = foldersIn(folders);
+  if (asked === undefined) return WITHOUT_FOLDERS;
+  return asked.includes('inbox') ? [...asked, 'snoozed'] : asked;
+};
+
+/** Where a thread stands in this search; one that is gone, or fits no longer, where it had its last email or began. */
+async function edgeOf(
+  { db }: Store,
+  inboxId: string,
+  email: EmailMatch,
+  threadId: string | undefined,
+): Promise<string | undefined> {
+  if (threadId === undefined) return undefined;
+  const thread = await findThread(db, inboxId, threadId);
+  if (!thread) return threadId;
+  return (await newestMatch(db, threadId, email)) ?? thread.sort_id;
+}
+
+/** Of a list of alternatives nothing has to stand in a block. */
+function gramsOf({ query, from, to, cc, bcc }: EmailMatch): number[] {
+  const single = [from, to, cc, bcc].flatMap((list) => (list?.length === 1 ? list : []));
+  return [...(query === undefined ? [] : [query]), ...single].flatMap(gramsToFind);
+}
+
+const latest = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && b > a) ? b : a;
+const earliest = (a: string | undefined, b: string | undefined): string | undefined =>
+  a === undefined || (b !== undefined && b < a) ? b : a;
+
+const tooWide = (emails: number) =>
+  refuse('invalid_parameter', {
+    say: `search has looked at ${emails} emails and found none; narrow it with start_date and end_date, or search for more letters.`,
+  });

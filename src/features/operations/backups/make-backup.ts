@@ -1,0 +1,150 @@
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmod, copyFile, mkdir, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { blobsFolder, copyBlobs } from '../../../platform/blobs/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Config } from '../../../platform/config/index.ts';
+import type { Db } from '../../../platform/db/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { COPY_FILES, readMark, writeCopyMark } from '../../../platform/installation-mark/index.ts';
+import {
+  BackupFault,
+  checkedFiles,
+  liesIn,
+  sha256Of,
+  syncFile,
+  writeWhole,
+  type BackupFacts,
+  type BackupReason,
+} from './backup-folder.ts';
+import type { DatabaseCopy } from './database-copy.ts';
+import { withDump } from './dump-copy.ts';
+import { filesBesides, type OtherFile } from './other-files.ts';
+import { fileCopy } from './file-copy.ts';
+
+export interface BackupSource {
+  config: Pick<Config, 'database'>;
+  dataDir: string;
+  db: Db;
+  /** Another place than the data folder that has the content of mail, and keeps it: only the rest is copied. */
+  contentIn: string | null;
+  /** The folder of PostgreSQL's own programs; empty for those that the system has. */
+  programs: string;
+  /** The files that settings name. */
+  named: readonly OtherFile[];
+}
+
+export const contentInOf = ({ config, blobs }: Pick<Store, 'config' | 'blobs'>): string | null =>
+  config.blobs.store === 'files' ? null : blobs.place;
+
+export interface BackupOrder {
+  folder: string;
+  /** Where it grows, beside the folder: `partOf` unless something else is said. */
+  part?: string;
+  madeAt: number;
+  reason: BackupReason;
+  /** Called before anything is written, and with PostgreSQL only while no other node is at it. */
+  clear?: () => void;
+  signal?: AbortSignal;
+}
+
+const partOf = (folder: string): string => `${folder}.part`;
+
+/** A folder that is not there, or has nothing in it. */
+export const isVacant = (folder: string): boolean => !existsSync(folder) || readdirSync(folder).length === 0;
+
+/**
+ * A data folder as it stood at one moment, made while the server runs; with PostgreSQL a dump stands in the place of the database. It counts only
+ * under its own name: whole or not there.
+ */
+export function makeBackup(source: BackupSource, order: BackupOrder): Promise<BackupFacts> {
+  const make = (copy: DatabaseCopy): Promise<BackupFacts> => {
+    order.clear?.();
+    return makeFolder(source, order, copy);
+  };
+  if (source.config.database.driver !== 'pg') return make(fileCopy(source));
+  return withDump(source, { isAlone: order.clear !== undefined, signal: order.signal }, make);
+}
+
+async function makeFolder(
+  source: BackupSource,
+  { folder, part = partOf(folder), madeAt, reason }: BackupOrder,
+  copy: DatabaseCopy,
+): Promise<BackupFacts> {
+  const { dataDir, contentIn } = source;
+  const blobs = blobsFolder(dataDir);
+  // It would be copied into itself until the disk is full.
+  if (liesIn(folder, blobs)) throw new BackupFault(`${folder} lies in ${blobs}, which is copied; name another folder`);
+  await takePart(part);
+  try {
+    await copy.write(part);
+    // After the database: content is stored before its row, so that whatever the snapshot names is there.
+    const content = contentIn === null ? await copyBlobs(blobs, blobsFolder(part)) : 0;
+    if (contentIn === null) await copy.mustHaveContent(part);
+    const notHeld = await copyFiles(source, part);
+    writeCopyMark(part, isoTime(madeAt));
+    const facts = await describe(part, copy, {
+      made_at: isoTime(madeAt),
+      reason,
+      database: copy.name,
+      content,
+      content_in: contentIn,
+      not_held: notHeld,
+    });
+    await syncFile(part);
+    await rename(part, folder);
+    await syncFile(path.dirname(folder));
+    return facts;
+  } catch (error) {
+    rmSync(part, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** What has that name may be somebody's, or a backup that is being made: it is never taken over. */
+async function takePart(part: string): Promise<void> {
+  await mkdir(path.dirname(part), { recursive: true, mode: 0o700 });
+  try {
+    await mkdir(part, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new BackupFault(
+      `${part} is there: another backup is being made, or was broken off; remove it once you know that nothing writes there`,
+    );
+  }
+}
+
+/** Keys and marks, and what settings name; the database is copied apart. Answers what is not held. */
+async function copyFiles(source: BackupSource, to: string): Promise<string[]> {
+  const { held, notHeld } = filesBesides(source, path.dirname(to));
+  for (const name of held) {
+    const target = path.join(to, name);
+    await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+    await copyFile(path.join(source.dataDir, name), target);
+    await chmod(target, 0o600);
+    await syncFile(target);
+  }
+  return notHeld;
+}
+
+/** What it consists of, and the checksum of every file of it, the description among them. */
+async function describe(
+  folder: string,
+  copy: DatabaseCopy,
+  known: Pick<BackupFacts, 'made_at' | 'reason' | 'database' | 'content' | 'content_in' | 'not_held'>,
+): Promise<BackupFacts> {
+  const files = checkedFiles(folder);
+  const facts: BackupFacts = {
+    ...known,
+    installation: readMark(folder) ?? null,
+    files: files.length,
+    bytes: files.reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0),
+    ...(await copy.describe(folder)),
+  };
+  await writeWhole(path.join(folder, COPY_FILES.facts), `${JSON.stringify(facts, undefined, 2)}\n`);
+  const lines: string[] = [];
+  for (const name of checkedFiles(folder)) lines.push(`${(await sha256Of(path.join(folder, name))).hash}  ${name}\n`);
+  await writeFile(path.join(folder, COPY_FILES.checksums), lines.join(''), { mode: 0o600 });
+  await syncFile(path.join(folder, COPY_FILES.checksums));
+  return facts;
+}

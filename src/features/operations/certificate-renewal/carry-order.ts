@@ -1,0 +1,231 @@
+import { createPrivateKey } from 'node:crypto';
+import { pause } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import {
+  AcmeFault,
+  base64url,
+  keyAuthorization,
+  mediaType,
+  readAuthorization,
+  readChain,
+  readOrder,
+  readRetryAfter,
+  readUrl,
+  type Chain,
+  type ChallengeType,
+} from '../../../protocol/acme/index.ts';
+import { certificateRequest } from '../../../protocol/x509/index.ts';
+import {
+  countOrder,
+  newCertificateKey,
+  noteOrder,
+  openCertificateKey,
+  putChallenge,
+  type CertificateRow,
+} from '../certificates/index.ts';
+import type { Account } from './account.ts';
+import type { Answer, Authority } from './ask-authority.ts';
+import { proveInZone } from './dns-proof.ts';
+
+export interface Carrying {
+  world: World;
+  authority: Authority;
+  account: Account;
+  row: CertificateRow;
+  /** Who holds the lease. */
+  owner: string;
+  /** Aborted when the process is about to end, or the lease is lost. */
+  signal: AbortSignal;
+}
+
+/** The order has to wait, and nothing is wrong with it. */
+export class NotYet extends Error {
+  override name = 'NotYet';
+  readonly waitMs: number;
+  constructor(waitMs: number, why: string) {
+    super(why);
+    this.waitMs = waitMs;
+  }
+}
+
+const HOUR_MS = 3_600_000;
+/** At first, and twice as long each time, where the authority does not say. */
+const POLL_MS = 250;
+const POLL_MS_USUAL_MAX = 5000;
+const POLL_MS_MAX = 30_000;
+/** So often is asked in one go; then the order waits for its next turn, in a minute. */
+const POLLS_MAX = 30;
+const NEXT_TURN_MS = 60_000;
+const CHALLENGE_MS = 24 * HOUR_MS;
+
+interface Order {
+  url: string;
+  /** Sealed. */
+  key: string;
+}
+
+/**
+ * Takes an order to its certificate: the one under way, or a new one. Its URL and key are stored before the authority is
+ * told to issue, so that after a crash what was issued is fetched, and never ordered again.
+ */
+export async function carryOrder(on: Carrying): Promise<{ chain: Chain; sealedKey: string }> {
+  const { row } = on;
+  const known = row.order_url !== null && row.order_key !== null;
+  const order = known ? { url: row.order_url ?? '', key: row.order_key ?? '' } : await placeOrder(on);
+  try {
+    return { chain: await followOrder(on, order), sealedKey: order.key };
+  } catch (error) {
+    if (error instanceof OrderOver) {
+      await noteOrder(on.world.db, held(on), { url: null, key: null });
+      // One that ended unseen is replaced at once; one that fails in our hands waits for its next try.
+      if (known) return carryOrder({ ...on, row: { ...row, order_url: null, order_key: null } });
+      throw error.fault;
+    }
+    throw error;
+  }
+}
+
+export const held = ({ row, owner }: Pick<Carrying, 'row' | 'owner'>) => ({ id: row.id, names: row.names, owner });
+
+class OrderOver extends Error {
+  readonly fault: AcmeFault;
+  constructor(fault: AcmeFault) {
+    super(fault.message);
+    this.fault = fault;
+  }
+}
+
+const namesOf = ({ names }: CertificateRow): string[] => names.split(' ');
+
+async function placeOrder(on: Carrying): Promise<Order> {
+  const { world, authority, account, row } = on;
+  const { config, clock, db } = world;
+  const hour = Math.floor(clock.now() / HOUR_MS);
+  if (!(await countOrder(db, account.id, { hour, ordersMax: config.acme.orders_per_hour })))
+    throw new NotYet(
+      (hour + 1) * HOUR_MS - clock.now(),
+      `${config.acme.orders_per_hour} orders were made in this hour`,
+    );
+  const { newOrder } = await authority.directory();
+  const identifiers = namesOf(row).map((value) => ({ type: 'dns', value }));
+  const answer = await ask(on, 'a new order', newOrder, { identifiers });
+  const url = readUrl('the location of the new order', answer.location);
+  // The key stays over renewals: a pin of it, as DANE's, stays right.
+  const keeps = row.private_key !== null && row.wants_new_key === 0;
+  const key = keeps && row.private_key !== null ? row.private_key : newCertificateKey(world, row.id);
+  if ((await noteOrder(db, held(on), { url, key })) === 0)
+    throw new NotYet(0, 'other names are wanted, or another node has it');
+  return { url, key };
+}
+
+async function followOrder(on: Carrying, order: Order): Promise<Chain> {
+  const { row, world } = on;
+  const privateKey = createPrivateKey(openCertificateKey(world, order.key, row.id));
+  const names = namesOf(row);
+  let isFinalized = false;
+  for (let polls = 0; polls < POLLS_MAX; polls++) {
+    const answer = await readOwn(on, 'the order', order.url);
+    const step = readOrder(answer, names);
+    switch (step.kind) {
+      case 'over':
+        throw new OrderOver(step.fault);
+      case 'prove':
+        for (const url of step.authorizations) await prove(on, url);
+        break;
+      case 'finalize': {
+        if (isFinalized) break;
+        isFinalized = true;
+        const csr = base64url(certificateRequest({ names, privateKey }));
+        await finalize(on, step.url, csr);
+        continue;
+      }
+      case 'download':
+        return download(on, step.url, { names, privateKey, now: world.clock.now() });
+      case 'wait':
+        break;
+    }
+    if (step.kind !== 'prove') await waitFor(on, answer, polls);
+  }
+  throw new NotYet(NEXT_TURN_MS, 'the authority has not issued it yet');
+}
+
+/** Refused where it was done already, or where the authority will not issue: the order says which. */
+async function finalize(on: Carrying, url: string, csr: string): Promise<void> {
+  try {
+    await ask(on, 'finalizing the order', url, { csr });
+  } catch (error) {
+    if (!(error instanceof AcmeFault) || error.problem !== 'orderNotReady') throw error;
+  }
+}
+
+/** The zones of tracking hosts are those of customers: we write into ours alone, and theirs lead here. */
+const kindOf = ({ world, row }: Carrying): ChallengeType => {
+  const { challenge } = world.config.acme;
+  return challenge === 'dns-01' && row.kind === 'tracking' ? 'http-01' : challenge;
+};
+
+async function prove(on: Carrying, url: string): Promise<void> {
+  const { account, row, world } = on;
+  const kind = kindOf(on);
+  let isAnswered = false;
+  for (let polls = 0; polls < POLLS_MAX; polls++) {
+    const answer = await readOwn(on, 'an authorization', url);
+    const authorization = readAuthorization(answer, kind);
+    if (authorization.kind === 'valid') return;
+    if (authorization.kind === 'failed') throw new OrderOver(authorization.fault);
+    const { challenge, name } = authorization;
+    if (!namesOf(row).includes(name))
+      throw new OrderOver(new AcmeFault(`the authority asks for a proof of ${name}, which is not ordered`));
+    if (challenge.isPending && !isAnswered) {
+      isAnswered = true;
+      const proof = { name, key_authorization: keyAuthorization(challenge.token, account.key) };
+      await putChallenge(world.db, {
+        ...{ token: challenge.token, certificate_id: row.id, kind, ...proof },
+        expires_at: world.clock.now() + CHALLENGE_MS,
+      });
+      if (kind === 'dns-01' && !(await proveInZone(world, proof, on.signal))) throw new NotYet(0, 'this process ends');
+      await ask(on, `the proof of ${name}`, challenge.url, {});
+      continue;
+    }
+    await waitFor(on, answer, polls);
+  }
+  throw new NotYet(NEXT_TURN_MS, 'the authority has not looked yet');
+}
+
+async function download(on: Carrying, url: string, wishes: Parameters<typeof readChain>[1]): Promise<Chain> {
+  const { account, authority } = on;
+  const accept = 'application/pem-certificate-chain';
+  const signed = { key: account.key, account: account.url, accept };
+  const answer = await authority.ask({ what: 'the certificate', url, ...signed });
+  if (mediaType(answer.contentType) !== accept)
+    throw new AcmeFault(`the certificate comes as ${mediaType(answer.contentType)}, not as ${accept}`);
+  try {
+    return readChain(answer.body.toString('latin1'), wishes);
+  } catch (error) {
+    // What this order gave will be no better when it is fetched again.
+    throw error instanceof AcmeFault ? new OrderOver(error) : error;
+  }
+}
+
+const ask = ({ authority, account }: Carrying, what: string, url: string, payload: unknown): Promise<Answer> =>
+  authority.ask({ what, url, payload, key: account.key, account: account.url });
+
+/** One that is gone is over: authorities keep orders for some days. */
+async function readOwn({ authority, account }: Carrying, what: string, url: string): Promise<Answer> {
+  try {
+    return await authority.ask({ what, url, key: account.key, account: account.url });
+  } catch (error) {
+    if (error instanceof AcmeFault && GONE.has(error.problem)) throw new OrderOver(error);
+    throw error;
+  }
+}
+
+const GONE = new Set(['malformed', 'unauthorized']);
+
+async function waitFor({ world, signal }: Carrying, { retryAfter }: Answer, polls: number): Promise<void> {
+  const usual = Math.min(POLL_MS_USUAL_MAX, POLL_MS * 2 ** polls);
+  const asked = readRetryAfter(retryAfter, world.clock.now()) ?? usual;
+  if (asked > POLL_MS_MAX) throw new NotYet(asked, 'the authority asks to come again later');
+  await pause(world.clock, Math.max(POLL_MS, asked), signal);
+  if (signal.aborted) throw new NotYet(0, 'this process ends');
+}

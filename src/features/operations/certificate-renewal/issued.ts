@@ -1,0 +1,105 @@
+import { repeat } from '../../../platform/clock/index.ts';
+import { makeContext, type ShownContext } from '../../../platform/server-tls/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { ACME_TLS, alpnCertificate } from '../../../protocol/acme/index.ts';
+import {
+  asksForCertificates,
+  challengeByName,
+  challengeByToken,
+  hostNames,
+  issuedVersions,
+  readShown,
+  type ShownCertificate,
+} from '../certificates/index.ts';
+
+/** What was issued, as this process shows it. */
+export interface Issued {
+  /** Looks for the first time. */
+  start(): Promise<void>;
+  /** The certificate of this installation; undefined until there is one. */
+  current(): ShownCertificate | undefined;
+  /** What a client is shown that asks for this name; undefined for names that are not ours. */
+  contextFor(name: string): Promise<ShownContext | undefined>;
+  /** Told whenever this installation has another one. */
+  onChange(listener: () => void): void;
+  stop(): void;
+}
+
+/** What other processes write goes unheard. */
+const LOOK_MS = 10_000;
+const CONTEXTS_MAX = 1000;
+
+interface Known {
+  id: string;
+  version: number;
+}
+
+export function createIssued(world: World): Issued {
+  const { clock, config, db, log } = world;
+  const listeners = new Set<() => void>();
+  const own = hostNames(config)[0];
+  let names = new Map<string, Known>();
+  let current: (Known & { shown: ShownCertificate }) | undefined;
+  const contexts = new Map<string, { version: number; context: Promise<ShownContext | undefined> }>();
+  const stops: (() => void)[] = [];
+  let looking: Promise<void> = Promise.resolve();
+
+  async function look(): Promise<void> {
+    try {
+      const rows = await issuedVersions(db);
+      names = new Map(rows.flatMap((row) => row.names.split(' ').map((name) => [name, row] as const)));
+      const known = own === undefined ? undefined : names.get(own);
+      if (!known || (current?.id === known.id && current.version === known.version)) return;
+      const shown = await readShown(world, known.id);
+      if (!shown) return;
+      // Throws where it is no use: the one before stays.
+      makeContext(shown);
+      current = { id: known.id, version: known.version, shown };
+      for (const listener of listeners) listener();
+    } catch (error) {
+      log.error({ err: error }, 'could not look for a new certificate; the one before stays');
+    }
+  }
+
+  const lookOnce = (): Promise<void> => (looking = looking.then(look));
+
+  return {
+    async start() {
+      if (!asksForCertificates(config)) return;
+      await lookOnce();
+      stops.push(
+        repeat(clock, LOOK_MS, lookOnce),
+        db.onCommit('certificates', () => void lookOnce()),
+      );
+    },
+    current: () => current?.shown,
+    contextFor(name) {
+      const known = names.get(name.toLowerCase());
+      if (!known) return Promise.resolve(undefined);
+      const kept = contexts.get(known.id);
+      if (kept?.version === known.version) return kept.context;
+      if (contexts.size >= CONTEXTS_MAX) contexts.clear();
+      const context = readShown(world, known.id).then((shown) => shown && makeContext(shown));
+      contexts.set(known.id, { version: known.version, context });
+      context.catch(() => contexts.delete(known.id));
+      return context;
+    },
+    onChange: (listener) => void listeners.add(listener),
+    stop: () => stops.forEach((stop) => stop()),
+  };
+}
+
+/** What `http-01` asks for under a token; undefined where no order waits for it. */
+export const answerToToken = async ({ clock, db }: World, token: string): Promise<string | undefined> =>
+  (await challengeByToken(db, token, clock.now()))?.key_authorization;
+
+/** What `tls-alpn-01` is shown for a name; undefined where no order waits for it. */
+export async function contextForProof({ clock, db, ids }: World, name: string): Promise<ShownContext | undefined> {
+  const challenge = await challengeByName(db, name, clock.now());
+  if (!challenge) return undefined;
+  const serial = Buffer.from(ids.uuid().replaceAll('-', ''), 'hex').subarray(0, 15);
+  const authorization = challenge.key_authorization;
+  return makeContext(alpnCertificate({ name, authorization, now: clock.now(), serial }));
+}
+
+export const PROOF_PROTOCOL = ACME_TLS;

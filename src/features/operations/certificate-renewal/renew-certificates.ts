@@ -1,0 +1,129 @@
+import { repeat } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { AcmeFault } from '../../../protocol/acme/index.ts';
+import {
+  asksForCertificates,
+  claimDue,
+  keepWanted,
+  noteFailure,
+  noteIssued,
+  putOff,
+  releaseLease,
+  removeChallengesOf,
+  renewLease,
+  type CertificateRow,
+} from '../certificates/index.ts';
+import { createSendSwitch } from '../../../tenancy/instance/index.ts';
+import { forgetAccount, openAccount, type Account } from './account.ts';
+import { createAuthority, type Authority } from './ask-authority.ts';
+import { removeProofsOf, removeStrayProofs } from './dns-proof.ts';
+import { renewalOf } from './renewal-time.ts';
+import { carryOrder, held, NotYet, type Carrying } from './carry-order.ts';
+
+const MINUTE_MS = 60_000;
+const LEASE_MS = 2 * MINUTE_MS;
+const RENEW_LEASE_MS = MINUTE_MS / 2;
+/** One minute behind the first failure, then twice as long each time: at most half a day. */
+const RETRY_MS = MINUTE_MS;
+const RETRY_MS_MAX = 720 * MINUTE_MS;
+/** In one run, so that a run ends; the next comes in a minute. */
+const AT_MOST = 20;
+
+/**
+ * Issues and renews what is due, one after the other. Each is leased to one node while it is carried; what is shown stays
+ * until its successor is there, whatever fails. Answers how many were issued and how many failed.
+ */
+export async function renewCertificates(
+  world: World,
+  stopping: AbortSignal = new AbortController().signal,
+): Promise<{ issued: number; failed: number }> {
+  const done = { issued: 0, failed: 0 };
+  if (!asksForCertificates(world.config)) return done;
+  // Its names lead to the original, whose limits at the authority a copy would use up.
+  if ((await createSendSwitch(world)()).isRestored === true) return done;
+  await removeStrayProofs(world);
+  await keepWanted(world);
+  const authority = createAuthority(world, world.config.acme.directory, stopping);
+  for (let count = 0; count < AT_MOST && !stopping.aborted; count++) {
+    const owner = world.ids.uuid();
+    const row = await claimDue(world.db, leaseOf(world, owner));
+    if (!row) return done;
+    const outcome = await carryLeased(world, { authority, row, owner, stopping });
+    if (outcome !== undefined) done[outcome]++;
+  }
+  return done;
+}
+
+const leaseOf = ({ clock }: World, owner: string) => ({ owner, now: clock.now(), until: clock.now() + LEASE_MS });
+
+interface Leased {
+  authority: Authority;
+  row: CertificateRow;
+  owner: string;
+  stopping: AbortSignal;
+}
+
+async function carryLeased(world: World, leased: Leased): Promise<'issued' | 'failed' | undefined> {
+  const { row, owner, stopping } = leased;
+  const lost = new AbortController();
+  const end = repeat(world.clock, RENEW_LEASE_MS, async () => {
+    const keeps = await renewLease(world.db, row.id, leaseOf(world, owner)).catch(() => true);
+    if (!keeps) lost.abort();
+  });
+  try {
+    return await carry(world, { ...leased, stopping: AbortSignal.any([stopping, lost.signal]) });
+  } finally {
+    end();
+    await releaseLease(world.db, row.id, owner);
+  }
+}
+
+async function carry(world: World, { authority, row, owner, stopping }: Leased) {
+  const { clock, db, log } = world;
+  let account: Account | undefined;
+  try {
+    await mustLeadHere(world, row);
+    account = await openAccount(world, authority);
+    const on: Carrying = { world, authority, account, row, owner, signal: stopping };
+    const { chain, sealedKey } = await carryOrder(on);
+    const renewAt = await renewalOf(world, authority, chain);
+    const { pem, startsAt, endsAt } = chain;
+    const issued = { chain: pem, key: sealedKey, startsAt, endsAt, renewAt };
+    // Other names are wanted by now, or another node has it.
+    if ((await noteIssued(db, held(on), issued)) === 0) return undefined;
+    await removeChallengesOf(db, row.id);
+    await removeProofsOf(world, row.id);
+    log.info({ name: row.name, endsAt: new Date(endsAt).toISOString() }, 'a certificate was issued');
+    return 'issued' as const;
+  } catch (error) {
+    if (error instanceof NotYet) {
+      await putOff(db, { id: row.id, names: row.names, owner }, clock.now() + error.waitMs);
+      return undefined;
+    }
+    if (!(error instanceof AcmeFault)) throw error;
+    if (account && error.problem === 'accountDoesNotExist') await forgetAccount(world, account);
+    const nextTryAt = clock.now() + Math.max(error.waitMs ?? 0, backOff(world, row.failures));
+    await noteFailure(
+      db,
+      { id: row.id, names: row.names, owner },
+      { error: error.message, now: clock.now(), nextTryAt },
+    );
+    const reason = error.message;
+    log.warn({ name: row.name, reason, nextTryAt: new Date(nextTryAt).toISOString() }, 'a certificate was not issued');
+    return 'failed' as const;
+  }
+}
+
+/** With up to a quarter more, so that many do not come back together. */
+const backOff = ({ random }: World, failures: number): number =>
+  Math.round(Math.min(RETRY_MS_MAX, RETRY_MS * 2 ** Math.min(failures, 20)) * (1 + random() / 4));
+
+/** Tracking hosts are names of customers: one that has moved on is asked for no more. */
+async function mustLeadHere({ config, resolver }: World, { kind, name }: CertificateRow): Promise<void> {
+  if (kind === 'host') return;
+  const wanted = config.tracking.host.replaceAll('{host}', config.instance.host).toLowerCase();
+  const answer = await resolver.cname(name);
+  if (answer.kind === 'failed') throw new AcmeFault(`where ${name} leads could not be looked up: ${answer.reason}`);
+  if (answer.kind !== 'found' || !answer.records.includes(wanted))
+    throw new AcmeFault(`${name} does not lead to ${wanted} any more; nothing is asked for`);
+}

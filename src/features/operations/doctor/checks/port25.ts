@@ -1,0 +1,130 @@
+import { greetingOf, mayConnect, type Greeting } from '../../../../platform/probe/index.ts';
+import { findingOf } from '../../findings/index.ts';
+import {
+  directRegions,
+  isIPv6,
+  isReachable,
+  nothingSeen,
+  skipped,
+  whyNotSending,
+  type Check,
+  type OutsideLook,
+} from '../check.ts';
+
+interface Tried {
+  domain: string;
+  greeting: Greeting | { kind: 'unknown'; why: string };
+}
+
+/**
+ * Greets the mail servers of large domains. That none can be reached proves a block only where other connections lead out:
+ * a network that is down blocks everything alike.
+ */
+export async function examinePort25(examination: OutsideLook): ReturnType<Check> {
+  const { world } = examination;
+  const why = whyNotSending(world);
+  if (why !== undefined) return skipped(why);
+  const { mail_servers: domains } = world.config.doctor;
+  if (domains.length === 0) return skipped('doctor.mail_servers names none');
+  const tried = await Promise.all(domains.map((domain) => tryDomain(examination, domain)));
+  const seen = nothingSeen();
+  const greeted = tried.filter(({ greeting }) => greeting.kind === 'greeted' && greeting.line.startsWith('220'));
+  if (greeted.length > 0) {
+    seen.says.push(`Mail servers answer: ${greeted.map(({ domain }) => domain).join(', ')}`);
+    return seen;
+  }
+  const asked = tried.filter(({ greeting }) => greeting.kind !== 'unknown');
+  const isBlocked = asked.length > 0 && asked.every(({ greeting }) => greeting.kind === 'failed');
+  if (isBlocked && (await leadsOut(examination))) {
+    const places = asked.map(({ domain, greeting }) => `${domain}: ${inWords(greeting)}`).join(', ');
+    const port = world.config.delivery.smtp_port;
+    const summary = `No mail server can be reached at port ${port} (${places}), while other connections lead out.`;
+    seen.findings.push(findingOf('port25_blocked', { summary, subjects: asked.map(({ domain }) => domain) }));
+    return seen;
+  }
+  const what = tried.map(({ domain, greeting }) => `${domain}: ${inWords(greeting)}`).join(', ');
+  const rest = isBlocked ? '; no other connection leads out either' : '';
+  seen.unknown.push({ says: `whether port ${world.config.delivery.smtp_port} leads out (${what}${rest})` });
+  return seen;
+}
+
+function inWords(greeting: Tried['greeting']): string {
+  switch (greeting.kind) {
+    case 'greeted':
+      return `it says ${JSON.stringify(greeting.line)}`;
+    case 'silent':
+      return 'connected, and nothing was said';
+    case 'failed':
+      return greeting.code;
+    case 'unknown':
+      return greeting.why;
+  }
+}
+
+/** Servers of one domain that are tried: the first address of each family of its best two. */
+const HOSTS_MAX = 2;
+
+async function tryDomain(examination: OutsideLook, domain: string): Promise<Tried> {
+  const found = await examination.ask(domain, 'MX');
+  if (found.kind !== 'found') {
+    const why = found.kind === 'failed' ? found.reason : 'no mail server in DNS';
+    return { domain, greeting: { kind: 'unknown', why } };
+  }
+  const hosts = found.records
+    .map((record) => record.split(' '))
+    .toSorted(([a], [b]) => Number(a) - Number(b))
+    .map(([, host = '']) => host)
+    .slice(0, HOSTS_MAX);
+  const addresses = (await Promise.all(hosts.map((host) => addressesOf(examination, host)))).flat();
+  if (addresses.length === 0) return { domain, greeting: { kind: 'unknown', why: 'its mail servers have no address' } };
+  const greetings = await Promise.all(addresses.map((address) => greet(examination, address)));
+  const rank = (greeting: Greeting): number => ['greeted', 'silent', 'failed'].indexOf(greeting.kind);
+  const [best = { kind: 'failed', code: 'unknown' } as const] = greetings.toSorted((a, b) => rank(a) - rank(b));
+  return { domain, greeting: best };
+}
+
+async function addressesOf(examination: OutsideLook, host: string): Promise<string[]> {
+  const isAllowed = isReachable(examination);
+  const answers = await Promise.all([examination.ask(host, 'A'), examination.ask(host, 'AAAA')]);
+  return answers.flatMap((answer) => (answer.kind === 'found' ? answer.records.filter(isAllowed).slice(0, 1) : []));
+}
+
+/** From the address that the first region sends from. */
+function greet({ world, signal }: OutsideLook, address: string): Promise<Greeting> {
+  const [region] = directRegions(world);
+  const from = (isIPv6(address) ? region?.source_v6 : region?.source_v4) ?? '';
+  const port = world.config.delivery.smtp_port;
+  // A part of the time, so that other connections can be tried behind it.
+  const soon = AbortSignal.any([signal, AbortSignal.timeout((world.config.doctor.seconds * 1000) / 2)]);
+  return greetingOf({ address, port, from: from === '' ? undefined : from }, soon);
+}
+
+/** Whether any connection to another port can be made: to what the settings name anyway, or to the web servers of those domains. */
+async function leadsOut(examination: OutsideLook): Promise<boolean> {
+  const { clock_source: clock, mail_servers: domains } = examination.world.config.doctor;
+  const named = [clock, examination.world.config.acme.directory].filter((url) => /^https?:/.test(url));
+  const urls = [...named, ...domains.map((domain) => `https://${domain}/`)].map((url) => new URL(url));
+  const tries = urls.map(async ({ hostname, port, protocol }) => {
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const isAddress = host.includes(':') || /^[\d.]+$/.test(host);
+    const addresses = isAddress ? [host] : await addressesOf(examination, host);
+    const number = port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
+    const made = addresses.map((address) => mayConnect({ address, port: number }, examination.signal));
+    // One that leads out is enough: servers that stay silent are not waited for.
+    if (!(await anyOf(made))) throw new Error('none leads out');
+  });
+  return Promise.any(tries).then(
+    () => true,
+    () => false,
+  );
+}
+
+const anyOf = (tries: readonly Promise<boolean>[]): Promise<boolean> =>
+  Promise.any(
+    tries.map(async (one) => {
+      if (!(await one)) throw new Error('no');
+    }),
+  ).then(
+    () => true,
+    () => false,
+  );

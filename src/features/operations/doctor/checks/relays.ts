@@ -1,0 +1,70 @@
+import { usedRelays, type RelaySettings } from '../../../../platform/config/index.ts';
+import { findingOf } from '../../findings/index.ts';
+import { examineRelay, readRelay, type RelayExamination } from '../../../../mail/deliver/index.ts';
+import { nothingSeen, skipped, type Check, type Examination } from '../check.ts';
+
+interface Examined {
+  name: string;
+  settings: RelaySettings;
+  examination: RelayExamination;
+}
+
+/** Connects to each relay that mail may go through and logs in, as a delivery would; nothing is sent. */
+export const checkRelays: Check = async (examination) => {
+  const { config } = examination.world;
+  if (config.delivery.capture) return skipped('No mail leaves this machine (delivery.capture)');
+  const used = [...usedRelays(config)];
+  if (used.length === 0) return skipped('No mail goes through a relay');
+  const examined = await Promise.all(used.map((name) => examineOne(examination, name)));
+  const seen = nothingSeen();
+  const wrong: Examined[] = [];
+  for (const one of examined.filter((each) => each !== undefined)) {
+    const { name, settings } = one;
+    const { isGood, fault, faults } = one.examination;
+    if (isGood) seen.says.push(`The relay ${name} (${settings.host}) ${describeGood(settings)}`);
+    else if (fault === undefined)
+      seen.unknown.push({
+        subject: name,
+        says: `whether the relay ${name} lets this server send: ${faults.join('; ')}`,
+      });
+    else wrong.push(one);
+  }
+  const [first] = wrong;
+  if (!first) return seen;
+  const advice = {
+    words: `On the server’s machine, ${wrong.map(adviseOn).join('; ')}; what the relay says, shows`,
+    command: `rasket relays test ${first.name}`,
+  };
+  const summary = wrong
+    .map(
+      ({ name, examination: { faults } }) => `The relay ${name} does not let this server send: ${faults.join('; ')}.`,
+    )
+    .join(' ');
+  const subjects = wrong.map(({ name }) => name);
+  seen.findings.push(findingOf('relay_misconfigured', { summary, subjects, advice }));
+  return seen;
+};
+
+/** Only a relay that asks for a login shows before the first email that it takes mail. */
+const describeGood = ({ user }: RelaySettings): string =>
+  user === '' ? 'can be connected to, and is used without a login' : 'lets this server send, logged in with its user';
+
+async function examineOne({ world, signal }: Examination, name: string): Promise<Examined | undefined> {
+  const settings = world.config.relays[name];
+  if (settings === undefined) return undefined;
+  const examination = await examineRelay(readRelay(name, settings, world.dataDir), {
+    resolver: world.resolver,
+    heloName: world.config.instance.host,
+    openMs: world.config.doctor.seconds * 1000,
+    signal,
+  });
+  return { name, settings, examination };
+}
+
+/** Names the settings that are wrong. */
+function adviseOn({ name, settings, examination: { fault } }: Examined): string {
+  if (fault !== 'login') return `correct the section [relays.${name}]`;
+  if (settings.user === '') return `name the login as relays.${name}.user and relays.${name}.password_file`;
+  const secret = (['token_file', 'password_file'] as const).find((field) => settings[field] !== '') ?? 'password';
+  return `correct relays.${name}.user or relays.${name}.${secret}`;
+}

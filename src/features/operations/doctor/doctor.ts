@@ -1,0 +1,191 @@
+import os from 'node:os';
+import { systemClock } from '../../../platform/clock/index.ts';
+import { createInspector, type Inspection } from '../../../platform/resolver/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import {
+  checkedOf,
+  noteChanges,
+  recordExamination,
+  recordFreeBytes,
+  severityOf,
+  type Checked,
+  type Finding,
+  type Look,
+} from '../findings/index.ts';
+import type { Check, CheckName, CheckResult, Examination, Self } from './check.ts';
+import { checkBackups } from './checks/backups.ts';
+import { checkCaa } from './checks/caa.ts';
+import { checkCertificates } from './checks/certificates.ts';
+import { checkClock } from './checks/clock.ts';
+import { checkDisk, freeBytes } from './checks/disk.ts';
+import { checkDnsbl } from './checks/dnsbl.ts';
+import { checkFiles } from './checks/files.ts';
+import { checkHelo } from './checks/helo.ts';
+import { examinePort25 } from './checks/port25.ts';
+import { checkRelays } from './checks/relays.ts';
+import { checkResolver } from './checks/resolver.ts';
+import { checkReverseDns } from './checks/reverse-dns.ts';
+import { findOwnAddresses } from './own-addresses.ts';
+import { tellNotices } from './tell-notices.ts';
+
+const CHECKS: Record<CheckName, Check> = {
+  port25: examinePort25,
+  relays: checkRelays,
+  reverse_dns: checkReverseDns,
+  helo: checkHelo,
+  dnsbl: checkDnsbl,
+  resolver: checkResolver,
+  clock: checkClock,
+  disk: checkDisk,
+  files: checkFiles,
+  certificates: checkCertificates,
+  caa: checkCaa,
+  backups: checkBackups,
+};
+
+const NAMES = Object.keys(CHECKS) as CheckName[];
+/** Those that ask no other machine and cost next to nothing. */
+const OF_ITSELF: readonly CheckName[] = ['disk', 'files', 'certificates', 'backups'];
+
+export interface Doctor {
+  /** Examines this machine, keeps what was seen, and has told what has changed. Callers that come together share one. */
+  examine(): Promise<{ failed: number; unknown: number }>;
+  /** Looks at what can be seen without asking anybody else, keeps it, and has told what has changed; what is grave at once. */
+  glance(stopping?: AbortSignal): Promise<void>;
+  /** Notes what is free on the disk. */
+  sampleDisk(): Promise<void>;
+}
+
+interface Parts {
+  self: Omit<Self, 'machine'>;
+  /** What is wrong with the whole installation, once the examination is kept. */
+  look(): Promise<Pick<Look, 'findings'>>;
+}
+
+export function createDoctor(world: World, { self, look }: Parts): Doctor {
+  const machine = os.hostname();
+  let underWay: ReturnType<Doctor['examine']> | undefined;
+
+  async function examine(): ReturnType<Doctor['examine']> {
+    const results = await examineMachine(world, { ...self, machine });
+    await recordExamination(world, machine, results);
+    await noteInLog(world, (await look()).findings);
+    const count = (of: (result: CheckResult) => boolean): number => results.filter(of).length;
+    return {
+      failed: count(({ findings }) => findings.length > 0),
+      unknown: count((result) => result.unknown.length > 0),
+    };
+  }
+
+  async function glance(stopping?: AbortSignal): Promise<void> {
+    // An examination that is under way sees all of it.
+    if (underWay) return;
+    const results = await examineMachine(world, { ...self, machine }, OF_ITSELF);
+    await recordExamination(world, machine, results, { isWhole: false });
+    const isGrave = await noteInLog(world, (await look()).findings);
+    if (isGrave) await tellNotices(world, stopping);
+  }
+
+  return {
+    glance,
+    examine: () => (underWay ??= examine().finally(() => (underWay = undefined))),
+    sampleDisk: async () => recordFreeBytes(world, machine, (await freeBytes(world.dataDir)).free),
+  };
+}
+
+/** A line in the log for each change, and a notice to the command or URL of the settings, which goes out within a minute. Answers whether something grave has appeared. */
+async function noteInLog(world: World, findings: readonly Finding[]): Promise<boolean> {
+  const { appeared, mended, flapping } = await noteChanges(world, findings);
+  for (const { code, summary, subjects, node, advice } of appeared) {
+    const level = severityOf(code) === 'error' ? 'error' : 'warn';
+    world.log[level]({ code, subjects, node, summary, advice }, 'found: something is wrong');
+  }
+  for (const { code, subject, node } of mended) world.log.info({ code, subject, node }, 'mended: a finding is gone');
+  for (const { code, subject, node } of flapping)
+    world.log.warn({ code, subject, node }, 'a finding comes and goes; its next changes are told later');
+  return appeared.some(({ code }) => severityOf(code) === 'error');
+}
+
+/** All checks at once, for as long as `doctor.seconds`; what has not ended by then is not known. */
+export async function examineMachine(
+  world: World,
+  self: Self,
+  names: readonly CheckName[] = NAMES,
+): Promise<CheckResult[]> {
+  const { dns, doctor } = world.config;
+  const limitMs = doctor.seconds * 1000;
+  const signal = AbortSignal.timeout(limitMs);
+  const inspector = createInspector({
+    servers: dns.servers,
+    authorityPort: dns.authority_port,
+    allowPrivate: [],
+    // So that a second try still has its time.
+    timeoutMs: Math.min(dns.timeout_ms, limitMs / 4),
+  });
+  try {
+    const { resolve: ask } = inspector.inspect(signal);
+    const asksOthers = names.some((name) => !OF_ITSELF.includes(name));
+    const own = asksOthers ? await findOwnAddresses(world, ask) : { addresses: [], unknown: undefined };
+    const examination: Examination = {
+      world,
+      self,
+      signal,
+      ask,
+      own,
+      isResolverSane: once(() => findsNames(world, ask)),
+    };
+    return await Promise.all(names.map((name) => runCheck(name, examination)));
+  } finally {
+    inspector.close();
+  }
+}
+
+async function runCheck(name: CheckName, examination: Examination): Promise<CheckResult> {
+  const { world, signal } = examination;
+  const nothing = { name, says: [], findings: [], unknown: [] };
+  if (!world.config.doctor.checks.includes(name))
+    return { ...nothing, says: ['doctor.checks leaves it out'], isSkipped: true };
+  try {
+    return { name, ...(await untilAborted(CHECKS[name](examination), signal)) };
+  } catch (error) {
+    if (error instanceof Late) {
+      const says = `it did not end within ${world.config.doctor.seconds} seconds`;
+      return { ...nothing, unknown: [{ says }] };
+    }
+    world.log.error({ err: error, check: name }, 'a check of the examination failed');
+    return { ...nothing, unknown: [{ says: 'the check itself failed; the log says why' }] };
+  }
+}
+
+class Late extends Error {}
+
+/** What has seen something when the time is over may still say so. */
+const AFTER_MS = 500;
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = (): void => void systemClock.timer(AFTER_MS, () => reject(new Late()));
+    if (signal.aborted) late();
+    else signal.addEventListener('abort', late, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', late));
+  });
+}
+
+const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let asked: Promise<T> | undefined;
+  return () => (asked ??= work());
+};
+
+/** Names that everybody knows, and our own: one that is found will do. */
+async function findsNames({ config }: World, ask: Inspection['resolve']): Promise<boolean> {
+  const names = config.doctor.mail_servers.map((name) => ask(name, 'MX'));
+  const own = (['A', 'AAAA'] as const).map((type) => ask(config.instance.host, type));
+  return (await Promise.all([...names, ...own])).some(({ kind }) => kind === 'found');
+}
+
+/** What is wrong with a machine on which no server runs: nothing is kept and no notice is sent. */
+export async function examineHere(world: World, self: Omit<Self, 'machine'>): Promise<Checked[]> {
+  const machine = os.hostname();
+  const at = world.clock.now();
+  return (await examineMachine(world, { ...self, machine })).map((result) => checkedOf(result, machine, at));
+}

@@ -1,0 +1,60 @@
+import type { Db, Executor } from '../../../platform/db/index.ts';
+
+export interface ExaminationRow {
+  machine: string;
+  check_name: string;
+  state: string;
+  summary: string;
+  /** JSON array of findings. */
+  findings: string;
+  checked_at: number;
+  known_at: number;
+}
+
+const COLUMNS = ['machine', 'check_name', 'state', 'summary', 'findings', 'checked_at', 'known_at'] as const;
+
+/** Puts one check of a machine in the place of the last. */
+export const putCheck = (tx: Executor, row: ExaminationRow): Promise<number> =>
+  tx.run(
+    `insert into examinations (${COLUMNS.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)
+      on conflict (machine, check_name) do update set state = excluded.state, summary = excluded.summary,
+        findings = excluded.findings, checked_at = excluded.checked_at, known_at = excluded.known_at`,
+    COLUMNS.map((column) => row[column]),
+  );
+
+export const checksOf = (db: Executor, machine: string): Promise<ExaminationRow[]> =>
+  db.all<ExaminationRow>('select * from examinations where machine = ?', [machine]);
+
+/** Checks that the machine makes no more, and those of machines that are gone. */
+export async function forgetChecks(tx: Executor, machine: string, at: number, goneBefore: number): Promise<void> {
+  await tx.run('delete from examinations where machine = ? and checked_at < ?', [machine, at]);
+  await tx.run('delete from examinations where checked_at < ?', [goneBefore]);
+}
+
+/** A machine has eleven checks: what is here is little, however long it runs. */
+export const checksSince = (db: Executor, since: number): Promise<ExaminationRow[]> =>
+  db.all<ExaminationRow>('select * from examinations where checked_at > ? order by machine, check_name limit 1000', [
+    since,
+  ]);
+
+export const forgetExaminations = (tx: Executor): Promise<number> => tx.run('delete from examinations');
+
+export interface DiskSample {
+  at: number;
+  free_bytes: number;
+}
+
+export async function putSample(db: Db, machine: string, { at, free_bytes: free }: DiskSample): Promise<void> {
+  const sql = `insert into disk_samples (machine, at, free_bytes) values (?, ?, ?)
+    on conflict (machine, at) do update set free_bytes = excluded.free_bytes`;
+  await db.tx((tx) => tx.run(sql, [machine, at, free]));
+}
+
+export async function samplesSince(db: Executor, machine: string, since: number): Promise<DiskSample[]> {
+  const sql = 'select at, free_bytes from disk_samples where machine = ? and at >= ? order by at';
+  const rows = await db.all<DiskSample>(sql, [machine, since]);
+  return rows.map((row) => ({ at: Number(row.at), free_bytes: Number(row.free_bytes) }));
+}
+
+export const forgetSamplesBefore = (db: Executor, before: number): Promise<number> =>
+  db.run('delete from disk_samples where at < ?', [before]);

@@ -1,0 +1,141 @@
+import type { AnswerOf } from '../../../contract/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import * as rows from './examinations.store.ts';
+import type { DiskSample } from './examinations.store.ts';
+import type { Finding } from './finding.ts';
+
+type Presented = AnswerOf<'getOperatorFindings'>['checks'][number];
+export type CheckName = Presented['name'];
+
+/** What could not be known; `subject` is the one thing of several that it is about. */
+export interface Unknown {
+  subject?: string;
+  says: string;
+}
+
+/** What one check has seen. */
+export interface CheckResult {
+  name: CheckName;
+  /** What was seen to be right. */
+  says: readonly string[];
+  findings: readonly Finding[];
+  unknown: readonly Unknown[];
+  isSkipped?: boolean;
+}
+
+export interface Checked {
+  name: CheckName;
+  machine: string;
+  state: Presented['state'];
+  summary: string;
+  checkedAt: number;
+  findings: readonly Finding[];
+}
+
+const DAY_MS = 86_400_000;
+/** For how long an examination is believed that no other has followed. */
+const BELIEVED_MS = 3 * DAY_MS;
+const SUMMARY_CHARS_MAX = 2000;
+/** By which a growth is judged, and for how long samples are kept. */
+const GROWTH_MS = 7 * DAY_MS;
+const SAMPLES_KEPT_MS = 30 * DAY_MS;
+
+/** Puts what a machine was found to be in the place of what was known of it; of a part, the rest stays. What cannot be known now stays as it was found. */
+export async function recordExamination(
+  { clock, db }: Store,
+  machine: string,
+  results: readonly CheckResult[],
+  { isWhole = true }: { isWhole?: boolean } = {},
+): Promise<void> {
+  const at = clock.now();
+  await db.tx(async (tx) => {
+    const before = new Map((await rows.checksOf(tx, machine)).map((row) => [row.check_name, read(row)]));
+    for (const result of results)
+      await rows.putCheck(tx, rowOf(result, { machine, at, last: before.get(result.name) }));
+    if (isWhole) await rows.forgetChecks(tx, machine, at, at - BELIEVED_MS);
+  });
+}
+
+/** As an answer has it, of an examination that is not recorded. */
+export const checkedOf = (result: CheckResult, machine: string, at: number): Checked => ({
+  ...{ name: result.name, machine, checkedAt: at },
+  ...{ state: stateOf(result, result.findings), summary: summaryOf(result), findings: result.findings },
+});
+
+type Last = Checked & { knownAt: number };
+
+function rowOf(
+  result: CheckResult,
+  { machine, at, last }: { machine: string; at: number; last: Last | undefined },
+): rows.ExaminationRow {
+  const known = result.findings.map((finding) => ({ ...finding, since: sinceOf(finding, last) ?? at }));
+  const kept = last && at - last.knownAt <= BELIEVED_MS ? stillUnknown(last.findings, result) : [];
+  const findings = [...known, ...kept];
+  return {
+    ...{ machine, check_name: result.name, checked_at: at },
+    state: stateOf(result, known),
+    summary: summaryOf(result),
+    findings: JSON.stringify(findings),
+    known_at: result.unknown.length > 0 && last ? last.knownAt : at,
+  };
+}
+
+/** Since when it is found without a break. */
+const sinceOf = (finding: Finding, last: Last | undefined): number | null =>
+  finding.since ?? last?.findings.find(({ code }) => code === finding.code)?.since ?? null;
+
+/** What was found before, of things that could not be examined now. */
+function stillUnknown(before: readonly Finding[], { findings, unknown }: CheckResult): Finding[] {
+  const isAll = unknown.some(({ subject }) => subject === undefined);
+  const subjects = new Set(unknown.map(({ subject }) => subject));
+  return before.filter(
+    ({ code, subjects: about }) =>
+      findings.every((finding) => finding.code !== code) && (isAll || about.some((subject) => subjects.has(subject))),
+  );
+}
+
+function stateOf({ unknown, isSkipped }: CheckResult, findings: readonly Finding[]): Checked['state'] {
+  if (isSkipped) return 'skipped';
+  if (findings.length > 0) return 'failed';
+  return unknown.length > 0 ? 'unknown' : 'passed';
+}
+
+function summaryOf({ says, findings, unknown }: CheckResult): string {
+  const cannot = unknown.map((one) => `Cannot be known: ${one.says}.`);
+  const all = [...findings.map(({ summary }) => summary), ...cannot, ...says.map((line) => `${line}.`)];
+  return all.join(' ').slice(0, SUMMARY_CHARS_MAX);
+}
+
+const read = (row: rows.ExaminationRow): Last => ({
+  name: row.check_name as CheckName,
+  machine: row.machine,
+  state: row.state as Checked['state'],
+  summary: row.summary,
+  checkedAt: Number(row.checked_at),
+  knownAt: Number(row.known_at),
+  findings: JSON.parse(row.findings) as Finding[],
+});
+
+const ORDER: readonly CheckName[] = [
+  ...(['port25', 'relays', 'reverse_dns', 'helo', 'dnsbl', 'resolver', 'clock'] as const),
+  ...(['disk', 'files', 'certificates', 'caa', 'backups'] as const),
+];
+
+/** What is believed of each machine. */
+export async function lastExaminations({ clock, db }: Store): Promise<Checked[]> {
+  const checks = (await rows.checksSince(db, clock.now() - BELIEVED_MS)).map(read);
+  const place = ({ name }: Checked): number => ORDER.indexOf(name);
+  return checks.toSorted((a, b) => a.machine.localeCompare(b.machine) || place(a) - place(b));
+}
+
+/** Notes what is free at this hour. */
+export async function recordFreeBytes({ clock, db }: Store, machine: string, bytes: number): Promise<void> {
+  const at = clock.now();
+  await rows.putSample(db, machine, { at, free_bytes: bytes });
+  await rows.forgetSamplesBefore(db, at - SAMPLES_KEPT_MS);
+}
+
+/** What was free within the week, the oldest first. */
+export const freeBytesOfLate = ({ clock, db }: Store, machine: string): Promise<DiskSample[]> =>
+  rows.samplesSince(db, machine, clock.now() - GROWTH_MS);
+export type { DiskSample } from './examinations.store.ts';

@@ -1,0 +1,208 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { accountSender } from '../../identity/accounts/index.ts';
+import { asksForCertificates, certificatesInTrouble } from '../certificates/index.ts';
+import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
+import { listDamaged } from '../../../mail/contents/index.ts';
+import { hasUsers } from '../../../tenancy/users/index.ts';
+import { backupFindings } from './backup-findings.ts';
+import { lastExaminations, type Checked } from './examinations.ts';
+import { COUNTED_MAX, findingOf, gravestFirst, KNOWN, type Finding } from './finding.ts';
+import { missedPayments, oldestDue } from './findings.store.ts';
+import { liveNodes, type NodeReport } from './node-report.ts';
+import { withWayToOperator } from './operator-advice.ts';
+import { findRefusedDomains } from './refusal-findings.ts';
+import { teamFindings } from './team-findings.ts';
+
+export interface Look {
+  at: number;
+  nodes: readonly NodeReport[];
+  /** What was looked at outside. */
+  checks: readonly Checked[];
+  /** The gravest first. */
+  findings: readonly Finding[];
+}
+
+/** All that is wrong; `own` is what this process knows of itself, where it is one of the nodes. */
+export async function lookAtInstallation(store: Store, own?: NodeReport): Promise<Look> {
+  const { nodes, checks, findings, ofDomains } = await lookAtMachines(store, own);
+  const ofTeams = [...(await findRefusedDomains(store.db, ofDomains, undefined)), ...(await teamFindings(store))];
+  return {
+    at: store.clock.now(),
+    nodes,
+    checks,
+    findings: await withWayToOperator(store, gravestFirst([...findings, ...ofTeams])),
+  };
+}
+
+/** What is wrong for one team; what is wrong with the installation in words that name nothing of it. */
+export async function lookAtTeam(store: Store, teamId: string, own?: NodeReport): Promise<Finding[]> {
+  const { findings, ofDomains } = await lookAtMachines(store, own);
+  const told = findings.map((finding) => (finding.code === 'sending_off' ? finding : inGeneral(finding)));
+  const refused = await findRefusedDomains(store.db, ofDomains, teamId);
+  return gravestFirst([...eachOnce(told), ...refused, ...(await teamFindings(store, teamId))]);
+}
+
+/** A finding as anybody may hear it. */
+const inGeneral = ({ code, since }: Finding): Finding => findingOf(code, { since });
+
+/** Several nodes may have the same to report. */
+export const eachOnce = (findings: readonly Finding[]): Finding[] => [
+  ...new Map(findings.map((finding) => [finding.code, finding])).values(),
+];
+
+interface Machines extends Omit<Look, 'at'> {
+  /** What nodes report of the domains of teams, to be named to these. */
+  ofDomains: readonly Finding[];
+}
+
+async function lookAtMachines(store: Store, own?: NodeReport): Promise<Machines> {
+  const others = (await liveNodes(store)).filter(({ id }) => id !== own?.id);
+  const nodes = own ? [own, ...others] : others;
+  const isApart = nodes.length > 1;
+  const reported = nodes.flatMap(({ name, findings }) =>
+    findings.map((finding) => (isApart ? { ...finding, node: name } : finding)),
+  );
+  const checks = await lastExaminations(store);
+  return {
+    nodes,
+    checks,
+    ofDomains: reported.filter(({ refusals }) => refusals !== undefined),
+    findings: [
+      ...reported.filter(({ refusals }) => refusals === undefined),
+      ...ofExaminations(checks),
+      ...ofNodes(nodes),
+      ...(await ofSending(store)),
+      ...(await ofAccounts(store)),
+      ...(await ofPayments(store)),
+      ...(await ofCertificates(store)),
+      ...(await backupFindings(store)),
+      ...(await ofContents(store)),
+      ...ofCapture(store),
+    ],
+  };
+}
+
+/** By their machine, where there are several. */
+function ofExaminations(checks: readonly Checked[]): Finding[] {
+  const isApart = new Set(checks.map(({ machine }) => machine)).size > 1;
+  return checks.flatMap(({ machine, findings }) =>
+    findings.map((finding) => (isApart ? { ...finding, node: machine } : finding)),
+  );
+}
+
+function ofNodes(nodes: readonly NodeReport[]): Finding[] {
+  const versions = [...new Set(nodes.map(({ version }) => version))];
+  const names = nodes.map(({ name, version }) => `${name}: ${version}`);
+  return [
+    ...(nodes.some(({ roles }) => roles.includes('delivery')) ? [] : [findingOf('delivery_not_running')]),
+    ...(versions.length > 1
+      ? [findingOf('versions_differ', { summary: `Nodes run ${versions.join(' and ')}.`, subjects: names })]
+      : []),
+  ];
+}
+
+const MINUTE_MS = 60_000;
+/** As flow/mail/queue numbers them. */
+const LANES = ['transactional', 'marketing', 'retrying', 'retrying_marketing'];
+
+async function ofSending(store: Store): Promise<Finding[]> {
+  const { isOn, reason, isRestored = false } = await createSendSwitch(store)();
+  if (!isOn) {
+    const why = reason === null ? '' : `: ${reason}`;
+    const since = await sendSwitchMovedAt(store);
+    if (isRestored) return [findingOf('restored', { since })];
+    return [findingOf('sending_off', { summary: `Sending is switched off${why}.`, since })];
+  }
+  const before = store.clock.now() - store.config.delivery.overdue_minutes * MINUTE_MS;
+  const late = (await oldestDue(store.db)).filter(({ due_at: due }) => due < before);
+  if (late.length === 0) return [];
+  const since = Math.min(...late.map(({ due_at: due }) => due));
+  const subjects = late.map(({ lane }) => (lane === null ? 'claimed' : (LANES[lane] ?? String(lane))));
+  const summary = `Mail that is due is not being delivered (${subjects.join(', ')}).`;
+  return [findingOf('queue_overdue', { summary, since, subjects })];
+}
+
+/** Without accounts no such mail is needed. */
+async function ofAccounts(store: Store): Promise<Finding[]> {
+  if (!(await hasUsers(store.db)) || (await accountSender(store)) !== undefined) return [];
+  const { mail_from: from } = store.config.accounts;
+  const why =
+    from === '' ? 'no team has a verified domain' : `accounts.mail_from is ${from}, which is on no verified domain`;
+  return [
+    findingOf('account_mail', {
+      summary: `Nobody can be mailed about an account: ${why}.`,
+      subjects: from === '' ? [] : [from],
+    }),
+  ];
+}
+
+async function ofPayments({ db }: Store): Promise<Finding[]> {
+  const missed = await missedPayments(db);
+  const [first] = missed;
+  if (!first) return [];
+  const many = missed.length === 1 ? 'a subscription' : `${missed.length} subscriptions`;
+  const summary = `The payment provider has changed ${many} without an event about it.`;
+  const subjects = missed.map(({ team_id: id }) => `team ${id}`);
+  return [findingOf('payment_events_missing', { summary, subjects, since: first.missed_since })];
+}
+
+/** Reports captured mail; the development profile captures on purpose. */
+const ofCapture = ({ config }: Store): Finding[] =>
+  config.delivery.capture && config.profile !== 'development' ? [findingOf('mail_captured')] : [];
+
+/** Reports stored files that are known to be damaged, each with its fault. */
+async function ofContents(store: Store): Promise<Finding[]> {
+  const files = await listDamaged(store, COUNTED_MAX);
+  const [first] = files;
+  if (!first) return [];
+  const placeOf = ({ owner_id: owner, name }: typeof first): string => store.blobs.locate(`${owner}/${name}`);
+  const rest = files.length === 1 ? '' : `, and ${files.length - 1} more are damaged`;
+  const summary = `Stored content is damaged: ${placeOf(first)} ${first.damage}${rest}.`;
+  return [findingOf('content_damaged', { summary, subjects: files.map(placeOf), since: first.damaged_at })];
+}
+
+/** What is shown meanwhile, and for how long, each process says by itself. */
+async function ofCertificates({ config, db }: Store): Promise<Finding[]> {
+  if (!asksForCertificates(config)) return [];
+  const failing = await certificatesInTrouble(db);
+  const [first] = failing;
+  if (!first) return [];
+  const rest = failing.length === 1 ? '' : `, nor for ${failing.length - 1} more`;
+  const summary = `No certificate is issued for ${first.name}${rest}: ${first.error ?? 'unknown'}. Next try at ${isoTime(first.next_try_at)}.`;
+  const subjects = failing.map(({ name }) => name);
+  return [findingOf('certificate_not_issued', { summary, subjects, since: first.failing_since })];
+}
+
+export const presentFinding = (finding: Finding) => ({
+  code: finding.code,
+  severity: KNOWN[finding.code].severity,
+  ...{ summary: finding.summary, count: finding.count, subjects: finding.subjects },
+  since: finding.since === null ? null : isoTime(finding.since),
+  ...{ node: finding.node, advice: finding.advice },
+});
+
+export const presentForTeam = (findings: readonly Finding[], at: number) => ({
+  object: 'findings' as const,
+  as_of: isoTime(at),
+  findings: findings.map(presentFinding),
+});
+
+export const presentForOperator = ({ at, nodes, checks, findings }: Look) => ({
+  object: 'operator_findings' as const,
+  as_of: isoTime(at),
+  nodes: nodes.map(({ name, version, roles, startedAt, seenAt }) => ({
+    ...{ name, version, roles: [...roles], started_at: isoTime(startedAt), seen_at: isoTime(seenAt) },
+  })),
+  checks: checks.map(({ name, machine, state, summary, checkedAt }) => ({
+    ...{ name, machine, state, summary, checked_at: isoTime(checkedAt) },
+  })),
+  findings: findings.map(presentFinding),
+});
+
+/** For callers without a credential: codes, and words that are the same on every installation. */
+export const presentForAnybody = (findings: readonly Finding[]) =>
+  eachOnce(gravestFirst(findings)).map(({ code }) => {
+    const { severity, says, advice } = KNOWN[code];
+    return { code, severity, summary: says, advice };
+  });

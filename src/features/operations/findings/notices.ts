@@ -1,0 +1,165 @@
+import type { Executor } from '../../../platform/db/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { forgetExaminations } from './examinations.store.ts';
+import { severityOf, type Finding, type FindingCode } from './finding.ts';
+import { presentFinding } from './look.ts';
+import * as store from './notices.store.ts';
+
+/** One thing of a finding, as it was told. */
+interface Told {
+  code: FindingCode;
+  node: string | null;
+  subject: string | null;
+  summary: string;
+  /** When it was told to be wrong or mended within the last hour. */
+  changes?: number[];
+  /** It was told to be mended, and is kept for `changes`. */
+  isMended?: boolean;
+}
+
+export interface Changes {
+  /** Findings that are about something new. */
+  appeared: readonly Finding[];
+  /** What was told before and is not so any more. */
+  mended: readonly Told[];
+  /** Changes that are the last to be told for now, because the same has come and gone too often. */
+  flapping: readonly Told[];
+}
+
+export type Notice = store.NoticeRow;
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** What fails is tried again after these minutes, and then no more: the next change tells all that is wrong anyway. */
+const RETRY_MINUTES = [1, 5, 30, 120];
+/** Longer than any try may take. */
+const BEGUN_MS = 10 * MINUTE_MS;
+const KEPT_MS = 30 * DAY_MS;
+
+const keyOf = ({ code, node, subject }: Told): string => `${code} ${node ?? ''} ${subject ?? ''}`;
+
+const toldOf = ({ code, node, subjects, summary }: Finding): Told[] =>
+  (subjects.length === 0 ? [null] : subjects).map((subject) => ({ code, node, subject, summary }));
+
+/**
+ * Compares with what was told last, and has the difference told, once, in the same transaction. What has come and gone too
+ * often within the hour stays as it was told, until a later comparison may tell how it stands.
+ */
+export async function noteChanges(ctx: Store, findings: readonly Finding[]): Promise<Changes> {
+  const { clock, config, db } = ctx;
+  const at = clock.now();
+  return db.tx(async (tx) => {
+    const { version, findings: text } = await store.lastTold(tx);
+    const { changed, told } = compare(JSON.parse(text) as Told[], findings.flatMap(toldOf), {
+      at,
+      changesMax: config.doctor.changes_per_hour,
+    });
+    const keys = new Set(changed.filter(({ isMended }) => !isMended).map(keyOf));
+    const changes: Changes = {
+      appeared: findings.filter((finding) => toldOf(finding).some((one) => keys.has(keyOf(one)))),
+      mended: changed.filter(({ isMended }) => isMended).map(plain),
+      flapping: changed.filter((one) => one.changes?.length === config.doctor.changes_per_hour).map(plain),
+    };
+    const nothing: Changes = { appeared: [], mended: [], flapping: [] };
+    if (changed.length === 0) return nothing;
+    const isOurs = await store.putTold(tx, { version: version + 1, findings: JSON.stringify(told) }, at);
+    if (!isOurs) return nothing;
+    await store.insertNotices(tx, noticesOf(ctx, at, bodyOf(ctx, at, { ...changes, findings })));
+    return changes;
+  });
+}
+
+const plain = ({ code, node, subject, summary }: Told): Told => ({ code, node, subject, summary });
+
+/** What is to be told, and what will have been told then. */
+function compare(
+  before: readonly Told[],
+  now: readonly Told[],
+  { at, changesMax }: { at: number; changesMax: number },
+): { changed: Told[]; told: Told[] } {
+  const last = new Map(before.map((one) => [keyOf(one), one]));
+  const present = new Map(now.map((one) => [keyOf(one), one]));
+  const changed: Told[] = [];
+  const told: Told[] = [];
+  for (const [key, one] of new Map([...last, ...present])) {
+    const known = last.get(key);
+    const changes = (known?.changes ?? []).filter((time) => time > at - HOUR_MS);
+    const wasMended = known === undefined || known.isMended === true;
+    const isMended = !present.has(key);
+    const isChange = wasMended !== isMended && changes.length < changesMax;
+    const next = { ...plain(one), isMended: isChange ? isMended : wasMended };
+    const entry = { ...next, changes: isChange ? [...changes, at] : changes };
+    if (isChange) changed.push(entry);
+    if (!entry.isMended || entry.changes.length > 0) told.push(entry);
+  }
+  return { changed, told };
+}
+
+function bodyOf(
+  { config }: Store,
+  at: number,
+  said: Pick<Changes, 'appeared' | 'mended'> & { findings: readonly Finding[] },
+): string {
+  return JSON.stringify({
+    type: 'findings.changed',
+    created_at: isoTime(at),
+    data: {
+      host: config.instance.host,
+      appeared: said.appeared.map(presentFinding),
+      mended: said.mended.map((one) => ({ ...one, severity: severityOf(one.code) })),
+      findings: said.findings.map(presentFinding),
+    },
+  });
+}
+
+function noticesOf({ config, ids }: Store, at: number, body: string): Omit<Notice, 'attempts'>[] {
+  const { notify_command: command, notify_url: url } = config.doctor;
+  const channels = [...(command.length > 0 ? ['command' as const] : []), ...(url === '' ? [] : ['url' as const])];
+  return channels.map((channel) => ({ id: ids.uuid(), channel, body, created_at: at }));
+}
+
+/** What tells of these to the channels of the settings, where the database cannot keep it. */
+export function noticesAbout(ctx: Store, findings: readonly Finding[]): Notice[] {
+  const at = ctx.clock.now();
+  const body = bodyOf(ctx, at, { appeared: findings, mended: [], findings });
+  return noticesOf(ctx, at, body).map((notice) => ({ ...notice, attempts: 1 }));
+}
+
+/** The next notice that is due, as begun: a process that ends from here on may have told it or not, and it is not told again. */
+export async function beginNotice({ clock, db }: Store): Promise<Notice | undefined> {
+  for (;;) {
+    const due = await store.dueNotice(db, clock.now());
+    if (!due) return undefined;
+    const begun = { ...due, attempts: due.attempts + 1 };
+    const isOurs = await db.tx((tx) => store.moveNotice(tx, begun, { from: 'waiting', to: 'begun', at: clock.now() }));
+    if (isOurs) return begun;
+  }
+}
+
+/** Answers when it is tried again; null where it is not. */
+export async function endNotice({ clock, db }: Store, notice: Notice, isTold: boolean): Promise<number | null> {
+  const minutes = isTold ? undefined : RETRY_MINUTES[notice.attempts - 1];
+  const at = clock.now() + (minutes ?? 0) * MINUTE_MS;
+  const to = isTold ? 'told' : minutes === undefined ? 'failed' : 'waiting';
+  await db.tx((tx) => store.moveNotice(tx, notice, { from: 'begun', to, at }));
+  return minutes === undefined ? null : at;
+}
+
+/** Gives up what was begun and never ended, which is answered, and forgets what is old. */
+export async function forgetOldNotices({ clock, db }: Store): Promise<Notice[]> {
+  const now = clock.now();
+  const abandoned = await store.abandonedNotices(db, now - BEGUN_MS);
+  for (const notice of abandoned)
+    await db.tx((tx) => store.moveNotice(tx, notice, { from: 'begun', to: 'failed', at: now }));
+  await store.removeNoticesBefore(db, now - KEPT_MS);
+  return abandoned;
+}
+
+/** A copy of an installation tells nothing that the original has told, and stands on another machine. */
+export async function forgetWaitingNotices(tx: Executor): Promise<void> {
+  await store.removeWaitingNotices(tx);
+  await store.forgetTold(tx);
+  await forgetExaminations(tx);
+}

@@ -1,0 +1,125 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Executor } from '../../../platform/db/index.ts';
+import type { ReplyCause } from '../../../protocol/smtp-reply/index.ts';
+import { findingOf, type Finding, type OperatorCause, type OwnerCause, type Refusals } from './finding.ts';
+import { namesOfDomains } from './findings.store.ts';
+
+interface Remedy {
+  /** What the receiver refuses mail for. */
+  because: string;
+  words: string;
+  /** With the domain, or an email, in the place of its placeholder. */
+  command: string;
+}
+
+const FOR_OPERATOR: Readonly<Record<OperatorCause, Remedy>> = {
+  ptr_helo: {
+    because: 'reverse DNS or the EHLO name of this server',
+    words: 'On the server’s machine, see what is wrong with reverse DNS and the EHLO name, and correct it',
+    command: 'rasket doctor',
+  },
+  ip_reputation: {
+    because: 'the reputation of the address that mail is sent from',
+    words: 'Find out what was sent, end it, then ask for delisting as the reply says; lists of blocked addresses asks',
+    command: 'rasket doctor',
+  },
+  rate: {
+    because: 'the amount of mail from this server',
+    words: 'Mail is tried again by itself; if it lasts, send less at once. As an operator, see what waits',
+    command: 'rasket queue',
+  },
+  tls_required: {
+    because: 'a connection without encryption',
+    words: 'As an operator, see in the dialogue with the mail server why TLS did not come about',
+    command: 'rasket queue explain EMAIL',
+  },
+  protocol: {
+    because: 'the dialogue or a loop in the way of the mail',
+    words: 'As an operator, see in the dialogue with the mail server what it refused',
+    command: 'rasket queue explain EMAIL',
+  },
+};
+
+const RECORDS = { words: 'See what is wrong with the records of the domain', command: 'rasket domains get DOMAIN' };
+
+const FOR_OWNER: Readonly<Record<OwnerCause, Remedy>> = {
+  authentication: { because: 'its authentication (SPF, DKIM, DMARC)', ...RECORDS },
+  sender_address: { because: 'the address of the sender', ...RECORDS },
+  domain_reputation: {
+    because: 'the reputation of the domain',
+    words: 'Send only to people who asked for it, and ask for delisting as the reply says; the whole dialogue shows',
+    command: 'rasket explain EMAIL',
+  },
+};
+
+const isOperatorCause = (cause: ReplyCause): cause is OperatorCause => Object.hasOwn(FOR_OPERATOR, cause);
+const isOwnerCause = (cause: ReplyCause): cause is OwnerCause => Object.hasOwn(FOR_OWNER, cause);
+
+/** Whether refusals for a cause are a finding. */
+export const isReported = (cause: ReplyCause): cause is OperatorCause | OwnerCause =>
+  isOperatorCause(cause) || isOwnerCause(cause);
+
+/**
+ * Reports what a process knows of refusals: a finding for each cause that the operator has to end, and one that has with it
+ * what concerns sending domains, for `findRefusedDomains`.
+ */
+export function refusalFindings(refusals: readonly Refusals[]): Finding[] {
+  const ofServer = refusals.filter(({ domain }) => domain === null);
+  const ofDomains = refusals.filter(({ domain }) => domain !== null);
+  return [
+    ...reportEach('server_refused', ofServer, ({ receiver, region }) => `${receiver} (${region})`),
+    ...(ofDomains.length === 0 ? [] : [{ ...findingOf('domain_refused'), refusals: ofDomains }]),
+  ];
+}
+
+/** Reports the refused domains of one team or of all teams, from the reports of all nodes. A domain that was deleted is none. */
+export async function findRefusedDomains(
+  db: Executor,
+  reported: readonly Finding[],
+  teamId: string | undefined,
+): Promise<Finding[]> {
+  const refusals = reported
+    .flatMap((finding) => finding.refusals ?? [])
+    .filter(({ domain }) => teamId === undefined || domain?.teamId === teamId);
+  if (refusals.length === 0) return [];
+  const ids = refusals.flatMap(({ domain }) => domain?.id ?? []);
+  const names = await namesOfDomains(db, [...new Set(ids)]);
+  const nameDomain = ({ domain }: Refusals): string => names.get(domain?.id ?? '') ?? '';
+  const found = reportEach(
+    'domain_refused',
+    refusals.filter((one) => nameDomain(one) !== ''),
+    nameDomain,
+  );
+  if (teamId !== undefined) return found;
+  return found.map((finding) => {
+    const { words, command } = finding.advice;
+    return {
+      ...finding,
+      advice: { words: `With a key of its team, ${words.charAt(0).toLowerCase()}${words.slice(1)}`, command },
+    };
+  });
+}
+
+/** Makes one finding of each cause. Its summary is about the receiver that refused most. */
+function reportEach(
+  code: 'server_refused' | 'domain_refused',
+  refusals: readonly Refusals[],
+  nameSubject: (one: Refusals) => string,
+): Finding[] {
+  return [...Map.groupBy(refusals, ({ cause }) => cause)].map(([cause, those]) => {
+    const [most, ...others] = those.toSorted((a, b) => b.count - a.count) as [Refusals, ...Refusals[]];
+    const { because, words, command } = isOwnerCause(cause) ? FOR_OWNER[cause] : FOR_OPERATOR[cause];
+    const whose = code === 'domain_refused' ? `of ${nameSubject(most)} ` : '';
+    const more = others.length === 0 ? '' : ` ${others.length} more ${others.length === 1 ? 'does' : 'do'} so.`;
+    const times = `${most.count} times since ${isoTime(most.since)}`;
+    return findingOf(code, {
+      summary: `${most.receiver} refuses mail ${whose}because of ${because} (${cause}), ${times}: ${most.reply}.${more}`,
+      subjects: [...new Set(those.map((one) => `${nameSubject(one)}: ${cause}`))],
+      since: Math.min(...those.map(({ since }) => since)),
+      advice: {
+        words,
+        command: command.replace('DOMAIN', nameSubject(most)).replace('EMAIL', most.emailId),
+      },
+    });
+  });
+}

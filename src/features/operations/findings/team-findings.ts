@@ -1,0 +1,270 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { parseFilter, type Declared } from '../../../protocol/contact-filter/index.ts';
+import { createSendSwitch, sendSwitchMovedAt } from '../../../tenancy/instance/index.ts';
+import { declaredFor, withoutLost } from '../../audience/segments/index.ts';
+import { COUNTED_MAX, findingOf, type Finding } from './finding.ts';
+import {
+  broadcastsDue,
+  broadcastsToFilters,
+  domainsInTrouble,
+  emailsOfTeam,
+  failedBroadcasts,
+  heldBroadcasts,
+  holdsInForce,
+  holdsOverTeam,
+  webhooksInTrouble,
+  type DomainInTrouble,
+  type Hold,
+  type WaitingBroadcast,
+} from './findings.store.ts';
+import { readRateLimits, streamsBeyond, type StreamRate } from '../../../mail/stream-rates/index.ts';
+import { ssoFindings } from './sso-findings.ts';
+import { together, type Trouble } from './together.ts';
+
+/** One attempt that failed is tried again within seconds, and is not worth waking anybody. */
+const FAILING_MS = 60_000;
+
+/** What is wrong with the domains, webhooks and mail of one team, or where none is given of all of them. */
+export async function teamFindings(store: Store, teamId?: string): Promise<Finding[]> {
+  return [
+    ...(await ofDomains(store, teamId)),
+    ...(await ssoFindings(store, teamId)),
+    ...(await ofWebhooks(store, teamId)),
+    ...(await ofHolds(store, teamId)),
+    ...(await ofBroadcasts(store, teamId)),
+    ...(await ofFailedBroadcasts(store, teamId)),
+    ...(await findBrokenSegments(store, teamId)),
+    ...(await ofMarketing(store, teamId)),
+    ...(await findHighRates(store, teamId)),
+  ];
+}
+
+async function ofDomains({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await domainsInTrouble(db, { teamId });
+  const troubleOf = (of: (row: DomainInTrouble) => number | null): Trouble[] =>
+    rows.flatMap((row) => {
+      const since = of(row);
+      return since === null ? [] : [{ name: row.name, since }];
+    });
+  const lost = troubleOf(lostSince);
+  const names = new Set(lost.map(({ name }) => name));
+  const losing = troubleOf(losingSince).filter(({ name }) => !names.has(name));
+  return [
+    ...together('domain_lost', lost, (name) => ({
+      summary: `The domain ${name} is not verified any more: its DNS records are gone or wrong.`,
+      advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
+    })),
+    ...together('domain_losing_records', losing, (name) => ({
+      summary: `DNS records of the verified domain ${name} are gone or wrong.`,
+      advice: { words: 'See what is wrong with its records', command: `rasket domains get ${name}` },
+    })),
+  ];
+}
+
+/** What the team has switched off is no loss. */
+function lostSince(row: DomainInTrouble): number | null {
+  if (row.sending === 'enabled' && row.lost_at !== null) return row.lost_at;
+  return row.receiving === 'enabled' ? row.receiving_lost_at : null;
+}
+
+function losingSince(row: DomainInTrouble): number | null {
+  if (row.sending === 'enabled' && row.verified_at !== null && row.failing_since !== null) return row.failing_since;
+  return row.receiving === 'enabled' && row.receiving_verified_at !== null ? row.receiving_failing_since : null;
+}
+
+async function ofWebhooks({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await webhooksInTrouble(db, { teamId }, clock.now() - FAILING_MS);
+  const [disabled, failing] = (['disabled', 'enabled'] as const).map((status) =>
+    rows
+      .filter((row) => row.status === status)
+      .map(({ id, endpoint, failing_since: since }) => ({ name: id, since, endpoint })),
+  );
+  // An address may hold a secret, which is its team's.
+  const called = (id: string): string =>
+    (teamId === undefined ? undefined : rows.find((row) => row.id === id)?.endpoint) ?? id;
+  const theirs = teamId === undefined ? 'With a key of its team, see how it answers' : 'See how it answers';
+  return [
+    ...together('webhook_disabled', disabled ?? [], (id) => ({
+      summary: `The webhook ${called(id)} was disabled after five days without success.`,
+      advice: {
+        words: `${teamId === undefined ? 'With a key of its team, enable' : 'Enable'} it again once its endpoint answers`,
+        command: `rasket webhooks update ${id} --status enabled`,
+      },
+    })),
+    ...together('webhook_failing', failing ?? [], (id) => ({
+      summary: `The webhook ${called(id)} answers no attempt with success.`,
+      advice: { words: theirs, command: `rasket webhooks get ${id}` },
+    })),
+  ];
+}
+
+type KnownHold = Hold & { waiting?: number };
+
+async function ofHolds({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const holds: readonly KnownHold[] = teamId === undefined ? await holdsInForce(db) : await ownHolds(db, teamId);
+  const advice =
+    teamId === undefined ? {} : { advice: { words: 'Ask the operator of this installation', command: null } };
+  return together(
+    'mail_held',
+    holds.map((hold) => ({ name: nameOf(hold), since: hold.created_at })),
+    (name) => ({ ...(holds[0] ? { summary: summaryOf(name, holds[0]) } : {}), ...advice }),
+    (count) => {
+      const kept = holds.reduce((sum, { waiting = 0 }) => sum + waiting, 0);
+      return { summary: `${count} holds keep mail back${kept === 0 ? '' : `: ${waitOf(kept)}`}.`, ...advice };
+    },
+  );
+}
+
+const nameOf = ({ kind, value }: Hold): string =>
+  kind === 'destination' ? value : kind === 'team_id' ? `team ${value}` : `email ${value}`;
+
+function summaryOf(name: string, { kind, reason, created_at: since, waiting = 0 }: KnownHold): string {
+  const kept = waiting === 0 ? '' : `: ${waitOf(waiting)}`;
+  return kind === 'destination' && waiting > 0
+    ? `Mail for ${name} is held by the operator since ${isoTime(since)} (${reason})${kept}.`
+    : `Mail is held back: ${name} (${reason})${kept}.`;
+}
+
+function waitOf(count: number): string {
+  const many = count > COUNTED_MAX ? `more than ${COUNTED_MAX}` : String(count);
+  return `${many} of your deliveries ${count === 1 ? 'waits' : 'wait'}`;
+}
+
+/** Those on the team and on its emails; and those on destinations that keep some of its mail. */
+async function ownHolds(db: Store['db'], teamId: string): Promise<KnownHold[]> {
+  const all = await holdsOverTeam(db, teamId);
+  const emails = all.filter(({ kind }) => kind === 'email_id').map(({ value }) => value);
+  const own = await emailsOfTeam(db, teamId, emails);
+  return all.filter(({ kind, value, waiting }) => {
+    if (kind === 'destination') return waiting > 0;
+    return kind === 'team_id' ? value === teamId : own.has(value);
+  });
+}
+
+/** A team hears of it while broadcasts of its own wait for it. */
+async function ofMarketing(store: Store, teamId: string | undefined): Promise<Finding[]> {
+  const { isOn, reason } = await createSendSwitch(store, 'sending.marketing')();
+  if (isOn) return [];
+  const off = `Marketing mail is switched off${reason === null ? '' : `: ${reason}`}.`;
+  const since = await sendSwitchMovedAt(store, 'sending.marketing');
+  if (teamId === undefined) return [findingOf('marketing_off', { summary: off, since })];
+  const waiting = await broadcastsDue(store.db, teamId, store.clock.now());
+  if (waiting.length === 0) return [];
+  const many = `${waiting.length} of your broadcasts ${waiting.length === 1 ? 'waits' : 'wait'} for it`;
+  const advice = {
+    words: 'They go on by themselves once it is on; ask the operator of this installation',
+    command: null,
+  };
+  return [findingOf('marketing_off', { summary: `${off} ${many}.`, since, subjects: waiting, advice })];
+}
+
+async function ofBroadcasts({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await heldBroadcasts(db, { teamId });
+  const found = rows.map((row) => ({ ...row, since: row.held_since, why: row.held_detail ?? row.held_reason }));
+  const many = (count: number) => ({ summary: `${count} broadcasts are held.` });
+  return together('broadcast_held', troubleIn(found), sayOf(found, teamId, ['is held', 'resume or cancel it']), many);
+}
+
+/** Nothing ends such a finding but time. */
+const FAILED_MS = 3 * 24 * 3_600_000;
+
+async function ofFailedBroadcasts({ db, clock }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const rows = await failedBroadcasts(db, { teamId }, clock.now() - FAILED_MS);
+  const found = rows.map((row) => ({ ...row, since: row.updated_at, why: row.failed_reason ?? '' }));
+  const many = (count: number) => ({ summary: `${count} broadcasts failed.` });
+  return together('broadcast_failed', troubleIn(found), sayOf(found, teamId, ['failed', 'duplicate it']), many);
+}
+
+/**
+ * Reports broadcasts to segments that name something deleted: such a condition matches nobody, so fewer contacts get
+ * the mail than intended.
+ */
+async function findBrokenSegments({ db }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const declared = new Map<string, Declared>();
+  const broken: WaitingBroadcast[] = [];
+  for (const row of await broadcastsToFilters(db, { teamId })) {
+    const known = declared.get(row.team_id) ?? (await declaredFor(db, row.team_id));
+    declared.set(row.team_id, known);
+    if (parseFilter(JSON.parse(row.filter), withoutLost(row, known)).faults.length > 0) broken.push(row);
+  }
+  const [first] = broken;
+  if (!first) return [];
+  const deleted = 'names a property or topic that was deleted';
+  const one =
+    teamId === undefined
+      ? `The broadcast ${first.id} waits for a segment whose filter ${deleted}.`
+      : `The broadcast ${first.name} waits for the segment ${first.segment}, whose filter ${deleted}.`;
+  return [
+    findingOf('broadcast_segment_broken', {
+      summary: broken.length === 1 ? one : `${broken.length} broadcasts wait for segments whose filter ${deleted}.`,
+      since: null,
+      subjects: broken.map(({ id }) => id),
+      advice: {
+        words: `${teamId === undefined ? 'With a key of its team, see' : 'See'} its recipients, then cancel it and send it to another segment`,
+        command: `rasket broadcasts checklist ${first.id}`,
+      },
+    }),
+  ];
+}
+
+interface FoundBroadcast {
+  id: string;
+  name: string;
+  since: number;
+  why: string;
+}
+
+const troubleIn = (found: readonly FoundBroadcast[]): Trouble[] => found.map(({ id, since }) => ({ name: id, since }));
+
+/** One broadcast in a sentence; what it is called is its team's. */
+function sayOf(found: readonly FoundBroadcast[], teamId: string | undefined, [what, then]: [string, string]) {
+  return (id: string): Pick<Finding, 'summary' | 'advice'> => {
+    const one = found.find((broadcast) => broadcast.id === id);
+    const see = teamId === undefined ? 'With a key of its team, see' : 'See';
+    return {
+      summary: `The broadcast ${teamId === undefined ? id : (one?.name ?? id)} ${what}: ${one?.why ?? ''}.`,
+      advice: { words: `${see} what it is about, then ${then}`, command: `rasket broadcasts get ${id}` },
+    };
+  };
+}
+
+/** Finds streams of mail whose last 24 hours are beyond the limits at which a broadcast is held. */
+async function findHighRates({ db, clock, config }: Store, teamId: string | undefined): Promise<Finding[]> {
+  const limits = readRateLimits(config);
+  const rates = await streamsBeyond(db, { teamId, now: clock.now(), limits, most: COUNTED_MAX });
+  const nameOf = ({ teamId: id, stream }: StreamRate): string =>
+    teamId === undefined ? `${stream} of team ${id}` : stream;
+  const report = (
+    code: 'bounce_rate_high' | 'complaint_rate_high',
+    those: readonly StreamRate[],
+    describe: (rate: StreamRate) => string,
+  ): Finding[] => {
+    const [first] = those;
+    if (!first) return [];
+    const subjects = those.map(nameOf);
+    return [findingOf(code, those.length === 1 ? { subjects, summary: describe(first) } : { subjects })];
+  };
+  return [
+    ...report(
+      'bounce_rate_high',
+      rates.filter(({ isBeyondBounces }) => isBeyondBounces),
+      (rate) => {
+        const ended = rate.delivered + rate.bounced;
+        const share = `${rate.bounced} of ${ended} recipients bounced (${formatPercent(rate.bounced, ended)} %)`;
+        return `Mail of the stream ${nameOf(rate)}: ${share} within 24 hours; the limit is ${limits.bouncePercent} %.`;
+      },
+    ),
+    ...report(
+      'complaint_rate_high',
+      rates.filter(({ isBeyondComplaints }) => isBeyondComplaints),
+      (rate) => {
+        const { complained, delivered } = rate;
+        const share = `${complained} of ${delivered} recipients reported it as spam (${formatPercent(complained, delivered)} %)`;
+        return `Mail of the stream ${nameOf(rate)}: ${share} within 24 hours; the limit is ${limits.complaintPercent} %.`;
+      },
+    ),
+  ];
+}
+
+const formatPercent = (bad: number, of: number): string => `${Math.min(100, Math.round((bad * 10_000) / of) / 100)}`;

@@ -1,0 +1,34 @@
+import { isPlan, planNamed } from '../../../platform/config/index.ts';
+import { firstIdAt } from '../../../platform/ids/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { listTeams } from '../../../tenancy/teams/index.ts';
+
+/** A team, and where the ids of what it may keep begin. */
+export interface Expiry {
+  teamId: string;
+  /** Everything made before this has expired. */
+  beforeId: string;
+  beforeMs: number;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/**
+ * Everywhere else a plan that is not in the configuration counts as the default one. But what is removed does not come
+ * back: a plan that was renamed by mistake must cost no team anything, and `onUnknown` hears of it.
+ */
+export async function expiriesOf(
+  store: Store,
+  onUnknown: (teamId: string, plan: string) => void = () => undefined,
+): Promise<Expiry[]> {
+  const now = store.clock.now();
+  return (await listTeams(store.db)).flatMap(({ id: teamId, plan_code: code }) => {
+    if (!isPlan(store.config, code)) {
+      onUnknown(teamId, code);
+      return [];
+    }
+    const { plan } = planNamed(store.config, code);
+    const beforeMs = now - plan.retention_days * DAY_MS;
+    return [{ teamId, beforeMs, beforeId: firstIdAt(beforeMs) }];
+  });
+}

@@ -1,0 +1,87 @@
+import { isUuid } from '../../../platform/ids/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { importsWithFileAmong } from '../../audience/contact-imports/index.ts';
+import { emailRowsByIds } from '../../../mail/emails/index.ts';
+import { imagesAmong } from '../../templates/images/index.ts';
+import { inboxDraftsAmong } from '../../inbox/inbox-rows/index.ts';
+import { installationOf, isUnconfirmedCopy } from '../../../tenancy/instance/index.ts';
+import { receivedIdsAmong } from '../../../mail/received-emails/index.ts';
+import { capturedBlobOwners } from '../../../mail/capture/index.ts';
+
+const AGE_MS = 24 * 3_600_000;
+const BATCH = 200;
+/** A crash leaves a few; more than both of these means that the database is not the one these blobs were written for. */
+const UNASKED_MAX = 100;
+const UNASKED_SHARE_MAX = 0.05;
+/** So does the most of what there is, unless that is next to nothing: only large content stands in files. */
+const UNASKED_ALWAYS = 10;
+/** Bounds the memory; whatever is beyond waits for the next sweep. */
+const ORPHANS_MAX = 100_000;
+
+export interface BlobSweep {
+  /** The owners whose blobs are older than a day. */
+  looked: number;
+  /** Those of them that have no row. */
+  orphans: number;
+  removed: number;
+}
+
+/** Blobs are written before the commit that needs them; those whose commit never came have no row. */
+export async function removeOrphanBlobs(store: Store): Promise<number> {
+  // The original may have the same place for its blobs, and newer mail in it.
+  if (await isUnconfirmedCopy(store)) return 0;
+  const { looked, owners } = await findOrphans(store);
+  const isMany = owners.length > Math.max(UNASKED_MAX, looked * UNASKED_SHARE_MAX);
+  if (isMany || owners.length > Math.max(UNASKED_ALWAYS, looked / 2)) {
+    store.log.error(
+      { looked, orphans: owners.length },
+      'nothing was swept: more blobs than a crash leaves belong to no email; if this is the right database, run: rasket sweep --yes',
+    );
+    return 0;
+  }
+  return removeAll(store, owners);
+}
+
+/** The same at the operator's word: however many there are, or only counted. */
+export async function sweepBlobs(store: Store, { remove }: { remove: boolean }): Promise<BlobSweep> {
+  if (remove && (await isUnconfirmedCopy(store)))
+    throw refuse('validation_error', {
+      status: 422,
+      say: 'This is a restored copy, and its original may have the same place for content: nothing is removed until you confirm that the original sends no more, with: rasket sending on',
+    });
+  const { looked, owners } = await findOrphans(store);
+  return { looked, orphans: owners.length, removed: remove ? await removeAll(store, owners) : 0 };
+}
+
+async function findOrphans(store: Store): Promise<{ looked: number; owners: string[] }> {
+  // Asked again each time: a folder may have been mounted over, or replaced, since the start.
+  await installationOf(store);
+  const owners: string[] = [];
+  let looked = 0;
+  let batch: string[] = [];
+  const look = async (): Promise<void> => {
+    const kept = new Set((await emailRowsByIds(store.db, batch)).map((row) => row.id));
+    for (const id of await capturedBlobOwners(store.db, batch)) kept.add(id);
+    for (const id of await receivedIdsAmong(store.db, batch)) kept.add(id);
+    for (const id of await importsWithFileAmong(store.db, batch)) kept.add(id);
+    for (const id of await imagesAmong(store.db, batch)) kept.add(id);
+    for (const id of await inboxDraftsAmong(store.db, batch)) kept.add(id);
+    owners.push(...batch.filter((id) => !kept.has(id)));
+    looked += batch.length;
+    batch = [];
+  };
+  for await (const owner of store.blobs.owners(store.clock.now() - AGE_MS)) {
+    if (!isUuid(owner)) continue;
+    batch.push(owner);
+    if (batch.length >= BATCH) await look();
+    if (owners.length >= ORPHANS_MAX) break;
+  }
+  if (batch.length > 0) await look();
+  return { looked, owners };
+}
+
+async function removeAll(store: Store, owners: readonly string[]): Promise<number> {
+  for (const owner of owners) await store.blobs.remove(owner);
+  return owners.length;
+}

@@ -1,0 +1,99 @@
+import { isoTime } from '../../../platform/clock/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { latestIdTime } from '../../../mail/events/index.ts';
+import { findingOf, type Finding } from '../findings/index.ts';
+
+/** NTP slews a clock that is off by less. A leap second and the difference between two nodes stay below it, too. */
+const STEP_MS_MIN = 5000;
+const LOOK_MS = 5000;
+/** An operator reads the findings once a day. */
+const KEPT_MS = 24 * 3_600_000;
+const UNIT_MS = { day: 24 * 3_600_000, hour: 3_600_000, minute: 60_000, second: 1000 };
+
+export interface ClockWatch {
+  /** Findings about steps of the clock within the last day. */
+  findings(): readonly Finding[];
+  stop(): Promise<void>;
+}
+
+/** A step of the clock; `byMs` is negative if it was set back. */
+interface Step {
+  byMs: number;
+  at: number;
+  /** Monotonic time, so that the finding ends whatever the clock does next. */
+  seenAt: number;
+  summary: string;
+}
+
+/**
+ * Compares the clock with the monotonic clock, and at the start with the latest id: it keeps the time of a clock that was
+ * ahead when later entries have real times again. Each step is logged once
+ * and is a finding for a day. `setBack` runs after each step back, and corrects times that the clock wrote before.
+ */
+export async function watchClock(world: World, setBack: () => Promise<unknown>): Promise<ClockWatch> {
+  const { clock, db, log } = world;
+  let last: Step | undefined;
+  let mending: Promise<unknown> = Promise.resolve();
+  let offset = clock.now() - clock.steady();
+
+  function note(byMs: number, summary: string): void {
+    const at = clock.now();
+    last = { byMs, at, seenAt: clock.steady(), summary };
+    log.warn({ by_seconds: Math.round(byMs / 1000), now: isoTime(at) }, summary);
+    if (byMs > 0) return;
+    mending = setBack().catch((error: unknown) =>
+      log.error({ err: error }, 'could not correct times that a wrong clock wrote; tried again within an hour'),
+    );
+  }
+
+  function look(): void {
+    const now = clock.now() - clock.steady();
+    const byMs = now - offset;
+    // Each check starts over, so that a clock that is slewed for days is not reported as a step.
+    offset = now;
+    if (byMs > STEP_MS_MIN) {
+      note(
+        byMs,
+        `The clock of this machine went forward by ${inWords(byMs)}: it was set, or the machine was suspended.`,
+      );
+    } else if (byMs < -STEP_MS_MIN) {
+      note(
+        byMs,
+        `The clock of this machine was set back by ${inWords(-byMs)}. Entries from before may have times in the future.`,
+      );
+    }
+  }
+
+  const aheadMs = ((await latestIdTime(db)) ?? 0) - clock.now();
+  if (aheadMs > STEP_MS_MIN) {
+    note(
+      -aheadMs,
+      `The latest entry is from ${inWords(aheadMs)} ahead of the clock of this machine: the clock was ahead then, or it is behind now. Until the clock has caught up, lists show newer entries after those from then.`,
+    );
+  }
+  let end = (): void => undefined;
+  const lookAgain = (): void => {
+    end = clock.timer(LOOK_MS, () => {
+      look();
+      lookAgain();
+    });
+  };
+  lookAgain();
+  return {
+    findings() {
+      if (!last || clock.steady() - last.seenAt >= KEPT_MS) return [];
+      return [findingOf('clock_stepped', { summary: last.summary, since: last.at })];
+    },
+    async stop() {
+      end();
+      await mending;
+    },
+  };
+}
+
+/** Formats a duration in the largest unit that fits, with one decimal. */
+function inWords(ms: number): string {
+  const [unit, unitMs] = Object.entries(UNIT_MS).find(([, each]) => ms >= each) ?? ['second', 1000];
+  const count = Math.round((ms / unitMs) * 10) / 10;
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,86 @@
+import { keysOf, parseMerge, type MergeText } from '../../../protocol/merge/index.ts';
+import type { VersionRow } from './templates.store.ts';
+import { readVariables, type Variable } from './variables.ts';
+
+/** A published version, read and parsed once for many sends. */
+export interface PublishedVersion {
+  from: string | undefined;
+  replyTo: string[];
+  subject: MergeText | undefined;
+  html: MergeText;
+  text: MergeText | undefined;
+  variables: ReadonlyMap<string, Variable>;
+  fallbacks: ReadonlyMap<string, string>;
+  /** Declared variables that are used somewhere without a default, by where they are used. */
+  needs: { bodies: string[]; subject: string[] };
+}
+
+export function readVersion(row: VersionRow): PublishedVersion {
+  const variables = new Map(readVariables(row.variables).map((variable) => [variable.key, variable]));
+  const fallbacks = new Map<string, string>();
+  for (const { key, fallback } of variables.values()) if (fallback !== null) fallbacks.set(key, String(fallback));
+  const html = parseMerge(row.html);
+  const text = row.text === null ? undefined : parseMerge(row.text);
+  const subject = row.subject === null ? undefined : parseMerge(row.subject);
+  const needsOf = (...texts: (MergeText | undefined)[]): string[] => {
+    const bare = texts.flatMap((parts) => [...keysOf((parts ?? []).filter(hasNoDefault))]);
+    return [...new Set(bare)].filter((key) => variables.has(key) && !fallbacks.has(key));
+  };
+  return {
+    from: row.sender ?? undefined,
+    replyTo: JSON.parse(row.reply_to_list) as string[],
+    subject,
+    html,
+    text,
+    variables,
+    fallbacks,
+    needs: { bodies: needsOf(html, text), subject: needsOf(subject) },
+  };
+}
+
+const hasNoDefault = (part: MergeText[number]): boolean => typeof part !== 'string' && part.inlineDefault === undefined;
+
+/** Room for a thousand ordinary templates; templates of 2 MB must not fill the memory of the process. */
+const BYTES_MAX = 32 * 1024 * 1024;
+const BYTES_A_PART = 100;
+
+/** An LRU cache of published versions. They never change, so that no entry can be stale. */
+export function createVersionCache(
+  load: (id: string) => Promise<VersionRow | undefined>,
+  bytesMax = BYTES_MAX,
+): (id: string) => Promise<PublishedVersion | undefined> {
+  const kept = new Map<string, { version: PublishedVersion; bytes: number }>();
+  let bytesKept = 0;
+  return async (id) => {
+    const found = kept.get(id);
+    if (found) {
+      // The map is ordered by use: the entry moves to its end.
+      kept.delete(id);
+      kept.set(id, found);
+      return found.version;
+    }
+    const row = await load(id);
+    if (!row) return undefined;
+    const version = readVersion(row);
+    // Another caller may have loaded it meanwhile.
+    bytesKept -= kept.get(id)?.bytes ?? 0;
+    kept.delete(id);
+    const bytes = bytesOf(row, version);
+    // Versions larger than a quarter of the cache are not kept: each send would evict most others.
+    if (bytes > bytesMax / 4) return version;
+    kept.set(id, { version, bytes });
+    bytesKept += bytes;
+    for (const [oldest, { bytes: freed }] of kept) {
+      if (bytesKept <= bytesMax) break;
+      kept.delete(oldest);
+      bytesKept -= freed;
+    }
+    return version;
+  };
+}
+
+function bytesOf(row: VersionRow, { html, text, subject }: PublishedVersion): number {
+  const chars = row.html.length + (row.text?.length ?? 0) + (row.subject?.length ?? 0) + row.variables.length;
+  const parts = html.length + (text?.length ?? 0) + (subject?.length ?? 0);
+  return 2 * chars + BYTES_A_PART * (parts + 10);
+}

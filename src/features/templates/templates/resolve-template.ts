@@ -1,0 +1,190 @@
+import type { Db } from '../../../platform/db/index.ts';
+import { invalidFields, notFound, refuse } from '../../../platform/refusal/index.ts';
+import type { Store } from '../../../platform/store/index.ts';
+import { defineTextTask, type TextTask } from '../../../platform/text-thread/index.ts';
+import { keysOf, mergedChars, renderMerge, type MergeText } from '../../../protocol/merge/index.ts';
+import type { SharedValues } from '../../../mail/shared-bodies/index.ts';
+import { BODY_BYTES_MAX } from './content.ts';
+import { createVersionCache, readVersion, type PublishedVersion } from './published-versions.ts';
+import { readValues } from './read-values.ts';
+import { findTemplate, findVersion, type VersionRow } from './templates.store.ts';
+
+export interface TemplateUse {
+  /** An id or an alias. */
+  id: string;
+  variables?: Readonly<Record<string, unknown>> | null | undefined;
+  /** The subject of the send, which replaces the template's and is not rendered. */
+  subject?: string | null | undefined;
+}
+
+/** The rendered template; a field is absent where neither the template nor the send has it. */
+export interface ResolvedTemplate {
+  templateId: string;
+  from?: string;
+  subject?: string;
+  replyTo?: string[];
+  html: string;
+  text: string | null;
+  /** Set for a large template whose body several emails may share. */
+  merged?: MergedTemplate;
+}
+
+/** What html and text were rendered from: rendering it again gives the same. */
+export interface MergedTemplate {
+  versionId: string;
+  /** The values that the bodies use, as JSON (`SharedValues`). */
+  values: string;
+}
+
+/**
+ * Renders the version of a template that was published last. The caller checks the result like the fields of any send:
+ * addresses, subject and bodies meet the same rules.
+ */
+export async function resolveTemplate(store: Store, teamId: string, use: TemplateUse): Promise<ResolvedTemplate> {
+  const { findPublished, findContent } = readersOf(store.db);
+  const template = await findPublished(`${teamId} ${use.id}`);
+  if (!template) throw notFound('Template');
+  const found = template.versionId === null ? undefined : await findContent(template.versionId);
+  if (!found) throw template.versionId === null ? unpublished(use.id) : notFound('Template');
+  if (!isRow(found)) return render(template.id, found, { use, values: readSendValues(found, use) });
+  // Refusals and rendering need only these.
+  const { id, variables = null, subject = null } = use;
+  return store.texts.run(
+    { teamId, chars: countChars(found), task: renderTemplate, isPatient: true },
+    { templateId: template.id, row: found, use: { id, variables, subject } },
+  );
+}
+
+interface Unrendered {
+  templateId: string;
+  row: VersionRow;
+  use: TemplateUse;
+}
+
+const renderTemplate: TextTask<Unrendered, ResolvedTemplate> = defineTextTask(
+  'templates.render',
+  ({ templateId, row, use }) => {
+    const version = readVersion(row);
+    const values = readSendValues(version, use);
+    const resolved = render(templateId, version, { use, values });
+    const isShareable = countVariables(version.html) + countVariables(version.text ?? []) <= SHARED_VARIABLES_MAX;
+    if (isShareable) resolved.merged = { versionId: row.id, values: JSON.stringify(bodyValues(version, values)) };
+    return resolved;
+  },
+);
+
+/** A shared body is rendered in the event loop for each email, in a time that grows with its variables. */
+const SHARED_VARIABLES_MAX = 1000;
+
+function countVariables(text: MergeText): number {
+  let count = 0;
+  for (const part of text) if (typeof part !== 'string') count++;
+  return count;
+}
+
+/** Returns the values that the bodies use. A fallback is of no use next to a given value. */
+function bodyValues({ html, text }: PublishedVersion, { given, fallbacks }: SendValues): SharedValues {
+  const keys = new Set([...keysOf(html), ...keysOf(text ?? [])]);
+  const used = (values: ReadonlyMap<string, string>): [string, string][] =>
+    [...values].filter(([key]) => keys.has(key));
+  return {
+    given: Object.fromEntries(used(given)),
+    fallbacks: Object.fromEntries(used(fallbacks).filter(([key]) => !given.has(key))),
+  };
+}
+
+export const textTasks: readonly TextTask<never, unknown>[] = [renderTemplate];
+
+const countChars = ({ html, text }: VersionRow): number => html.length + (text?.length ?? 0);
+
+const isRow = (found: PublishedVersion | VersionRow): found is VersionRow => 'sender' in found;
+
+function unpublished(id: string) {
+  const message = `template.id: the template ${id} is a draft; publish it before sending with it.`;
+  return refuse('validation_error', { status: 422, say: message, errors: [{ path: 'template.id', message }] });
+}
+
+interface SendValues {
+  given: ReadonlyMap<string, string>;
+  fallbacks: ReadonlyMap<string, string>;
+}
+
+function readSendValues(version: PublishedVersion, use: TemplateUse): SendValues {
+  const rendersSubject = (use.subject ?? undefined) === undefined;
+  return { given: readValues(version, use.variables ?? {}, { rendersSubject }), fallbacks: version.fallbacks };
+}
+
+function render(
+  templateId: string,
+  version: PublishedVersion,
+  { use, values }: { use: TemplateUse; values: SendValues },
+): ResolvedTemplate {
+  const ownSubject = use.subject ?? undefined;
+  mustFit(version, values);
+  const html = renderMerge(version.html, values, { escape: 'html' });
+  const text = version.text === undefined ? null : renderMerge(version.text, values, { escape: 'none' });
+  const bytes = Buffer.byteLength(html) + Buffer.byteLength(text ?? '');
+  if (bytes > BODY_BYTES_MAX) throw tooLong(`${bytes} bytes`);
+  const subject = ownSubject ?? (version.subject && renderMerge(version.subject, values, { escape: 'none' }));
+  return {
+    templateId,
+    ...(version.from === undefined ? {} : { from: version.from }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(version.replyTo.length === 0 ? {} : { replyTo: version.replyTo }),
+    html,
+    text,
+  };
+}
+
+/** A short template can repeat a long value a hundred thousand times: the length is computed before rendering. */
+function mustFit({ html, text }: PublishedVersion, values: Parameters<typeof mergedChars>[1]): void {
+  const chars =
+    mergedChars(html, values, { escape: 'html' }) + (text ? mergedChars(text, values, { escape: 'none' }) : 0);
+  if (chars > BODY_BYTES_MAX) throw tooLong(`${chars} characters`);
+}
+
+function tooLong(size: string) {
+  const message = `template.variables: with these values, html and text would have ${size}; at most ${BODY_BYTES_MAX} bytes are possible.`;
+  return invalidFields([{ path: 'template.variables', message }]);
+}
+
+interface Readers {
+  findPublished: (teamAndName: string) => Promise<{ id: string; versionId: string | null } | undefined>;
+  /** A large version as it is stored; it is parsed where it is rendered, in the text thread. */
+  findContent: (versionId: string) => Promise<PublishedVersion | VersionRow | undefined>;
+}
+
+const readers = new WeakMap<Db, Readers>();
+
+function readersOf(db: Db): Readers {
+  let made = readers.get(db);
+  if (!made) {
+    const findPublished = db.memo(['templates'], async (teamAndName) => {
+      const space = teamAndName.indexOf(' ');
+      const row = await findTemplate(db, teamAndName.slice(0, space), teamAndName.slice(space + 1));
+      return row && { id: row.id, versionId: row.published_version_id };
+    });
+    made = { findPublished, findContent: createContentFinder(db) };
+    readers.set(db, made);
+  }
+  return made;
+}
+
+const LARGE_CHARS = 32 * 1024;
+/** Versions that are known to be large, so that they are not loaded twice. */
+const LARGE_KNOWN_MAX = 10_000;
+
+function createContentFinder(db: Db): Readers['findContent'] {
+  const large = new Set<string>();
+  const findSmall = createVersionCache(async (id) => {
+    const row = await findVersion(db, id);
+    if (!row || countChars(row) <= LARGE_CHARS) return row;
+    if (large.size >= LARGE_KNOWN_MAX) large.clear();
+    large.add(id);
+    return undefined;
+  });
+  return async (id) => {
+    const found = large.has(id) ? undefined : await findSmall(id);
+    return found ?? (large.has(id) ? findVersion(db, id) : undefined);
+  };
+}

@@ -1,0 +1,214 @@
+import type { SlotPool } from '../../../platform/fair-share/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { parkWhatIsDue, type Attempt } from '../endpoints/index.ts';
+import { makeAttempt, type Outcome } from './attempt.ts';
+import type { WriteAttempt } from './attempt-writer.ts';
+import { FAILING_MS_MAX, type DisableFailing } from './disable-failing.ts';
+import { dueEvents, ownedEndpoint, type DueEvent, type EndpointRow } from './endpoints.store.ts';
+import { UnusableEndpoint, type OpenEndpoint } from './open-endpoint.ts';
+import type { Payloads } from './payloads.ts';
+import { nextTryAt } from './retry-schedule.ts';
+import { createSendWindow } from './send-window.ts';
+
+/** What all senders of a process share. */
+export interface SenderParts {
+  world: World;
+  /** The name under which this process leases endpoints. */
+  owner: string;
+  slots: SlotPool;
+  open(row: EndpointRow): OpenEndpoint;
+  payloads: Payloads;
+  write: WriteAttempt;
+  disableFailing: DisableFailing;
+}
+
+/** Events read at once: what occupies a slow endpoint for a while, and makes a commit for a quick one worthwhile. */
+const READ_MAX = 64;
+/** An endpoint with more events waiting is behind. */
+const BEHIND = 16;
+/** After this long, the endpoint and its events are read again, as another process may have changed them. */
+const FRESH_MS = 1000;
+/** Attempts that are over and not yet recorded: if the process dies, they are made again. */
+const UNWRITTEN_MAX = 512;
+/** When we stop, writes under way have this long to end: a statement that waits for a lock must not delay the stop. */
+const GIVE_UP_MS = 1000;
+
+type Ready = DueEvent & { payload: string };
+
+/**
+ * Sends the due events of one endpoint that this process has leased: it reads some, makes as many attempts at once as
+ * the window and the fair share allow, and reads again until none is left. It waits for no other endpoint. Unsent
+ * events stay due in the database.
+ */
+export class EndpointSender {
+  readonly id: string;
+  /** Until then no other process sends to it. */
+  leasedUntil: number;
+  readonly #parts: SenderParts;
+  readonly #window;
+  /** Events that are sent and whose attempts are not yet recorded: the database still offers them. */
+  readonly #sent = new Set<string>();
+  #inFlight = 0;
+  #isWoken = false;
+  #hasEnded = false;
+  /** The endpoint or its team may have changed since they were read. */
+  #isStale = false;
+  #readAt = -Infinity;
+  /** An internal error while sending, not the endpoint's; `run` throws it when the attempts under way have ended. */
+  #fault: UnusableEndpoint | undefined;
+  #change: (() => void) | undefined;
+
+  constructor(id: string, leasedUntil: number, parts: SenderParts) {
+    this.id = id;
+    this.leasedUntil = leasedUntil;
+    this.#parts = parts;
+    this.#window = createSendWindow(parts.world.config.webhooks.max_in_flight_per_endpoint);
+  }
+
+  /** Says that more events may be due; false if this sender has ended and will not see to them. */
+  wake(): boolean {
+    this.#isWoken = true;
+    this.#changed();
+    return !this.#hasEnded;
+  }
+
+  /** Has the endpoint read again before anything more is sent. */
+  reread(): void {
+    this.#isStale = true;
+  }
+
+  /** Sends the due events; ends when none is due or `isStopping` says so, and all attempts are recorded. */
+  async run(isStopping: () => boolean, signal: AbortSignal): Promise<void> {
+    const goesOn = (): boolean => !isStopping() && !this.#fault && this.leasedUntil > this.#now();
+    signal.addEventListener('abort', this.#giveUpWriting);
+    try {
+      while (goesOn()) {
+        this.#isWoken = false;
+        if (await this.#sendSome(goesOn, signal)) continue;
+        while (this.#sent.size > 0 && !this.#isWoken) await this.#untilChange();
+        if (!this.#isWoken) break;
+      }
+    } finally {
+      while (this.#sent.size > 0) await this.#untilChange();
+      signal.removeEventListener('abort', this.#giveUpWriting);
+      this.#hasEnded = true;
+    }
+    if (this.#fault) throw this.#fault;
+  }
+
+  /** Sends the events of one reading; true if there may be more. */
+  async #sendSome(goesOn: () => boolean, signal: AbortSignal): Promise<boolean> {
+    const due = await this.#read();
+    if (!due) return false;
+    const { endpoint, events, isMore } = due;
+    for (const [i, event] of events.entries()) {
+      await this.#acquireSlot(endpoint.row.team_id);
+      if (!goesOn() || this.#isStale || this.#now() - this.#readAt >= FRESH_MS) {
+        this.#releaseSlot();
+        return true;
+      }
+      void this.#send(endpoint, { ...event, isBehind: isMore || events.length - i > BEHIND }, signal);
+    }
+    return isMore;
+  }
+
+  /** Reads the endpoint and its due events; their bodies are stored before the first of them is sent. */
+  async #read(): Promise<{ endpoint: OpenEndpoint; events: Ready[]; isMore: boolean } | undefined> {
+    const { world, owner, open, payloads } = this.#parts;
+    this.#isStale = false;
+    const row = await ownedEndpoint(world.db, this.id, owner);
+    if (row?.status === 'disabled') await parkWhatIsDue(world, this.id);
+    if (row?.status !== 'enabled' || row.risk_state === 'suspended') return undefined;
+    const endpoint = open(row);
+    // Copied now: the result of the query may still offer events that are recorded meanwhile.
+    const sent = new Set(this.#sent);
+    const limit = READ_MAX + sent.size;
+    const due = await dueEvents(world.db, this.id, { now: this.#now(), limit });
+    const fresh = due.filter((event) => !sent.has(event.event_id));
+    const bodies = await payloads(row.team_id, fresh);
+    const events = fresh.map((event) => ({ ...event, payload: bodies.get(event.event_id) ?? '' }));
+    // Taken after the query: with a database that takes a second to answer, it would otherwise be stale at once, for
+    // ever.
+    this.#readAt = this.#now();
+    return { endpoint, events, isMore: due.length === limit };
+  }
+
+  /** Resolves when one more attempt may be made; a slot that is not used must be released. */
+  async #acquireSlot(teamId: string): Promise<void> {
+    const { slots } = this.#parts;
+    for (;;) {
+      while (!this.#hasFreeSlot()) await this.#untilChange();
+      await slots.acquire(teamId, this.id);
+      this.#inFlight++;
+      // A failure may have made the window smaller meanwhile.
+      if (this.#inFlight <= this.#window.size) return;
+      this.#releaseSlot();
+    }
+  }
+
+  #releaseSlot(): void {
+    this.#inFlight--;
+    this.#parts.slots.release(this.id);
+    this.#changed();
+  }
+
+  #hasFreeSlot(): boolean {
+    return this.#inFlight < this.#window.size && this.#sent.size - this.#inFlight < UNWRITTEN_MAX;
+  }
+
+  /** Makes one attempt and records it; the slot is free once the attempt is over. Never rejects. */
+  async #send(endpoint: OpenEndpoint, event: Ready & { isBehind: boolean }, signal: AbortSignal): Promise<void> {
+    const { world, write, disableFailing } = this.#parts;
+    this.#sent.add(event.event_id);
+    try {
+      const { event_id: id, payload } = event;
+      const outcome = await makeAttempt(world, endpoint, { id, payload }, signal).finally(() => this.#releaseSlot());
+      // Aborted without an answer: as if it had not been made.
+      if (signal.aborted && outcome.status === null) return;
+      // An answer without end costs a connection each time: such an endpoint gets one request at a time.
+      if (outcome.isSuccess && !outcome.isCut) this.#window.succeeded(outcome.durationMs, event.isBehind);
+      else this.#window.failed();
+      const isWritten = await write(attemptOf(world, this.id, event, outcome), signal);
+      const failingSince = endpoint.row.failing_since ?? outcome.sentAt;
+      const isTooLong = !outcome.isSuccess && failingSince <= this.#now() - FAILING_MS_MAX;
+      if (isWritten && isTooLong) await disableFailing(this.id);
+    } catch (error) {
+      this.#fault ??= new UnusableEndpoint(String(error), { cause: error });
+    } finally {
+      this.#sent.delete(event.event_id);
+      this.#changed();
+    }
+  }
+
+  readonly #giveUpWriting = (): void => {
+    this.#parts.world.clock.timer(GIVE_UP_MS, () => {
+      this.#sent.clear();
+      this.#changed();
+    });
+  };
+
+  #changed(): void {
+    this.#change?.();
+    this.#change = undefined;
+  }
+
+  #untilChange(): Promise<void> {
+    return new Promise((resolve) => (this.#change = resolve));
+  }
+
+  #now(): number {
+    return this.#parts.world.clock.now();
+  }
+}
+
+function attemptOf(world: World, webhookId: string, event: DueEvent, outcome: Outcome): Attempt {
+  const nextAt = outcome.isSuccess ? undefined : nextTryAt(event.tries + 1, world.clock.now(), world.random);
+  return {
+    ...outcome,
+    id: world.ids.prefixed('atmpt_'),
+    webhookId,
+    eventId: event.event_id,
+    read: { dueAt: event.due_at, tries: event.tries },
+    nextAt: nextAt ?? null,
+  };
+}

@@ -1,0 +1,79 @@
+import type { Executor } from '../../../platform/db/index.ts';
+
+/** The columns of an endpoint that sending needs. */
+export interface EndpointRow {
+  id: string;
+  team_id: string;
+  endpoint: string;
+  status: 'enabled' | 'disabled';
+  secret_sealed: string;
+  previous_secret_sealed: string | null;
+  previous_secret_until: number | null;
+  last_success_at: number | null;
+  failing_since: number | null;
+  risk_state: 'normal' | 'suspended';
+}
+
+export interface DueEvent {
+  event_id: string;
+  type: string;
+  tries: number;
+  due_at: number;
+  created_at: number;
+}
+
+/** Endpoints that this process may lease at `now`: of no suspended team, and not leased by another process. */
+const FREE = `webhooks.deleted_at is null and (lease_owner is null or lease_owner = ? or lease_until <= ?)
+  and not exists (select 1 from teams where teams.id = webhooks.team_id and risk_state = 'suspended')`;
+
+/** The endpoints with due events: one step into an index for each, however many events are waiting. */
+export async function endpointsWithWork(
+  db: Executor,
+  { owner, now, limit }: { owner: string; now: number; limit: number },
+): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `select id from webhooks where ${FREE} and exists
+      (select 1 from webhook_events where webhook_id = webhooks.id and due_at is not null and due_at <= ?)
+      order by case when lease_owner is null then 0 else 1 end, id limit ?`,
+    [owner, now, now, limit],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** When the next event falls due after `now`, of all endpoints that this process may lease. */
+export async function nextDueAt(db: Executor, { owner, now }: { owner: string; now: number }) {
+  const row = await db.get<{ at: number | null }>(
+    `select min((select due_at from webhook_events
+        where webhook_id = webhooks.id and due_at is not null and due_at > ? order by due_at limit 1)) as at
+      from webhooks where ${FREE}`,
+    [now, owner, now],
+  );
+  return row?.at ?? undefined;
+}
+
+const ENDPOINT = `select webhooks.id, team_id, endpoint, status, secret_sealed, previous_secret_sealed,
+  previous_secret_until, last_success_at, failing_since, risk_state
+  from webhooks join teams on teams.id = team_id`;
+
+/** Undefined when the endpoint was deleted, or is leased by another process by now. */
+export const ownedEndpoint = (db: Executor, id: string, owner: string): Promise<EndpointRow | undefined> =>
+  db.get<EndpointRow>(`${ENDPOINT} where webhooks.id = ? and deleted_at is null and lease_owner = ?`, [id, owner]);
+
+/** The due events in the order in which they fell due; a retry by its new time. */
+export function dueEvents(
+  db: Executor,
+  id: string,
+  { now, limit }: { now: number; limit: number },
+): Promise<DueEvent[]> {
+  const sql = `select event_id, type, tries, due_at, created_at from webhook_events
+    where webhook_id = ? and due_at is not null and due_at <= ? order by due_at, event_id limit ?`;
+  return db.all<DueEvent>(sql, [id, now, limit]);
+}
+
+/** Enabled endpoints, or only one, that were tried without a success since `before`. */
+export async function failingSinceBefore(db: Executor, before: number, only?: string): Promise<string[]> {
+  const sql = `select id from webhooks where failing_since <= ? and status = 'enabled' and deleted_at is null
+    ${only === undefined ? '' : 'and id = ?'} order by id limit 100`;
+  const rows = await db.all<{ id: string }>(sql, only === undefined ? [before] : [before, only]);
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,94 @@
+import type { DomainData, EventData, EventType, RecordedEvent } from '../../../mail/events/index.ts';
+import { isoTime } from '../../../platform/clock/index.ts';
+import { timeOfId } from '../../../platform/ids/index.ts';
+import type { EmailRow } from '../../../mail/emails/index.ts';
+
+/** Of an event that has outlived everything else that was known of it, its type and its time are left. */
+export type PayloadEvent = RecordedEvent | { type: EventType; at: number; subjectId?: undefined };
+
+/**
+ * The body of a webhook delivery: the same text for the same event, on whichever node and whenever it is rendered. Of an email whose
+ * content is past retention it says what its event still knows.
+ */
+export function renderPayload(event: PayloadEvent, email: ToldEmail | undefined): string {
+  return JSON.stringify({ type: event.type, created_at: isoTime(event.at), data: dataOf(event, email) });
+}
+
+/** What an endpoint is told of an email. */
+export type ToldEmail = Pick<
+  EmailRow,
+  'sender' | 'to_list' | 'subject' | 'message_id' | 'tags' | 'headers' | 'template_id' | 'created_at'
+>;
+
+/** Of mail that was sent; what was received says itself what there is to say. */
+type EmailEvent = Exclude<Extract<RecordedEvent, { type: `email.${string}` }>, { type: 'email.received' }>;
+type DomainEvent = Extract<RecordedEvent, { type: `domain.${string}` }>;
+
+type ExtraOf<Type extends EmailEvent['type']> = EventData[Type] extends undefined
+  ? never
+  : Exclude<keyof NonNullable<EventData[Type]>, 'to'>;
+/** What an endpoint is told besides the envelope: whatever the event of that type has, or it does not compile. */
+const EXTRAS: { [Type in EmailEvent['type']]: Record<ExtraOf<Type>, true> } = {
+  'email.queued': {},
+  'email.scheduled': {},
+  'email.sent': {},
+  'email.canceled': {},
+  'email.delivered': {},
+  'email.complained': {},
+  'email.bounced': { bounce: true },
+  'email.unsubscribed': {},
+  'email.opened': { open: true, machine: true },
+  'email.clicked': { click: true, machine: true },
+  'email.failed': { failed: true },
+  'email.suppressed': { suppressed: true },
+  'email.delivery_delayed': { delay: true },
+};
+
+/** In the order in which they are told. */
+const DOMAIN_FIELDS: Record<keyof DomainData, true> = {
+  id: true,
+  name: true,
+  status: true,
+  created_at: true,
+  region: true,
+  records: true,
+};
+const DOMAIN_KEYS = Object.keys(DOMAIN_FIELDS) as (keyof DomainData)[];
+
+const isEmailEvent = (event: RecordedEvent): event is EmailEvent =>
+  event.type.startsWith('email.') && event.type !== 'email.received';
+const isDomainEvent = (event: RecordedEvent): event is DomainEvent => event.type.startsWith('domain.');
+
+function dataOf(event: PayloadEvent, email: ToldEmail | undefined): object {
+  if (event.subjectId === undefined) return {};
+  if (isEmailEvent(event)) return emailData(event, email);
+  if (isDomainEvent(event)) return Object.fromEntries(DOMAIN_KEYS.map((key) => [key, event.data[key]]));
+  return event.data;
+}
+
+function emailData({ type, subjectId, at, data }: EmailEvent, email: ToldEmail | undefined): object {
+  const { template_id: templateId = null, tags = null, headers = null } = email ?? {};
+  const told: Record<string, unknown> = { ...data };
+  return {
+    email_id: subjectId,
+    from: email?.sender ?? '',
+    to: told['to'] ?? (email ? readJson(email.to_list) : []),
+    subject: email?.subject ?? '',
+    message_id: email?.message_id ?? '',
+    // The id of an email contains its time, even if nothing else of the email remains; it may run ahead of a clock that
+    // was set back.
+    created_at: isoTime(email?.created_at ?? Math.min(timeOfId(subjectId), at)),
+    ...(templateId === null ? {} : { template_id: templateId }),
+    ...(tags === null ? {} : { tags: tagsOf(tags) }),
+    ...(headers === null ? {} : { headers: headersOf(headers) }),
+    ...Object.fromEntries(Object.keys(EXTRAS[type]).map((extra) => [extra, told[extra]])),
+  };
+}
+
+const tagsOf = (json: string): Record<string, string> =>
+  Object.fromEntries((readJson(json) as { name: string; value: string }[]).map(({ name, value }) => [name, value]));
+
+const headersOf = (json: string): { name: string; value: string }[] =>
+  (readJson(json) as [string, string][]).map(([name, value]) => ({ name, value }));
+
+const readJson = (json: string): unknown => JSON.parse(json);

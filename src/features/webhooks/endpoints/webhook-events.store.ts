@@ -1,0 +1,220 @@
+import type { WebhookEventType } from '../../../contract/index.ts';
+import { EVENT_TYPES } from '../../../mail/events/index.ts';
+import { rowsEnding, textsIn, type Executor, type Page, type Value } from '../../../platform/db/index.ts';
+import { firstIdAt } from '../../../platform/ids/index.ts';
+
+export type WebhookEventStatus = 'pending' | 'attempting' | 'success' | 'failed';
+
+/** One event at one endpoint. Its time is in its id. */
+export interface WebhookEventRow {
+  event_id: string;
+  type: WebhookEventType;
+  status: WebhookEventStatus;
+  attempt_count: number;
+  last_http_status: number | null;
+  /** Null when nothing is due: finished, or parked. */
+  due_at: number | null;
+  created_at: number;
+  /** 1 for a sample. */
+  is_test: number;
+}
+
+const SELECTED = 'event_id, type, status, attempt_count, last_http_status, due_at, created_at, is_test';
+
+export interface WebhookEventFilter {
+  status?: WebhookEventStatus | undefined;
+  type?: string | undefined;
+  /** Milliseconds, both inclusive. */
+  createdFrom?: number | undefined;
+  createdTo?: number | undefined;
+}
+
+type Rows<T> = Promise<{ rows: T[]; hasMore: boolean }>;
+
+/**
+ * One range of one index, whatever is asked: without a filter of the primary key, otherwise one for each type and status
+ * that fits, so that a delivery has one index less to write. The filters stand in the ends of the range and in the order
+ * instead of in conditions of their own, so that no planner can think of reading the primary key and leaving out what does
+ * not fit: that may be a million rows in a row.
+ */
+export function listWebhookEventRows(
+  db: Executor,
+  webhookId: string,
+  filter: WebhookEventFilter,
+  page: Page,
+): Rows<WebhookEventRow> {
+  const { status, type, createdFrom, createdTo } = filter;
+  const above = [FIRST_ID, createdFrom === undefined ? undefined : firstIdAt(createdFrom), page.before];
+  const below = [LAST_ID, createdTo === undefined ? undefined : firstIdAt(createdTo + 1), page.after];
+  const span = { webhookId, above: largest(above), below: smallest(below), page };
+  if (type === undefined && status === undefined) return readPage(db, ...rangeSql(span, {}), page);
+  const ranges = (type === undefined ? EVENT_TYPES : [type]).flatMap((ofType) =>
+    (status === undefined ? STATUSES : [status]).map((each) => rangeSql(span, { type: ofType, status: each })),
+  );
+  const [only] = ranges;
+  if (only && ranges.length === 1) return readPage(db, ...only, page);
+  const all = ranges.map(([sql]) => `select * from (${sql} limit ?) as part`).join(' union all ');
+  const values = ranges.flatMap(([, each]) => [...each, page.limit + 1]);
+  return readPage(db, `select * from (${all}) as parts order by event_id ${orderOf(page)}`, values, page);
+}
+
+export const webhookEventRowsEnding = (db: Executor, webhookId: string, end: string, page: Page) =>
+  rowsEnding<WebhookEventRow>(db, { ...ENDING, where: { sql: 'webhook_id = ?', values: [webhookId] } }, end, page);
+
+const ENDING = { table: 'webhook_events', columns: SELECTED, id: 'event_id', form: 'uuid', noun: 'events' } as const;
+
+const STATUSES: readonly WebhookEventStatus[] = ['pending', 'attempting', 'success', 'failed'];
+
+interface Span {
+  webhookId: string;
+  above: string;
+  below: string;
+  page: Page;
+}
+
+/** The columns of `fixed` stand in the order of their index. */
+function rangeSql({ webhookId, above, below, page }: Span, fixed: Record<string, string>): [sql: string, Value[]] {
+  const columns = [...Object.keys(fixed), 'event_id'];
+  const values = Object.values(fixed);
+  const key = `(${columns.join(', ')})`;
+  const marks = `(${columns.map(() => '?').join(', ')})`;
+  const order = columns.map((column) => `${column} ${orderOf(page)}`).join(', ');
+  const sql = `select ${SELECTED} from webhook_events
+    where webhook_id = ? and ${key} > ${marks} and ${key} < ${marks} order by ${order}`;
+  return [sql, [webhookId, ...values, above, ...values, below]];
+}
+
+const orderOf = (page: Page): 'asc' | 'desc' => (page.before === undefined ? 'desc' : 'asc');
+
+/** No event has the first id of a millisecond, for ids carry their version behind it: all of its events are above it. */
+const FIRST_ID = firstIdAt(0);
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const sorted = (ids: (string | undefined)[]): string[] => ids.filter((id) => id !== undefined).sort();
+const largest = (ids: (string | undefined)[]): string => sorted(ids).at(-1) ?? FIRST_ID;
+const smallest = (ids: (string | undefined)[]): string => sorted(ids)[0] ?? LAST_ID;
+
+/** Oldest first, behind `after` and not created before `createdFrom`. */
+export function listParkedRows(
+  db: Executor,
+  webhookId: string,
+  { createdFrom, after, limit }: { createdFrom: number | undefined; after: string | undefined; limit: number },
+): Rows<WebhookEventRow> {
+  const above = largest([createdFrom === undefined ? undefined : firstIdAt(createdFrom), after]);
+  const sql = `select ${SELECTED} from webhook_events
+    where webhook_id = ? and parked = 1 and event_id > ? order by event_id`;
+  return readPage(db, sql, [webhookId, above], { limit });
+}
+
+/** How many events an endpoint was not told yet, and how many it is not told by itself. */
+export interface Outstanding {
+  waiting: number;
+  parked: number;
+}
+
+const OUTSTANDING_MAX = 1000;
+
+/** Counts no further than `OUTSTANDING_MAX`, so that a page of endpoints costs the same however much they miss. */
+export async function outstandingOf(db: Executor, webhookIds: readonly string[]): Promise<Map<string, Outstanding>> {
+  const count = (where: string): string => `(select count(*) from
+    (select 1 from webhook_events where webhook_id = webhooks.id and ${where} limit ${OUTSTANDING_MAX}) as few)`;
+  const among = textsIn(db.dialect, 'id', webhookIds);
+  const rows = await db.all<Outstanding & { id: string }>(
+    `select id, ${count('due_at is not null')} as waiting, ${count('parked = 1')} as parked from webhooks where ${among.sql}`,
+    [among.value],
+  );
+  return new Map(rows.map(({ id, waiting, parked }) => [id, { waiting, parked }]));
+}
+
+export const findWebhookEvent = (
+  db: Executor,
+  webhookId: string,
+  eventId: string,
+): Promise<WebhookEventRow | undefined> =>
+  db.get<WebhookEventRow>(`select ${SELECTED} from webhook_events where webhook_id = ? and event_id = ?`, [
+    webhookId,
+    eventId,
+  ]);
+
+export interface AttemptRow {
+  id: string;
+  attempt_number: number;
+  http_status_code: number | null;
+  response: string | null;
+  error: string | null;
+  duration_ms: number;
+  sent_at: number;
+}
+
+/** Newest first. */
+export function listAttemptRows(
+  db: Executor,
+  { webhookId, eventId }: { webhookId: string; eventId: string },
+  page: Page,
+): Rows<AttemptRow> {
+  const cursor = page.after ?? page.before;
+  const isBack = page.before !== undefined;
+  const edge = cursor === undefined ? '' : `and id ${isBack ? '>' : '<'} ?`;
+  const sql = `select id, attempt_number, http_status_code, response, error, duration_ms, sent_at from webhook_attempts
+    where webhook_id = ? and event_id = ? ${edge} order by id ${isBack ? 'asc' : 'desc'}`;
+  return readPage(db, sql, [webhookId, eventId, ...(cursor === undefined ? [] : [cursor])], page);
+}
+
+/** One row more than asked is read, to know whether there is another page. */
+async function readPage<T>(db: Executor, sql: string, values: readonly Value[], page: Page): Rows<T> {
+  const rows = await db.all<T>(`${sql} limit ?`, [...values, page.limit + 1]);
+  const kept = rows.slice(0, page.limit);
+  return { rows: page.before === undefined ? kept : kept.reverse(), hasMore: rows.length > page.limit };
+}
+
+/**
+ * Makes an event due now with its whole schedule before it; answers whether there is one. An attempt that is under way
+ * concludes what it has found: a time that is another one, by however little, tells it that this is a new turn.
+ */
+export async function makeDue(tx: Executor, webhookId: string, eventId: string, now: number): Promise<boolean> {
+  const sql = `update webhook_events set status = 'pending', parked = 0, tries = 0,
+    due_at = case when due_at = ? then due_at - 1 else ? end where webhook_id = ? and event_id = ?`;
+  return (await tx.run(sql, [now, now, webhookId, eventId])) === 1;
+}
+
+/**
+ * Makes events due that wait beyond `latest`, which no retry does, and first attempts that wait at all. Returns the
+ * number of events. Each endpoint is one range of the index.
+ */
+export function bringBackEvents(db: Executor, { now, latest }: { now: number; latest: number }): Promise<number> {
+  return db.run(
+    `update webhook_events set due_at = ? where due_at is not null and (webhook_id, event_id) in (
+      select webhooks.id, late.event_id from webhooks join webhook_events as late on late.webhook_id = webhooks.id
+        where late.due_at is not null and late.due_at > ? and (late.due_at > ? or late.tries = 0))`,
+    [now, now + FIRST_TRY_MS, latest],
+  );
+}
+
+/** Tolerated difference between the clocks of two nodes. */
+const FIRST_TRY_MS = 60_000;
+
+/**
+ * Takes what is due of a disabled endpoint out of its turn, oldest first; answers how many, `limit` at the most. Whether it
+ * is disabled is asked by the statement itself: what it sees as due was recorded before anybody enabled the endpoint again.
+ */
+export function parkDue(db: Executor, webhookId: string, limit: number): Promise<number> {
+  const some = `select event_id from webhook_events where webhook_id = ? and due_at is not null
+    order by due_at, event_id limit ?`;
+  const sql = `update webhook_events set parked = 1, due_at = null
+    where webhook_id = ? and due_at is not null and event_id in (${some})
+      and exists (select 1 from webhooks where id = ? and status = 'disabled')`;
+  return db.run(sql, [webhookId, webhookId, limit, webhookId]);
+}
+
+/** When the team's replays of the last while were made, oldest first. */
+export async function replaysSince(tx: Executor, teamId: string, since: number): Promise<number[]> {
+  const sql = 'select made_at from webhook_replays where team_id = ? and made_at > ? order by made_at';
+  return (await tx.all<{ made_at: number }>(sql, [teamId, since])).map((row) => row.made_at);
+}
+
+/** Notes one and forgets those that no longer count. */
+export async function noteReplay(tx: Executor, replay: { teamId: string; id: string; at: number; since: number }) {
+  const { teamId, id, at, since } = replay;
+  await tx.run('delete from webhook_replays where team_id = ? and made_at <= ?', [teamId, since]);
+  await tx.run('insert into webhook_replays (team_id, id, made_at) values (?, ?, ?)', [teamId, id, at]);
+}

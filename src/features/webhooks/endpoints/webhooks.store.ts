@@ -1,0 +1,115 @@
+import { pageOf, pageSql, pageValues, type Executor, type Page } from '../../../platform/db/index.ts';
+
+export interface WebhookRow {
+  id: string;
+  team_id: string;
+  endpoint: string;
+  /** JSON array of event types. */
+  events: string;
+  status: 'enabled' | 'disabled';
+  secret_sealed: string;
+  previous_secret_sealed: string | null;
+  previous_secret_until: number | null;
+  created_at: number;
+  disabled_at: number | null;
+  disabled_reason: 'manual' | 'failing' | null;
+  failing_since: number | null;
+  last_attempt_at: number | null;
+  last_http_status: number | null;
+  last_error: string | null;
+}
+
+const COLUMNS = [
+  'id',
+  'team_id',
+  'endpoint',
+  'events',
+  'status',
+  'secret_sealed',
+  'previous_secret_sealed',
+  'previous_secret_until',
+  'created_at',
+  'disabled_at',
+  'disabled_reason',
+  'failing_since',
+  'last_attempt_at',
+  'last_http_status',
+  'last_error',
+] as const;
+const SELECTED = COLUMNS.join(', ');
+
+export async function insertWebhook(tx: Executor, row: WebhookRow): Promise<void> {
+  await tx.insertMany('webhooks', COLUMNS, [COLUMNS.map((column) => row[column])]);
+}
+
+export async function countWebhooks(db: Executor, teamId: string): Promise<number> {
+  const sql = 'select count(*) as n from webhooks where team_id = ? and deleted_at is null';
+  return (await db.get<{ n: number }>(sql, [teamId]))?.n ?? 0;
+}
+
+export async function listWebhookRows(
+  db: Executor,
+  teamId: string,
+  page: Page,
+): Promise<{ rows: WebhookRow[]; hasMore: boolean }> {
+  const sql = pageSql('webhooks', 'team_id = ? and deleted_at is null', page, SELECTED);
+  return pageOf(await db.all<WebhookRow>(sql, [teamId, ...pageValues(page)]), page);
+}
+
+const OWN = `select ${SELECTED} from webhooks where team_id = ? and id = ? and deleted_at is null`;
+
+export const findWebhook = (db: Executor, teamId: string, id: string): Promise<WebhookRow | undefined> =>
+  db.get<WebhookRow>(OWN, [teamId, id]);
+
+/** The same, kept from others until the transaction ends. */
+export const lockWebhook = (tx: Executor, teamId: string, id: string): Promise<WebhookRow | undefined> =>
+  tx.get<WebhookRow>(tx.dialect === 'pg' ? `${OWN} for no key update` : OWN, [teamId, id]);
+
+export interface WebhookChange {
+  endpoint: string;
+  events: string;
+}
+
+/** Another address has answered nothing yet: its five days begin anew. */
+export async function saveSettings(tx: Executor, id: string, { endpoint, events }: WebhookChange): Promise<void> {
+  const kept = ['failing_since', 'last_attempt_at', 'last_http_status', 'last_error'];
+  const sql = `update webhooks set ${kept.map((column) => `${column} = case when endpoint = ? then ${column} end`).join(', ')},
+    endpoint = ?, events = ? where id = ?`;
+  await tx.run(sql, [...kept.map(() => endpoint), endpoint, events, id]);
+}
+
+export async function setSecret(
+  tx: Executor,
+  id: string,
+  secret: { sealed: string; previous: string; previousUntil: number },
+): Promise<void> {
+  const sql = `update webhooks set secret_sealed = ?, previous_secret_sealed = ?, previous_secret_until = ? where id = ?`;
+  await tx.run(sql, [secret.sealed, secret.previous, secret.previousUntil, id]);
+}
+
+/** Answers whether this call did it. What was deleted or disabled already stays as it is. */
+export async function setDisabled(
+  db: Executor,
+  id: string,
+  { reason, now }: { reason: 'manual' | 'failing'; now: number },
+): Promise<boolean> {
+  const sql = `update webhooks set status = 'disabled', disabled_at = ?, disabled_reason = ?
+    where id = ? and status = 'enabled' and deleted_at is null`;
+  return (await db.run(sql, [now, reason, id])) === 1;
+}
+
+export async function setEnabled(tx: Executor, id: string): Promise<void> {
+  const sql = `update webhooks set status = 'enabled', disabled_at = null, disabled_reason = null, failing_since = null
+    where id = ?`;
+  await tx.run(sql, [id]);
+}
+
+/** Answers whether there was one. */
+export async function markDeleted(db: Executor, teamId: string, id: string, now: number): Promise<boolean> {
+  const sql = 'update webhooks set deleted_at = ? where team_id = ? and id = ? and deleted_at is null';
+  return (await db.run(sql, [now, teamId, id])) === 1;
+}
+
+/** The admins of its team have been told that it was disabled, or there were none to tell. */
+export const noteTold = (db: Executor, id: string, now: number): Promise<number> =>
+  db.run('update webhooks set admins_told_at = ? where id = ?', [now, id]);

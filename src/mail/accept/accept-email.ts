@@ -1,0 +1,247 @@
+import type { BatchError, SendEmailRequest, SentBatch, SentEmail } from '../../contract/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { creationTime } from '../../platform/ids/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { normalizeAddress, type Mailbox } from '../../protocol/address/index.ts';
+import type { Asked } from '../../protocol/dsn/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import type { EmailDraft } from '../emails/index.ts';
+import { createAcceptPrepared, type AcceptBeside, type AcceptPrepared } from './accept-prepared.ts';
+import { fetchAttachments } from './fetch-attachments.ts';
+import { prepareForward, type Forward } from './forward.ts';
+import { hashRequest, type Idempotency } from './idempotency.ts';
+import { mustBeNoticedAtHome } from './notice.ts';
+import { createInSlices } from './in-slices.ts';
+import { createIdempotent, type KeepAnswer } from './idempotent.ts';
+import { createSendingGate } from './sending-gate.ts';
+import { prepareAll, prepareGood } from './prepare-batch.ts';
+import { createSendingDomainOf, type SendingDomainOf } from './sending-domain.ts';
+import { createPrepare, type Prepared } from './prepare.ts';
+import { mustBeWithinQuota } from './quota.ts';
+import { readSubmitted, type SubmissionEnvelope } from './read-submitted.ts';
+import type { AcceptedAs, AcceptedRows } from './rows.ts';
+import { shareBodies } from './share-bodies.ts';
+import type { Spooled } from './spool-message.ts';
+import { listMissingFields } from './submitted-message.ts';
+import { createKeyedLimiter } from './keyed-limiter.ts';
+
+export interface BatchOptions {
+  /** A bad email is refused alone; `refused` are those whose fields were at fault already. */
+  permissive?: { refused: BatchError[] };
+  idempotency?: Idempotency | undefined;
+}
+
+export interface Accept {
+  acceptEmail(ctx: Ctx, input: SendEmailRequest, idempotency?: Idempotency, as?: AcceptedAs): Promise<SentEmail>;
+  /** Accepts all of them in one commit, in the order given; `inputs` has a gap where `refused` names an index. */
+  acceptBatch(ctx: Ctx, inputs: (SendEmailRequest | undefined)[], options: BatchOptions): Promise<SentBatch>;
+  /** Accepts drafts that no caller wrote as they are, all of them or none, as transactional mail; answers their ids. */
+  acceptDrafts(ctx: Ctx, drafts: readonly EmailDraft[]): Promise<string[]>;
+  /** Accepts one mail in the transaction in which `beside` writes what belongs to it; once for each key. */
+  acceptBeside(ctx: Ctx, make: () => Promise<Composing>, options: ComposingOptions): Promise<SentEmail>;
+  /** Writes what is no mail once for each key: `work` hands its answer to `keep`, within its transaction. */
+  writeIdempotently<Answer>(
+    ctx: Ctx,
+    options: ComposingOptions,
+    work: (keep: KeepAnswer) => Promise<Answer>,
+  ): Promise<Answer>;
+  /**
+   * Accepts a message that a client composed: sent as it is, signed, without headers for us, to the envelope's recipients.
+   * More recipients than an email may have become several emails, all of them accepted in one commit.
+   */
+  acceptMessage(ctx: Ctx, spooled: Spooled, envelope: SubmissionEnvelope): Promise<SubmittedAs>;
+  /** Accepts a received message to be forwarded, byte for byte behind headers of ours; once for each key. */
+  acceptForward(ctx: Ctx, forward: Forward, key: string): Promise<SentEmail>;
+  /** Refuses a send that could not be accepted whatever it contains, before a large message is read. */
+  mayBegin(ctx: Ctx): Promise<void>;
+  /** Whether many callers wait for their commits; the queue asks before each claim, and throttles delivery then. */
+  isContended(): boolean;
+}
+
+/** The email that a submitted message became, and the others where it has more recipients than one email may have. */
+export interface SubmittedAs extends SentEmail {
+  others?: string[];
+}
+
+/** A mail that a verb of ours has composed; under the id that what is written beside it names. */
+export interface Composing {
+  id: string;
+  draft: EmailDraft;
+  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
+}
+
+export interface ComposingOptions {
+  idempotency: Idempotency | undefined;
+  /** Whether it names files by URLs. */
+  isGrowing: boolean;
+}
+
+/** Limits, by team, the requests that become much larger than they came; each that waits holds its body. */
+const GROWING = { atOnce: 2, waitingMax: 20 };
+
+/** `onAccepted` is called after a commit that brought mail to deliver. */
+export function createAccept(world: World, onAccepted: () => void): Accept {
+  const sendingDomainOf = createSendingDomainOf(world);
+  const prepare = createPrepare(world, sendingDomainOf);
+  const mustBeOn = createSendingGate(world);
+  const { withIdempotency, writeIdempotently, answered } = createIdempotent(world);
+  const inSlices = createInSlices();
+  const { acceptPrepared, acceptBeside, isContended } = createAcceptPrepared(world, { answered, onAccepted, inSlices });
+  const limited = createKeyedLimiter(GROWING);
+
+  /** Refuses while sending is switched off; requests that are expensive to read wait for their turn. */
+  async function admit<Answer>(
+    ctx: Ctx,
+    inputs: (SendEmailRequest | undefined)[],
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    await mustBeOn();
+    const isGrowing = inputs.some((input) => (input?.template && inputs.length > 1) || hasPath(input));
+    if (!isGrowing) return work();
+    return limited(ctx.teamId, work, ctx.whenGone?.());
+  }
+
+  return {
+    isContended,
+    acceptEmail: (ctx, input, idempotency, as = TRANSACTIONAL.as) =>
+      withIdempotency(ctx, idempotency, () =>
+        admit(ctx, [input], async () => {
+          const prepared = await prepare(ctx)(input);
+          const { attachments } = prepared.draft;
+          // Files are written before the commit that would refuse them.
+          if (attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
+          await fetchAttachments(world, [prepared.draft], ctx.whenGone);
+          return acceptPrepared(ctx, [prepared], { as, idempotency, answerOf: idOf });
+        }),
+      ),
+    ...acceptWritten(world, { sendingDomainOf, mustBeOn, withIdempotency, writeIdempotently, acceptBeside, limited }),
+    async acceptDrafts(ctx, drafts) {
+      await mustBeOn();
+      const domainOf = sendingDomainOf(ctx);
+      const prepared: Prepared[] = [];
+      for (const draft of drafts) prepared.push({ draft, domain: await domainOf(draft), templateId: null });
+      const answerOf = (emails: AcceptedRows[]): string[] => emails.map(({ email }) => email.id);
+      return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, idempotency: undefined, answerOf });
+    },
+    ...acceptComposed(world, { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared }),
+    async mayBegin({ teamId }) {
+      await mustBeOn();
+      await mustBeWithinQuota(world, teamId, 1);
+    },
+    acceptBatch: (ctx, inputs, { permissive, idempotency }) =>
+      withIdempotency(ctx, idempotency, () =>
+        admit(ctx, inputs, async () => {
+          const steps = { prepare: prepare(ctx), inSlices };
+          const { good, errors } = permissive
+            ? await prepareGood(world, ctx, steps, inputs, permissive.refused)
+            : await prepareAll(world, ctx, steps, inputs);
+          const answerOf = (emails: AcceptedRows[]): SentBatch => ({
+            data: emails.map(({ email }) => ({ id: email.id })),
+            ...(errors ? { errors } : {}),
+          });
+          const { prepared, bodies } = await shareBodies(world, ctx, good);
+          return acceptPrepared(ctx, prepared, { ...TRANSACTIONAL, bodies, idempotency, answerOf });
+        }),
+      ),
+  };
+}
+
+interface WritingSteps extends Pick<Steps, 'sendingDomainOf' | 'mustBeOn' | 'withIdempotency'> {
+  writeIdempotently: ReturnType<typeof createIdempotent>['writeIdempotently'];
+  acceptBeside: AcceptBeside;
+  limited: ReturnType<typeof createKeyedLimiter>;
+}
+
+/** Accepts what somebody writes in an inbox, and drafts of it. */
+function acceptWritten(world: World, steps: WritingSteps): Pick<Accept, 'writeIdempotently' | 'acceptBeside'> {
+  const { sendingDomainOf, mustBeOn, withIdempotency, writeIdempotently, acceptBeside, limited } = steps;
+  return {
+    writeIdempotently: (ctx, { idempotency, isGrowing }, work) =>
+      isGrowing
+        ? limited(ctx.teamId, () => writeIdempotently(ctx, idempotency, work), ctx.whenGone?.())
+        : writeIdempotently(ctx, idempotency, work),
+    acceptBeside: (ctx, make, { idempotency, isGrowing }) =>
+      withIdempotency(ctx, idempotency, async () => {
+        await mustBeOn();
+        const accept = async (): Promise<SentEmail> => {
+          const { id, draft, beside } = await make();
+          const domain = await sendingDomainOf(ctx)(draft);
+          if (draft.attachments.length > 0) await mustBeWithinQuota(world, ctx.teamId, 1);
+          await fetchAttachments(world, [draft], ctx.whenGone);
+          return acceptBeside(ctx, { id, draft, domain, templateId: null }, { idempotency, beside });
+        };
+        return isGrowing ? limited(ctx.teamId, accept, ctx.whenGone?.()) : accept();
+      }),
+  };
+}
+
+interface Steps {
+  sendingDomainOf: (ctx: Ctx) => SendingDomainOf;
+  mustBeOn(): Promise<void>;
+  withIdempotency: ReturnType<typeof createIdempotent>['withIdempotency'];
+  acceptPrepared: AcceptPrepared;
+}
+
+/** Accepts messages that somebody else has composed: a client of SMTP submission, or the sender of what is forwarded. */
+function acceptComposed(world: World, steps: Steps): Pick<Accept, 'acceptMessage' | 'acceptForward'> {
+  const { sendingDomainOf, mustBeOn, withIdempotency, acceptPrepared } = steps;
+  return {
+    async acceptMessage(ctx, spooled, envelope) {
+      const { drafts, message, idempotency } = await readSubmitted(spooled, envelope);
+      return withIdempotency(ctx, idempotency, async () => {
+        await mustBeOn();
+        const domainOf = sendingDomainOf(ctx);
+        const prepared: Prepared[] = [];
+        for (const draft of drafts) {
+          const asked = message.asked && keepAskedFor(message.asked, draft.recipients);
+          const own = { ...message, asked };
+          prepared.push({ draft, domain: await domainOf(draft), templateId: null, message: own });
+        }
+        if (envelope.asked) await mustBeNoticedAtHome(ctx, envelope.asked);
+        const answerOf = ([first, ...others]: AcceptedRows[]): SubmittedAs => ({
+          id: first?.email.id ?? '',
+          ...(others.length === 0 ? {} : { others: others.map(({ email }) => email.id) }),
+        });
+        const sends = prepared.length === 1 ? prepared : completeHead(world, prepared);
+        return acceptPrepared(ctx, sends, { ...TRANSACTIONAL, idempotency, answerOf });
+      });
+    },
+    acceptForward(ctx, forward, key) {
+      const idempotency = { key: `forward ${key}`, requestHash: hashRequest('forward', { key }) };
+      return withIdempotency(ctx, idempotency, async () => {
+        await mustBeOn();
+        const prepared = await prepareForward(world, ctx, forward);
+        return acceptPrepared(ctx, [prepared], { ...TRANSACTIONAL, idempotency, answerOf: idOf });
+      });
+    },
+  };
+}
+
+/** Keeps what was asked for these recipients: every delivery of an email stores what was asked for all of them. */
+function keepAskedFor(asked: Asked, recipients: readonly Mailbox[]): Asked {
+  const addresses = new Set(recipients.map(({ address }) => normalizeAddress(address)));
+  const kept = Object.entries(asked.recipients).filter(([address]) => addresses.has(address));
+  return { ...asked, recipients: Object.fromEntries(kept) };
+}
+
+/** Gives the emails of one message one Message-ID and Date, where the client wrote none. */
+function completeHead(world: World, prepared: readonly Prepared[]): Prepared[] {
+  const id = world.ids.uuid();
+  const [first] = prepared;
+  if (!first?.message) return [...prepared];
+  const messageId = first.message.messageId ?? `<${id}@${first.domain.name}>`;
+  const missing = listMissingFields(first.message, { messageId, at: new Date(creationTime(id, world.clock)) });
+  const head = first.message.head + missing.join('');
+  return prepared.map((one, at) => ({
+    ...one,
+    ...(at === 0 ? { id } : {}),
+    message: one.message && { ...one.message, head, messageId, hasDate: true },
+  }));
+}
+
+const TRANSACTIONAL = { as: { kind: 'transactional' } } as const;
+
+const idOf = ([rows]: AcceptedRows[]): SentEmail => ({ id: rows?.email.id ?? '' });
+
+const hasPath = (input: SendEmailRequest | undefined): boolean =>
+  input?.attachments?.some(({ path }) => path !== undefined) ?? false;

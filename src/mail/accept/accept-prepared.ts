@@ -1,0 +1,175 @@
+import type { SentEmail } from '../../contract/index.ts';
+import { NoSuchBlob } from '../../platform/blobs/index.ts';
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
+import { Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { linkFiles, placeInRows, putFiles } from '../contents/index.ts';
+import { createContentionGauge } from '../queue/index.ts';
+import { countedGrantOf } from './grant-limits.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { InSlices } from './in-slices.ts';
+import type { createIdempotent } from './idempotent.ts';
+import type { Prepared } from './prepare.ts';
+import { rowsInSlices, rowsOfAll, type AcceptedAs, type AcceptedRows } from './rows.ts';
+import { sharedBodyRows, type NewSharedBody } from './share-bodies.ts';
+import { keepBodies } from './submitted-message.ts';
+import { placeOf, writeAccepted, type Acceptance } from './write-accepted.ts';
+
+interface AcceptOptions<Answer> {
+  as: AcceptedAs;
+  /** A repeated request gets the answer of the first. */
+  idempotency: Idempotency | undefined;
+  /** Bodies that some of the emails share, written in the same commit. */
+  bodies?: readonly NewSharedBody[];
+  answerOf(rows: AcceptedRows[]): Answer;
+}
+
+/**
+ * Accepts sends that were checked, all of them or none, in a commit that they share with other requests. All mail comes
+ * through here or through `acceptWithin`, through whichever door.
+ */
+export type AcceptPrepared = <Answer>(
+  ctx: Ctx,
+  prepared: readonly Prepared[],
+  options: AcceptOptions<Answer>,
+) => Promise<Answer>;
+
+interface BesideOptions {
+  idempotency: Idempotency | undefined;
+  /** Throws to have nothing written. */
+  beside(tx: Executor, email: AcceptedRows['email']): Promise<unknown>;
+}
+
+/** The same for one transactional mail, in a transaction of its own with what else its sender writes. */
+export type AcceptBeside = (ctx: Ctx, prepared: Prepared, options: BesideOptions) => Promise<SentEmail>;
+
+/** Thrown by `beside` where somebody else was first. */
+export class Superseded extends Error {}
+
+interface Parts {
+  answered: ReturnType<typeof createIdempotent>['answered'];
+  onAccepted(): void;
+  inSlices: InSlices;
+}
+
+export function createAcceptPrepared(
+  world: World,
+  { answered, onAccepted, inSlices }: Parts,
+): { acceptPrepared: AcceptPrepared; acceptBeside: AcceptBeside; isContended(): boolean } {
+  const commit = world.commits.lane<Acceptance, void>((tx, items) => writeAccepted(world, tx, items), placeOf);
+  const contention = createContentionGauge();
+
+  return {
+    isContended: contention.isContended,
+    /** Files come before rows, so that no row ever names one that does not exist. */
+    async acceptPrepared(ctx, prepared, { as, idempotency, bodies = [], answerOf }) {
+      const emails = await rowsInSlices(world, ctx, prepared, { as, inSlices });
+      const answer = answerOf(emails);
+      if (emails.length === 0 && !idempotency) return answer;
+      return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
+        const submitted = emails.map(({ email, contents }, at) => ({
+          message: prepared[at]?.message,
+          emailId: email.id,
+          contents,
+        }));
+        await keepBodies(world, submitted);
+        await writeFiles(world, emails);
+        const shared = sharedBodyRows(bodies, emails);
+        const item = { teamId: ctx.teamId, kind: as.kind, emails, bodies: shared, idempotency, answer };
+        await contention.track(commit({ ...item, grant: countedGrantOf(ctx.actor) }));
+      });
+    },
+    async acceptBeside(ctx, prepared, { idempotency, beside }) {
+      const { teamId } = ctx;
+      const kind = 'transactional';
+      const emails = rowsOfAll(world, ctx, [prepared], { as: { kind } });
+      const answer = { id: emails[0]?.email.id ?? '' };
+      return writeOrAnswer(ctx, emails, { idempotency, answer }, async () => {
+        await writeFiles(world, emails);
+        await world.db.tx(async (tx) => {
+          const grant = countedGrantOf(ctx.actor);
+          const item = { teamId, kind, emails, bodies: [], idempotency, answer, grant } as const;
+          const [refusal] = await writeAccepted(world, tx, [item]);
+          if (refusal) throw refusal;
+          for (const { email } of emails) await beside(tx, email);
+        });
+      });
+    },
+  };
+
+  async function writeOrAnswer<Answer>(
+    ctx: Ctx,
+    emails: AcceptedRows[],
+    { idempotency, answer }: { idempotency: Idempotency | undefined; answer: Answer },
+    write: () => Promise<void>,
+  ): Promise<Answer> {
+    try {
+      await write();
+    } catch (error) {
+      // After any other failure it is unknown whether the rows were written. Files are linked before rows are.
+      const isKnown = error instanceof Refusal || error instanceof Superseded || error instanceof NoSuchBlob;
+      if (isKnown) await removeFiles(world, emails);
+      // Another node accepted the same key in the meantime: its answer is the answer.
+      const stored = isUniqueViolation(error) ? await answered<Answer>(ctx, idempotency) : undefined;
+      if (stored === undefined) throw error;
+      return stored;
+    }
+    // A log line costs as much as a row.
+    await inSlices(ctx.teamId, emails, (one) => logOne(world, ctx, one), true);
+    if (emails.some(({ email }) => email.scheduled_at === null)) onAccepted();
+    return answer;
+  }
+}
+
+/**
+ * Accepts sends in the caller's transaction, with whatever else it writes there: a page of a broadcast, the notice of an
+ * outcome. Throws the refusal of a quota. Their contents stand in rows, because no file can be waited for; the caller wakes
+ * the queue after its commit, and calls `logAccepted`.
+ */
+export async function acceptWithin(
+  world: World,
+  tx: Executor,
+  ctx: Ctx,
+  prepared: readonly Prepared[],
+  as: AcceptedAs,
+): Promise<AcceptedRows[]> {
+  const emails = rowsOfAll(world, ctx, prepared, { as, place: placeInRows });
+  const item: Acceptance = {
+    teamId: ctx.teamId,
+    kind: as.kind,
+    emails,
+    bodies: [],
+    idempotency: undefined,
+    answer: undefined,
+    grant: countedGrantOf(ctx.actor),
+  };
+  const [refusal] = await writeAccepted(world, tx, [item]);
+  if (refusal) throw refusal;
+  return emails;
+}
+
+export function logAccepted(world: World, ctx: Ctx, emails: readonly AcceptedRows[]): void {
+  for (const one of emails) logOne(world, ctx, one);
+}
+
+function logOne(world: World, { requestId }: Ctx, { email, recipients }: AcceptedRows): void {
+  world.mailLog.accepted({ emailId: email.id, teamId: email.team_id, recipients, requestId });
+}
+
+/**
+ * Writes all files together, because syncing them one by one takes many times longer. Returns the rows that describe
+ * the files, to be written in the same commit.
+ */
+async function writeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
+  const files = emails.flatMap((email) => email.files);
+  const links = emails.flatMap((email) => email.links);
+  const written = [...(await putFiles(world, files)), ...(await linkFiles(world, links))];
+  if (written.length === 0) return;
+  const byOwner = Map.groupBy(written, ({ owner_id: owner }) => owner);
+  for (const { email, contents } of emails) contents.push(...(byOwner.get(email.id) ?? []));
+}
+
+async function removeFiles(world: World, emails: AcceptedRows[]): Promise<void> {
+  for (const { hasFiles, email } of emails) if (hasFiles) await world.blobs.remove(email.id);
+}

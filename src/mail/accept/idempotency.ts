@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { Executor } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { findAnswer, insertAnswers } from './idempotency.store.ts';
+
+export interface Idempotency {
+  key: string;
+  requestHash: string;
+}
+
+/** No client can send it within a header, so that no key of a team is one of an app, nor one of ours. */
+const APP_KEYS = '\u0002';
+
+/**
+ * What a request says of itself with the header. An app has keys of its own, for each person who let it in: it must neither use up
+ * the keys that the team's programs or other apps send with, nor be answered what they were. A new grant of it keeps them.
+ */
+export function idempotencyOf(
+  { actor }: Pick<Ctx, 'actor'>,
+  header: { 'Idempotency-Key'?: string } | undefined,
+  { operation, said }: { operation: string; said: unknown },
+): Idempotency | undefined {
+  const given = header?.['Idempotency-Key'];
+  if (given === undefined) return undefined;
+  const key = actor.kind === 'oauth_grant' ? `${APP_KEYS}${actor.clientId} ${actor.userId} ${given}` : given;
+  return { key, requestHash: hashRequest(operation, said) };
+}
+
+const KEPT_MS = 24 * 3_600_000;
+
+/** Two requests are the same if they have the same content, in whatever order of fields. */
+export function hashRequest(operation: string, body: unknown): string {
+  return createHash('sha256').update(operation).update('\n').update(canonicalJson(body)).digest('hex');
+}
+
+/** Deeper than any send; a batch whose entries are refused one by one is hashed before its depth is checked. */
+const DEPTH_MAX = 100;
+
+function canonicalJson(value: unknown, depth = 0): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
+  if (depth > DEPTH_MAX) {
+    throw refuse('validation_error', { status: 400, say: `The body is nested deeper than ${DEPTH_MAX} levels.` });
+  }
+  const inside = (field: unknown): string => canonicalJson(field, depth + 1);
+  if (Array.isArray(value)) return `[${value.map(inside).join(',')}]`;
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${inside(field)}`).join(',')}}`;
+}
+
+/** The stored answer to this request; refuses if the key was used for another; undefined if the key is new. */
+export async function storedAnswer<T>(
+  db: Executor,
+  teamId: string,
+  idempotency: Idempotency,
+  now: number,
+): Promise<T | undefined> {
+  const row = await findAnswer(db, teamId, idempotency.key, now);
+  if (!row) return undefined;
+  if (row.request_hash === idempotency.requestHash) return JSON.parse(row.response) as T;
+  throw refuse('invalid_idempotent_request', {
+    say: 'This Idempotency-Key was used with a different request in the last 24 hours; use a new key for a new request.',
+  });
+}
+
+export const keepAnswers = (
+  tx: Executor,
+  answers: { teamId: string; idempotency: Idempotency; response: unknown }[],
+  now: number,
+): Promise<void> =>
+  insertAnswers(
+    tx,
+    answers.map(({ teamId, idempotency, response }) => ({
+      team_id: teamId,
+      key: idempotency.key,
+      request_hash: idempotency.requestHash,
+      response: JSON.stringify(response),
+      expires_at: now + KEPT_MS,
+    })),
+    now,
+  );

@@ -1,0 +1,241 @@
+import { addressParser, decodeWords } from 'postal-mime';
+import type { Refusal } from '../../platform/refusal/index.ts';
+import {
+  formatMailbox,
+  normalizeAddress,
+  parseHeaderMailbox,
+  parseMailbox,
+  type Mailbox,
+} from '../../protocol/address/index.ts';
+import type { Asked } from '../../protocol/dsn/index.ts';
+import { headerFault } from '../../protocol/mime/index.ts';
+import {
+  decodeText,
+  oneLine,
+  readFields,
+  shortLine,
+  type RawField,
+  type TextPart,
+} from '../../protocol/mime-read/index.ts';
+import { RECIPIENTS_MAX, tagFault, type EmailDraft } from '../emails/index.ts';
+import type { Idempotency } from './idempotency.ts';
+import type { Spooled } from './spool-message.ts';
+import { identify, readFiles } from './submitted-files.ts';
+import { KEY_HEADERS, readIdempotency } from './submitted-idempotency.ts';
+import type { SubmittedMessage } from './submitted-message.ts';
+import { unreadable } from './unreadable.ts';
+
+export interface Submission {
+  /** One for each fifty recipients of the envelope, which is as many as an email has; they differ in nothing else. */
+  drafts: EmailDraft[];
+  message: SubmittedMessage;
+  idempotency: Idempotency | undefined;
+}
+
+export interface SubmissionEnvelope {
+  recipients: readonly Mailbox[];
+  /** The protocol by which it came, as RFC 3848 names it. */
+  protocol: string;
+  /** What the client asked for beside the recipients (DSN, REQUIRETLS). */
+  asked?: Asked | undefined;
+}
+
+const TAG_HEADER = 'x-rasket-tag';
+/**
+ * Headers that are dropped: some would disclose recipients of the envelope, the others only a receiving server may
+ * write.
+ */
+const DROPPED = new Set([
+  'bcc',
+  'resent-bcc',
+  'return-path',
+  'delivered-to',
+  'received-spf',
+  'authentication-results',
+  TAG_HEADER,
+  ...KEY_HEADERS,
+]);
+/** RFC 5322 §3.6: allowed once, since readers would differ on which of two they believe. */
+const ONCE = [
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'subject',
+  'date',
+  'message-id',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+];
+/** More hops than any route has: a message with more is in a loop (RFC 5321 §6.3). */
+const HOPS_MAX = 50;
+const SENDERS = new Set(['sender', 'resent-from', 'resent-sender']);
+const TAGS_MAX = 50;
+const TAG = /^([A-Za-z0-9_-]{1,256})=([A-Za-z0-9_-]{1,256})$/;
+const TEXT_BYTES_MAX = 2 * 1024 * 1024;
+const SUBJECT_BYTES_MAX = 998;
+const MESSAGE_ID_MAX = 998;
+const HEADERS_SHOWN_MAX = 100;
+
+/** Reads a message that a client composed as a send; refuses what different readers would understand differently. */
+export async function readSubmitted(
+  spooled: Spooled,
+  { recipients, protocol, asked }: SubmissionEnvelope,
+): Promise<Submission> {
+  const fault = spooled.fault ?? spooled.longLine;
+  if (fault !== undefined) throw unreadable(fault);
+  const fields = readFields(spooled.head);
+  if ('fault' in fields) throw unreadable(fields.fault);
+  mustBeSendable(fields);
+  const valueOf = (name: string): string | undefined => fields.find(({ lower }) => lower === name)?.value;
+  const from = readFrom(valueOf('from'));
+  const { html, text } = await readTexts(spooled);
+  const kept = fields.filter(({ lower }) => !DROPPED.has(lower));
+  const shared: Omit<EmailDraft, 'headerMailboxes' | 'recipients'> = {
+    from,
+    subject: shortLine(unfolded(valueOf('subject') ?? ''), SUBJECT_BYTES_MAX),
+    html,
+    text,
+    headers: shownHeaders(kept),
+    tags: readTags(fields),
+    attachments: [],
+    scheduledAt: null,
+    topicId: null,
+  };
+  const writeDraft = (to: readonly Mailbox[]): EmailDraft => ({
+    ...shared,
+    headerMailboxes: { from: formatMailbox(from), ...readVisible(valueOf, to) },
+    recipients: [...to],
+  });
+  const files = await readFiles(spooled);
+  const head = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
+  const messageId = valueOf('message-id')?.replaceAll('\r\n', '').trim() ?? '';
+  return {
+    drafts: groupRecipients(recipients).map(writeDraft),
+    message: {
+      spooled,
+      head: messageId === '' ? without(kept, 'message-id') : head,
+      messageId: messageId === '' ? null : messageId.slice(0, MESSAGE_ID_MAX),
+      hasDate: valueOf('date') !== undefined,
+      protocol,
+      asked,
+      files,
+      needsSmtpUtf8: /[^\0-\x7f]/.test(head),
+    },
+    idempotency: await readIdempotency({ fields, kept, draft: writeDraft(recipients), asked }, () =>
+      Promise.all(files.map((file) => identify(spooled, file))),
+    ),
+  };
+}
+
+/** Groups the recipients in their order, as many as one email may have; an address that is named twice counts once. */
+function groupRecipients(recipients: readonly Mailbox[]): Mailbox[][] {
+  const distinct = new Map(recipients.map((mailbox) => [normalizeAddress(mailbox.address), mailbox]));
+  if (distinct.size <= RECIPIENTS_MAX) return [[...recipients]];
+  const all = [...distinct.values()];
+  const groups: Mailbox[][] = [];
+  for (let at = 0; at < all.length; at += RECIPIENTS_MAX) groups.push(all.slice(at, at + RECIPIENTS_MAX));
+  return groups;
+}
+
+const without = (fields: readonly RawField[], name: string): string =>
+  fields.flatMap(({ lower, raw }) => (lower === name ? [] : [raw])).join('');
+
+const unfolded = (value: string): string => decodeWords(value.replaceAll('\r\n', '').trim());
+
+function mustBeSendable(fields: readonly RawField[]): void {
+  for (const name of ONCE) {
+    const count = fields.filter(({ lower }) => lower === name).length;
+    if (count > 1) throw unreadable(`it has ${count} headers ${name}, and readers would differ on which counts`);
+  }
+  if (fields.filter(({ lower }) => lower === 'received').length > HOPS_MAX) {
+    throw unreadable(`it has passed more than ${HOPS_MAX} servers, so that it seems to go in circles`);
+  }
+}
+
+function readFrom(value: string | undefined): Mailbox {
+  if (value === undefined) throw unreadable('it has no header From');
+  const parsed = parseHeaderMailbox(value);
+  if (!parsed.ok)
+    throw unreadable(`its header From must be one mailbox, as in Name <local@example.com>. ${parsed.fault}`);
+  return { ...parsed.mailbox, name: oneLine(decodeWords(parsed.mailbox.name)) };
+}
+
+const readAddresses = (value: string): { name: string; address: string }[] =>
+  addressParser(value.replaceAll('\r\n', ''), { flatten: true }).flatMap(({ name, address }) =>
+    address === undefined ? [] : [{ name, address }],
+  );
+
+/** Normalises an address for comparison: the header parser removes quotes that the envelope keeps. */
+const unquoted = (address: string): string =>
+  normalizeAddress(
+    address.replace(/^"(.*)"(@[^@]*)$/s, (_, local: string, rest: string) => local.replace(/\\(.)/gs, '$1') + rest),
+  );
+
+/** To and Cc as far as they are in the envelope; recipients of the envelope that are in neither are bcc. */
+function readVisible(
+  valueOf: (name: string) => string | undefined,
+  recipients: readonly Mailbox[],
+): Omit<EmailDraft['headerMailboxes'], 'from'> {
+  const left = new Map(recipients.map((mailbox) => [unquoted(mailbox.address), mailbox]));
+  const take = (field: string): string[] =>
+    readAddresses(valueOf(field) ?? '').flatMap(({ name, address }) => {
+      const key = unquoted(address);
+      const mailbox = left.get(key);
+      if (!mailbox) return [];
+      left.delete(key);
+      return [formatMailbox({ name: oneLine(name), address: mailbox.address })];
+    });
+  const [to, cc] = [take('to'), take('cc')];
+  const replyTo = readAddresses(valueOf('reply-to') ?? '').flatMap(({ name, address }) => {
+    const parsed = parseMailbox(address);
+    return parsed.ok ? [formatMailbox({ name: oneLine(name), address: parsed.mailbox.address })] : [];
+  });
+  return { to, cc, bcc: [...left.values()].map(({ address }) => address), replyTo };
+}
+
+/** The headers that the team sees in its events, as of a send; those that name a sender are never left out. */
+function shownHeaders(fields: readonly RawField[]): [string, string][] {
+  const all = fields.map(({ lower, name, value }) => ({ lower, name, value: value.replaceAll('\r\n', '').trim() }));
+  const senders = all.filter(({ lower }) => SENDERS.has(lower));
+  const others = all.filter(
+    ({ lower, name, value }) => !SENDERS.has(lower) && lower !== 'reply-to' && headerFault(name, value) === undefined,
+  );
+  return [...senders, ...others].slice(0, HEADERS_SHOWN_MAX).map(({ name, value }) => [name, value]);
+}
+
+function readTags(fields: readonly RawField[]): EmailDraft['tags'] {
+  const written = fields.filter(({ lower }) => lower === TAG_HEADER);
+  if (written.length > TAGS_MAX) throw unreadable(`it has ${written.length} headers X-Rasket-Tag; ${TAGS_MAX} may be`);
+  return written.map(({ value }) => {
+    const found = TAG.exec(value.replaceAll('\r\n', '').trim());
+    const [, name, tag] = found ?? [];
+    const fault = name === undefined ? undefined : tagFault({ name });
+    if (fault !== undefined) throw unreadable(`a header X-Rasket-Tag is at fault: ${fault}`);
+    if (name !== undefined && tag !== undefined) return { name, value: tag };
+    throw unreadable('a header X-Rasket-Tag is not name=value, each 1 to 256 letters, digits, underscores and hyphens');
+  });
+}
+
+/** One text and one HTML, as a mail program shows them; several of a kind are joined. */
+async function readTexts(spooled: Spooled): Promise<Pick<EmailDraft, 'html' | 'text'>> {
+  const encoded = spooled.texts.reduce((sum, { start, end }) => sum + end - start, 0);
+  // Quoted-printable triples what it encodes.
+  if (encoded > TEXT_BYTES_MAX * 3) throw tooMuchText();
+  const read = async (type: TextPart['type']): Promise<string | null> => {
+    const parts: string[] = [];
+    for (const part of spooled.texts) {
+      if (part.type === type) parts.push(decodeText(await spooled.read(part.start, part.end), part));
+    }
+    // PostgreSQL cannot store NUL, which means nothing to a reader.
+    return parts.length === 0 ? null : parts.join('\n').replaceAll('\0', '\ufffd').toWellFormed();
+  };
+  const [html, text] = [await read('text/html'), await read('text/plain')];
+  if (Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '') > TEXT_BYTES_MAX) throw tooMuchText();
+  return { html, text };
+}
+
+const tooMuchText = (): Refusal =>
+  unreadable(`its text and HTML have more than ${TEXT_BYTES_MAX} bytes together; attach what is long`);

@@ -1,0 +1,145 @@
+import type { World } from '../../platform/world/index.ts';
+import { composeMessage } from '../../protocol/mime/index.ts';
+import { readContents } from '../contents/index.ts';
+import { attachmentsOf, createBodyFinder, type EmailRow, type StoredBody } from '../emails/index.ts';
+import type { OutboundMessage } from '../deliver/index.ts';
+import { createFairBudget, type FairBudget, type GiveBack } from '../../platform/fair-share/index.ts';
+import { attachmentOf, dateOf, messageInput, signedHead, withTextPart } from './message-input.ts';
+import type { SigningDomain } from './signing-domains.ts';
+import { streamedMessage, type Sources } from './streamed-message.ts';
+import {
+  layOutSubmitted,
+  mustFindMessage,
+  streamedSubmitted,
+  trackedBytes,
+  wholeSubmitted,
+  type SubmittedLayout,
+} from './submitted.ts';
+
+export interface Made {
+  message: OutboundMessage;
+  /** Gives back the memory that is kept for it. */
+  giveBack: GiveBack;
+}
+
+export type MakeMessage = (row: EmailRow, domain: SigningDomain, signal: AbortSignal) => Promise<Made>;
+
+const MIB = 1024 * 1024;
+
+/** Memory for messages that are kept as they were made: ordinary mail under way, and attachments as far as it goes. */
+const KEPT_BYTES_TOTAL = 96 * MIB;
+/** The largest message that is kept, of about 200 KB of content: reading and encoding a smaller one again costs more. */
+const KEPT_BYTES_MAX = MIB / 2;
+/** Memory for larger messages while they are signed and sent. */
+const WORKING_BYTES_TOTAL = 96 * MIB;
+/** Messages hashed at one time: hashing blocks the event loop, and other mail goes on beside it. */
+const HASHING_MAX = 4;
+
+/**
+ * An ordinary message is made once and kept, in memory that large ones never take. A large one is hashed and signed
+ * once, and made again, block by block, by each connection that sends it: nothing large is in memory for a receiver
+ * that has not asked for it. When a team's share is used up, its mail is made in the second way, or waits for its own.
+ */
+export function createMakeMessage(world: World): MakeMessage {
+  const kept = createFairBudget(KEPT_BYTES_TOTAL);
+  const working = createFairBudget(WORKING_BYTES_TOTAL);
+  const hashing = createFairBudget(HASHING_MAX);
+  const bodyOf = createBodyFinder(world);
+
+  return async (row, domain, signal) => {
+    if (domain.fault !== undefined)
+      throw new Error(`the keys of ${domain.name} cannot be used`, { cause: domain.fault });
+    if (row.has_message === 1) return makeSubmitted(row, domain, signal);
+    const attachments = row.attachment_count > 0 ? await attachmentsOf(world.db, [row.id]) : [];
+    const body = await bodyOf(row.id);
+    const sources = { row, domain, attachments };
+    const { whole, streamed } = weigh(sources, body);
+    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
+    if (giveBack) return keep(sources, body, giveBack);
+    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, streamed);
+    return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
+      message: await streamedMessage(world, sources, { takeMemory, signal }),
+      giveBack: () => undefined,
+    }));
+  };
+
+  /** A message that a client composed: its size is known before it is laid out, and without tracking so is its hash. */
+  async function makeSubmitted(row: EmailRow, domain: SigningDomain, signal: AbortSignal): Promise<Made> {
+    const stored = await mustFindMessage(world, row);
+    const layOut = (): Promise<SubmittedLayout> => layOutSubmitted(world, row, { message: stored, domain });
+    const texts = trackedBytes(stored, domain) * TRACKED_FACTOR;
+    const whole = HEAD_BYTES + stored.head.length + stored.body_bytes + texts;
+    const giveBack = whole > KEPT_BYTES_MAX ? undefined : kept.tryTake(row.team_id, whole);
+    const parts = { row, domain, signal };
+    if (giveBack) return giveBackOnFailure(giveBack, () => wholeSubmitted(layOut, parts));
+    const streamed = HEAD_BYTES + stored.head.length + BLOCKS_BYTES + texts * TEXT_FACTOR;
+    const takeMemory = (): Promise<GiveBack> => working.take(row.team_id, streamed);
+    return holding([takeMemory, () => takeTurn(hashing, row)], async () => ({
+      message: await streamedSubmitted(layOut, parts, takeMemory),
+      giveBack: () => undefined,
+    }));
+  }
+
+  function keep(sources: Sources, body: StoredBody | undefined, giveBack: GiveBack): Promise<Made> {
+    return giveBackOnFailure(giveBack, () => wholeMessage(world, sources, body));
+  }
+}
+
+async function giveBackOnFailure(giveBack: GiveBack, make: () => Promise<OutboundMessage>): Promise<Made> {
+  try {
+    return { message: await make(), giveBack };
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
+}
+
+const takeTurn = (turns: FairBudget, row: EmailRow): Promise<GiveBack> => turns.take(row.team_id, 1);
+
+/** Acquires one after the other, works, and gives all of it back. */
+async function holding<T>(takes: (() => Promise<GiveBack>)[], work: () => Promise<T>): Promise<T> {
+  const [take, ...others] = takes;
+  if (!take) return work();
+  const giveBack = await take();
+  try {
+    return await holding(others, work);
+  } finally {
+    giveBack();
+  }
+}
+
+const HEAD_BYTES = 8 * 1024;
+/** Base64 adds a third, and the content itself is held beside it while the message is made. */
+const MAKING_FACTOR = 2.4;
+/** A block of an attachment as it is read, as it is encoded, and as it waits for the socket. */
+const BLOCKS_BYTES = MIB / 2;
+/** A text as it is stored, as a string, as bytes and as it is encoded. */
+const TEXT_FACTOR = 5;
+/** Tracked links are longer. */
+const TRACKED_FACTOR = 2;
+
+/** The memory of a message when all of it is made at once, and when its attachments are streamed. */
+function weigh({ row, domain, attachments }: Sources, body?: StoredBody): { whole: number; streamed: number } {
+  const files = attachments.reduce((sum, attachment) => sum + attachment.size, 0);
+  const html = (body?.htmlBytes ?? 0) * (domain.tracking ? TRACKED_FACTOR : 1);
+  // A missing text is made from the HTML and is never longer than it.
+  const texts = html + (body?.textBytes || body?.htmlBytes || 0);
+  const head = HEAD_BYTES + (row.headers?.length ?? 0);
+  return { whole: head + (texts + files) * MAKING_FACTOR, streamed: head + BLOCKS_BYTES + texts * TEXT_FACTOR };
+}
+
+async function wholeMessage(world: World, sources: Sources, body?: StoredBody): Promise<OutboundMessage> {
+  const { row, domain, attachments: rows } = sources;
+  const contents = await readContents(
+    world,
+    row.id,
+    rows.map(({ id }) => id),
+  );
+  const attachments = rows.map((each, i) => attachmentOf(each, contents[i] ?? Buffer.alloc(0)));
+  const composed = composeMessage(
+    await messageInput(world, row, { domain, body: await withTextPart(world, row, await body?.load()), attachments }),
+  );
+  const { headers, needsSmtpUtf8 } = composed;
+  const head = await signedHead({ headers, body: composed.body, keys: domain.keys, at: dateOf(row) });
+  return { content: [head, composed.body], size: head.length + composed.body.length, needsSmtpUtf8 };
+}

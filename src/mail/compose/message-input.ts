@@ -1,0 +1,106 @@
+import type { World } from '../../platform/world/index.ts';
+import { parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
+import { signDkim, type DkimMessage } from '../../protocol/dkim/index.ts';
+import { serializeHeaders, type Attachment, type HeaderField, type MessageInput } from '../../protocol/mime/index.ts';
+import { makeText } from '../../platform/text-thread/index.ts';
+import type { AttachmentRow, EmailBody, EmailRow } from '../emails/index.ts';
+import { trackedHtml } from '../../features/tracking/index.ts';
+import { listReceiverHeaders } from './receiver-headers.ts';
+import type { SigningDomain } from './signing-domains.ts';
+
+/** The input of an email's composition; the same each time as long as the domain's tracking is the same. */
+export async function messageInput(
+  world: World,
+  row: EmailRow,
+  parts: { domain: SigningDomain; body: SentBody | undefined; attachments: Attachment[] },
+): Promise<MessageInput> {
+  const { domain, body, attachments } = parts;
+  return {
+    from: readMailbox(row.sender),
+    to: readMailboxes(row.to_list),
+    cc: readMailboxes(row.cc_list),
+    bcc: readMailboxes(row.bcc_list),
+    replyTo: readMailboxes(row.reply_to_list),
+    subject: row.subject,
+    date: dateOf(row),
+    messageId: row.message_id,
+    html: await htmlOf(world, row, domain, body),
+    text: body?.text,
+    headers: extraHeaders(world, row, domain),
+    attachments,
+    boundarySeed: row.id,
+  };
+}
+
+/** The headers that the sender or its stream added, then those for receivers that are not among them. */
+function extraHeaders({ config }: World, row: EmailRow, domain: SigningDomain): HeaderField[] {
+  const own = row.headers === null ? [] : (JSON.parse(row.headers) as HeaderField[]);
+  const written = new Set(own.map(([name]) => name.toLowerCase()));
+  return [...own, ...listReceiverHeaders(config.delivery, row, domain.name, written)];
+}
+
+/**
+ * Returns the time of the first attempt, which the claim stores: Date and signature are the same at each further one. A node
+ * of a version before stores none.
+ */
+export const dateOf = (row: EmailRow): Date => new Date(row.first_attempt_at ?? row.scheduled_at ?? row.created_at);
+
+export function attachmentOf(row: AttachmentRow, content: Attachment['content']): Attachment {
+  return {
+    filename: row.filename,
+    contentType: row.content_type,
+    contentId: row.content_id ?? undefined,
+    content,
+  };
+}
+
+/** Tracking changes only the message that is sent: the stored HTML stays as the caller gave it. */
+async function htmlOf(
+  world: World,
+  row: EmailRow,
+  { tracking }: SigningDomain,
+  body?: SentBody,
+): Promise<string | undefined> {
+  if (!body?.html) return body?.html ?? undefined;
+  if (!tracking) return body.html;
+  const { id: emailId, domain_id: domainId, team_id: teamId } = row;
+  return trackedHtml(world, { emailId, domainId, teamId }, body.html, tracking);
+}
+
+/** A body as it is sent; the text is absent if the message has none. */
+export interface SentBody {
+  html: string | null;
+  text: string | undefined;
+}
+
+/**
+ * Returns a body with the text that accompanies its HTML: the given one, or one made from the HTML. An empty given text
+ * and HTML that shows nothing result in no text.
+ */
+export async function withTextPart(
+  { texts }: World,
+  { team_id: teamId }: Pick<EmailRow, 'team_id'>,
+  body: EmailBody | undefined,
+): Promise<SentBody | undefined> {
+  if (!body?.html) return body && { html: body.html, text: body.text ?? undefined };
+  const { html } = body;
+  const text = body.text ?? (await texts.run({ teamId, chars: html.length, task: makeText, isPatient: true }, html));
+  return { html, text: text === '' ? undefined : text };
+}
+
+const readMailboxes = (json: string | null): Mailbox[] =>
+  json === null ? [] : (JSON.parse(json) as string[]).map(readMailbox);
+
+function readMailbox(text: string): Mailbox {
+  const parsed = parseMailbox(text);
+  if (!parsed.ok) throw new Error(`an accepted email holds an address that cannot be read: ${parsed.fault}`);
+  return parsed.mailbox;
+}
+
+const END_OF_HEADERS = Buffer.from('\r\n');
+
+/** Signatures and headers, up to the body. */
+export async function signedHead(message: DkimMessage): Promise<Buffer> {
+  const signature = await signDkim(message);
+  return Buffer.concat([Buffer.from(signature, 'latin1'), serializeHeaders(message.headers), END_OF_HEADERS]);
+}

@@ -1,0 +1,371 @@
+import type { SecureVersion } from 'node:tls';
+import { systemClock } from '../../platform/clock/index.ts';
+import type { Clock } from '../../platform/clock/index.ts';
+import { createAddressGuard } from '../../platform/network/index.ts';
+import type { OwnConnections } from '../../platform/network/index.ts';
+import type { Resolver } from '../../platform/resolver/index.ts';
+import { FamilyChoice, familyOf, isRefusalByRule, isRefusalOfV6 } from './address-family.ts';
+import type { Place, PoolStats } from './destination-pool.ts';
+import { createDestinationPool } from './destination-pool.ts';
+import { endingOf, type Ending } from './ending.ts';
+import type { Route } from './mx-route.ts';
+import { planRelay, planRoute } from './mx-route.ts';
+import type {
+  Conversation,
+  Deliver,
+  DeliverContext,
+  DeliveryJob,
+  Family,
+  JobOutcome,
+  RecipientOutcome,
+} from './delivery-job.ts';
+import { forEachRecipient } from './delivery-job.ts';
+import { partyOf } from './party.ts';
+import { RelayPace } from './relay-pace.ts';
+import type { Relay, RelayChoice, RoutedJob } from './relay.ts';
+import { simulate } from './simulate.ts';
+import { openSession, type SmtpSession } from './smtp-session.ts';
+import type { SmtpTimeouts } from './timeouts.ts';
+import { RFC_TIMEOUTS } from './timeouts.ts';
+import { transmit } from './transmit.ts';
+
+/** How the mail of a region leaves this installation; what is undefined is taken from the options. */
+export interface Egress {
+  heloName?: string;
+  /** With an address of one family only, mail leaves by that family only. */
+  sourceAddress?: { v4?: string; v6?: string };
+  /** Chooses the family to leave by where a receiver has both; IPv4 unless given. Asked only for mail that uses the network. */
+  prefers?: () => Family;
+  /** All mail of the region goes through this server, without a login, unless `relayFor` names a relay. */
+  smarthost?: { host: string; port: number };
+}
+
+export interface DeliverOptions {
+  heloName: string;
+  sourceAddress?: { v4?: string; v6?: string };
+  regionOf?: (name: string) => Egress;
+  /** Which relays a job may go through. */
+  relayFor?: (job: RelayedBy) => RelayChoice;
+  resolver: Resolver;
+  /** Records each connection, so that our own ports recognise what we deliver to ourselves. */
+  ownConnections?: OwnConnections;
+  smtpPort?: number;
+  /** Ranges (CIDR) outside the public internet that mail may be sent to. */
+  allowPrivate?: string[];
+  /** Our own names: mail is never sent to them, unless we take the domain's mail. */
+  ownHostNames?: string[];
+  /** Other names under which we are a mail exchanger. */
+  ownExchangers?: string[];
+  /** Whether we take the domain's mail ourselves. */
+  takesMailFor?: (domain: string) => Promise<boolean>;
+  /** The domains whose addresses are answered by the mailbox simulator, in lower case. */
+  simulatorDomains?: readonly string[];
+  /** Takes the place of the network for all mail that is not for the simulator. */
+  capture?: Deliver;
+  timeouts?: Partial<SmtpTimeouts>;
+  limits?: Partial<DeliverLimits>;
+  tls?: { verifyEnforced?: boolean; ca?: string; minVersion?: SecureVersion };
+  /** Measures every wait. */
+  clock?: Clock;
+  /** The time for the memory of failures; the clock's own unless given. */
+  now?: () => number;
+  /** Shuffles equal hosts and spreads second tries. */
+  random: () => number;
+  /** Called when a transaction did not deliver to all its recipients, with the last steps of the session, never content. */
+  onTrouble?: (trouble: { job: DeliveryJob; mx: string; outcomes: RecipientOutcome[]; transcript: string[] }) => void;
+}
+
+/** Holds the facts that decide which relay is chosen. */
+export type RelayedBy = Pick<DeliveryJob, 'region' | 'senderDomain'>;
+
+/** A relay that mail cannot go through until the operator changes something. */
+export interface RelayTrouble {
+  relay: string;
+  /** Says what went wrong, with the words of the relay. */
+  detail: string;
+  /** In milliseconds. */
+  since: number;
+}
+
+export interface DeliverLimits {
+  connectionsPerDestinationMax: number;
+  /** To one address, whatever the destinations. */
+  connectionsPerAddressMax: number;
+  connectionsTotalMax: number;
+  messagesPerConnectionMax: number;
+  idleMs: number;
+  /** For opening one connection to a destination, however many hosts are tried. */
+  openMs: number;
+}
+
+export interface DeliverStats extends PoolStats {
+  /** Transactions, by the connection that carried them. */
+  onFreshConnection: number;
+  onReusedConnection: number;
+}
+
+export interface Delivery {
+  deliver: Deliver;
+  /** Whether a team's mail to this destination would be deferred without being tried, because it failed a moment ago. */
+  isDown(place: Omit<Place, 'relay'> & Pick<DeliveryJob, 'teamId' | 'isMarketing' | 'senderDomain'>): boolean;
+  relayTroubles(): RelayTrouble[];
+  close(graceMs: number): Promise<void>;
+  stats(): DeliverStats;
+}
+
+const DEFAULT_LIMITS: DeliverLimits = {
+  connectionsPerDestinationMax: 20,
+  connectionsPerAddressMax: 40,
+  connectionsTotalMax: 500,
+  messagesPerConnectionMax: 500,
+  idleMs: 15_000,
+  openMs: 120_000,
+};
+
+/** The one seam between "when" (the queue) and "how": simulator, then capture, then the network. */
+export function createDeliver(options: DeliverOptions): Delivery {
+  const network = createNetwork(options);
+  const simulated = new Set(options.simulatorDomains);
+  return {
+    deliver: async (job, ctx) => {
+      if (simulated.has(job.domain)) {
+        // Mail to the simulator is captured too, but once: later tries are of the same message.
+        if (job.attempt === 1) await options.capture?.(job, ctx);
+        return simulate(job);
+      }
+      return options.capture ? options.capture(job, ctx) : network.deliver(job, ctx);
+    },
+    // Mail that uses no network has no destination that fails, and asks for no address family.
+    isDown: (place) => options.capture === undefined && !simulated.has(place.domain) && network.isDown(place),
+    relayTroubles: network.relayTroubles,
+    close: network.close,
+    stats: network.stats,
+  };
+}
+
+function createNetwork(options: DeliverOptions): Delivery {
+  const timeouts = { ...RFC_TIMEOUTS, ...options.timeouts };
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { clock = systemClock, random } = options;
+  const now = options.now ?? (() => clock.steady());
+  const count = { onFreshConnection: 0, onReusedConnection: 0 };
+  const families = new FamilyChoice({ now, preferred: (region) => options.regionOf?.(region).prefers?.() ?? 'v4' });
+  const route = createRouting(options, random);
+  const pool = createDestinationPool({
+    limits: { ...limits, connectionsMax: limits.connectionsPerDestinationMax },
+    clock,
+    now,
+    random,
+    quitMs: timeouts.quitMs,
+    route,
+    egressOf: (job) => egressKeyOf(options, job),
+    open: (job, target, skip, openMs, signal) => {
+      const { heloName, source } = egressOf(options, job);
+      return openSession(target, {
+        clock,
+        heloName,
+        openMs,
+        ownConnections: options.ownConnections,
+        localAddress: target.address.includes(':') ? source?.v6 : source?.v4,
+        timeouts,
+        signal,
+        relay: job.relay,
+        tls: {
+          ...options.tls,
+          policy: job.tls === 'opportunistic' ? 'opportunistic' : 'enforced',
+          verifyEnforced: job.tls === 'verified' || (options.tls?.verifyEnforced ?? false),
+          skip,
+        },
+      });
+    },
+  });
+
+  const troubles = new Map<string, RelayTrouble>();
+  const noteTrouble = (relay: Relay, outcomes: readonly RecipientOutcome[]): void => {
+    const wrong = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.reason === 'relay_misconfigured');
+    if (wrong?.kind !== 'deferred') return void troubles.delete(relay.name);
+    const since = troubles.get(relay.name)?.since ?? clock.now();
+    troubles.set(relay.name, { relay: relay.name, detail: wrong.detail, since });
+  };
+
+  const tryOnce = async (job: RoutedJob, ctx: DeliverContext, fresh: boolean): Promise<Try | 'stale'> => {
+    const lease = await pool.acquire(job, ctx.signal, fresh);
+    if (lease.kind !== 'lease') {
+      const outcomes = forEachRecipient(job, lease);
+      if (job.relay && lease.reason === 'relay_misconfigured') noteTrouble(job.relay, outcomes);
+      return { outcomes, family: undefined, isUnreachable: isUnreachable(lease) };
+    }
+    const { session } = lease;
+    let ending: Ending | undefined;
+    count[session.used === 0 ? 'onFreshConnection' : 'onReusedConnection'] += 1;
+    try {
+      const sent = await transmit(session, job, ctx);
+      ending = endingOf(session, sent);
+      if (sent.kind === 'stale') return 'stale';
+      ctx.onConversation?.(conversationOf(session));
+      if (options.onTrouble && sent.outcomes.some((outcome) => outcome.kind !== 'delivered')) {
+        options.onTrouble({ job, outcomes: sent.outcomes, ...conversationOf(session) });
+      }
+      if (job.relay && sent.kind === 'done') noteTrouble(job.relay, sent.outcomes);
+      return { outcomes: sent.outcomes, family: familyOf(session.connection.address), isUnreachable: false };
+    } finally {
+      pool.release(job, session, ending);
+    }
+  };
+
+  const tryTwice = async (job: RoutedJob, ctx: DeliverContext): Promise<Try> => {
+    const first = await tryOnce(job, ctx, false);
+    const last = first === 'stale' ? await tryOnce(job, ctx, true) : first;
+    if (last !== 'stale') return last;
+    const whose = job.relay === undefined ? `The mail host of ${job.domain}` : `The relay ${job.relay.name}`;
+    const detail = `${whose} closed two connections in a row before it took the sender`;
+    const outcomes = forEachRecipient(job, { kind: 'deferred', reason: 'connection_lost', detail });
+    return { outcomes, family: undefined, isUnreachable: false };
+  };
+
+  const paces = new Map<string, RelayPace>();
+  const paceOf = ({ name, messagesPerMinute }: Relay): RelayPace | undefined => {
+    if (messagesPerMinute === undefined) return undefined;
+    const pace = paces.get(name) ?? new RelayPace(messagesPerMinute, { clock, now });
+    paces.set(name, pace);
+    return pace;
+  };
+
+  const tryRelay = async (job: DeliveryJob, relay: Relay, ctx: DeliverContext): Promise<RecipientOutcome[]> => {
+    const turn = (await paceOf(relay)?.take(partyOf(job), ctx.signal)) ?? { kind: 'now' };
+    const named = (outcomes: RecipientOutcome[]): RecipientOutcome[] =>
+      outcomes.map((outcome) => (outcome.kind === 'suppressed' ? outcome : { ...outcome, relay: relay.name }));
+    if (turn.kind === 'now') return named((await tryTwice({ ...job, relay }, ctx)).outcomes);
+    const detail =
+      turn.kind === 'later'
+        ? `The relay ${relay.name} takes ${relay.messagesPerMinute} messages a minute`
+        : 'The delivery was stopped before it began';
+    const outcomes = forEachRecipient(job, {
+      kind: 'deferred',
+      reason: turn.kind === 'later' ? 'relay_pace' : 'stopping',
+      detail,
+    });
+    const afterMs = turn.kind === 'later' ? { retryAfterMs: turn.afterMs } : {};
+    return named(outcomes.map((outcome) => Object.assign(outcome, afterMs)));
+  };
+
+  /** Tries the other address family after a refusal that may concern our address of this one alone. */
+  const tryOtherFamily = async (job: RoutedJob, ctx: DeliverContext, refused: Try): Promise<RecipientOutcome[]> => {
+    const { outcomes } = refused;
+    const other = otherFamily(job, refused);
+    if (other === undefined || ctx.signal.aborted) return outcomes;
+    if (other === 'v4' && outcomes.some(isRefusalOfV6)) families.noteRefusalOfV6(job);
+    const place = { ...job, families: `${other} only` as const };
+    if ((await route(place)).kind !== 'route') return outcomes;
+    const again = await tryTwice(place, ctx);
+    // A receiver that cannot be reached this way has answered the other way.
+    return again.family === undefined ? outcomes : again.outcomes;
+  };
+
+  return {
+    async deliver(job, ctx) {
+      const place = { ...job, families: families.orderFor(job) };
+      let earlier: string[] = [];
+      const told: DeliverContext = {
+        ...ctx,
+        onConversation: (conversation) => {
+          const transcript = [...earlier, ...conversation.transcript];
+          earlier = transcript;
+          ctx.onConversation?.({ ...conversation, transcript });
+        },
+      };
+      const { relay, fallback } = chooseRelay(options, job);
+      if (relay !== undefined) return tryRelay(job, relay, told);
+      const direct = await tryTwice(place, told);
+      if (direct.isUnreachable && fallback !== undefined && !ctx.signal.aborted) return tryRelay(job, fallback, told);
+      return tryOtherFamily(place, told, direct);
+    },
+    isDown(place) {
+      const { relay, fallback } = chooseRelay(options, place);
+      if (relay !== undefined) return pool.isDown({ ...place, relay });
+      const isDirectDown = pool.isDown({ ...place, families: families.orderFor(place) });
+      return isDirectDown && (fallback === undefined || pool.isDown({ ...place, relay: fallback }));
+    },
+    relayTroubles: () => [...troubles.values()],
+    close: pool.close,
+    stats: () => ({ ...pool.stats(), ...count }),
+  };
+}
+
+function conversationOf({ mx, tls, connection }: SmtpSession): Conversation {
+  return { mx, address: connection.address, tls, transcript: connection.transcript.lines() };
+}
+
+/** Whether no server of the destination could be connected to, now or a moment ago. */
+function isUnreachable(outcome: JobOutcome): boolean {
+  return outcome.kind === 'deferred' && (outcome.downReason ?? outcome.reason) === 'unreachable';
+}
+
+/** Names the relay of a job: the one that is chosen for it, or else the smarthost of its region. */
+function chooseRelay(options: DeliverOptions, job: RelayedBy): RelayChoice {
+  const choice = options.relayFor?.(job) ?? {};
+  const smarthost = options.regionOf?.(job.region).smarthost;
+  if (choice.relay !== undefined || smarthost === undefined) return choice;
+  return { relay: { ...smarthost, name: `${smarthost.host}:${smarthost.port}`, tls: 'as asked' } };
+}
+
+/** One dialogue; `family` is undefined where no server was spoken to. */
+interface Try {
+  outcomes: RecipientOutcome[];
+  family: Family | undefined;
+  /** No server could be connected to. */
+  isUnreachable: boolean;
+}
+
+/** Names the family that is worth a second try; undefined where some recipient was accepted, or the refusal is about the mail. */
+function otherFamily(job: DeliveryJob, { outcomes, family }: Try): Family | undefined {
+  const isRefused = outcomes.every(({ kind }) => kind === 'bounced' || kind === 'deferred');
+  if (family === undefined || !isRefused) return undefined;
+  const isOfFamily = family === 'v6' && outcomes.some(isRefusalOfV6);
+  const isFirstByRule = job.attempt === 1 && outcomes.some(isRefusalByRule);
+  if (!isOfFamily && !isFirstByRule) return undefined;
+  return family === 'v6' ? 'v4' : 'v6';
+}
+
+/** How a job's connections leave this machine. A relay serves all regions alike, and knows us by our login. */
+function egressOf(options: DeliverOptions, job: RoutedJob): { heloName: string; source: Egress['sourceAddress'] } {
+  const { relay } = job;
+  if (relay !== undefined && relay.tls !== 'as asked')
+    return { heloName: relay.heloName ?? options.heloName, source: undefined };
+  const egress = options.regionOf?.(job.region) ?? {};
+  const { heloName = options.heloName, sourceAddress: source = options.sourceAddress } = egress;
+  return { heloName, source };
+}
+
+function egressKeyOf(options: DeliverOptions, job: DeliveryJob): string {
+  const { heloName, source } = egressOf(options, job);
+  return [heloName, source?.v4, source?.v6].join(' ');
+}
+
+function createRouting(options: DeliverOptions, random: () => number): (job: RoutedJob) => Promise<Route> {
+  const guard = createAddressGuard(options.allowPrivate ?? []);
+  const ownHostNames = (options.ownHostNames ?? []).map((name) => name.toLowerCase());
+  const ownExchangers = (options.ownExchangers ?? []).map((name) => name.toLowerCase());
+  return (job) => {
+    const { source } = egressOf(options, job);
+    const order = job.families ?? 'v4 first';
+    const families = {
+      v4: order !== 'v6 only' && (source === undefined || source.v4 !== undefined),
+      v6: order !== 'v4 only' && (source === undefined || source.v6 !== undefined),
+    };
+    const first = order.startsWith('v6') ? 'v6' : 'v4';
+    const { resolver, smtpPort = 25, takesMailFor = () => Promise.resolve(false) } = options;
+    if (job.relay) return planRelay(job.relay, { resolver, families, first });
+    return planRoute(job.domain, {
+      resolver,
+      guard,
+      random,
+      smtpPort,
+      ownHostNames,
+      ownExchangers,
+      takesMailFor,
+      families,
+      first,
+    });
+  };
+}

@@ -1,0 +1,68 @@
+import { systemClock } from '../../platform/clock/index.ts';
+import type { Resolver } from '../../platform/resolver/index.ts';
+import type { TlsInfo } from './delivery-job.ts';
+import { planRelay } from './mx-route.ts';
+import type { Relay } from './relay.ts';
+import { wantsLogin } from './reply-outcome.ts';
+import { openSession } from './smtp-session.ts';
+import { RFC_TIMEOUTS } from './timeouts.ts';
+
+export interface RelayExamination {
+  isGood: boolean;
+  /** What the operator has to correct; undefined where nothing is wrong, or the relay cannot be spoken to at the moment. */
+  fault?: 'login' | 'settings';
+  /** Says what went wrong at each address that was tried; empty where all went well. */
+  faults: string[];
+  /** The address of the relay that was spoken to. */
+  address: string | null;
+  tls: TlsInfo;
+  /** Commands and replies, without secrets. */
+  transcript: string[];
+}
+
+export interface ExaminationOptions {
+  resolver: Resolver;
+  heloName: string;
+  openMs: number;
+  signal: AbortSignal;
+}
+
+/** Connects to a relay and logs in as a delivery would, and sends nothing. */
+export async function examineRelay(
+  relay: Relay,
+  { resolver, heloName, openMs, signal }: ExaminationOptions,
+): Promise<RelayExamination> {
+  const ended: RelayExamination = { isGood: false, faults: [], address: null, tls: null, transcript: [] };
+  const route = await planRelay(relay, { resolver });
+  if (route.kind !== 'route') {
+    const fault = route.reason === 'relay_misconfigured' ? { fault: 'settings' as const } : {};
+    return { ...ended, ...fault, faults: [route.detail] };
+  }
+  for (const target of route.targets) {
+    const opened = await openSession(target, {
+      clock: systemClock,
+      heloName: relay.heloName ?? heloName,
+      openMs,
+      timeouts: RFC_TIMEOUTS,
+      signal,
+      relay,
+      tls: { policy: 'opportunistic', verifyEnforced: false, skip: false },
+    });
+    if (opened.kind === 'open') {
+      const { connection, tls } = opened.session;
+      const gone = new Promise<void>((done) => (connection.onClosed = done));
+      connection.quit(RFC_TIMEOUTS.quitMs);
+      await gone;
+      const { address, transcript } = connection;
+      return { isGood: true, faults: ended.faults, address, tls, transcript: transcript.lines() };
+    }
+    ended.faults.push(opened.detail);
+    ended.address = target.address;
+    ended.transcript = opened.transcript ?? [];
+    if (opened.reason !== 'relay_misconfigured') continue;
+    ended.fault = opened.reply !== undefined && wantsLogin(opened.reply) ? 'login' : 'settings';
+    // What one address refuses, another one of the same relay refuses too.
+    break;
+  }
+  return ended;
+}

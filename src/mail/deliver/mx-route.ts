@@ -1,0 +1,184 @@
+import type { AddressGuard } from '../../platform/network/index.ts';
+import type { Lookup, MxRecord, Resolver } from '../../platform/resolver/index.ts';
+import type { Family, JobOutcome } from './delivery-job.ts';
+import { ownBounce } from './delivery-job.ts';
+import type { Relay } from './relay.ts';
+
+export interface Target {
+  host: string;
+  address: string;
+  port: number;
+  /** One of our own names, which stands for this machine or a node beside it. */
+  isHome?: true;
+}
+
+export type Route = { kind: 'route'; targets: Target[] } | JobOutcome;
+
+export interface RoutePlanOptions {
+  resolver: Resolver;
+  guard: AddressGuard;
+  random: () => number;
+  smtpPort: number;
+  /** Our own names: mail sent to one of them would loop, unless we take the domain's mail. */
+  ownHostNames: string[];
+  /** Other names under which we are a mail exchanger; they may stand for addresses in our own network. */
+  ownExchangers?: string[];
+  /** Whether this installation takes the domain's mail itself, for one of its teams or for a return path. */
+  takesMailFor: (domain: string) => Promise<boolean>;
+  /** false leaves that family out, for an egress that has no source address in it. */
+  families?: { v4: boolean; v6: boolean };
+  /** The family whose addresses come first at each host; IPv4 unless given. */
+  first?: Family;
+}
+
+const HOSTS_MAX = 10;
+const ADDRESSES_PER_HOST_MAX = 4;
+const TARGETS_MAX = 20;
+
+/** Where mail for a domain goes, best first (RFC 5321 §5.1). */
+export async function planRoute(domain: string, options: RoutePlanOptions): Promise<Route> {
+  if (/^\[.*\]$/.test(domain)) return literalRoute(domain, options);
+  const answer = await options.resolver.mx(domain);
+  if (answer.kind === 'failed') return lookUpFailure(`MX look-up of ${domain}`, answer.reason);
+  if (answer.kind === 'none' && answer.why === 'nxdomain') {
+    return ownBounce('no_such_domain', 550, '5.1.2', `The domain ${domain} does not exist`);
+  }
+  // RFC 5321 §5.1: without any MX record, the domain itself is its only exchanger. With one, its address never counts.
+  if (answer.kind === 'none') {
+    if (!options.ownHostNames.includes(domain)) return targetsOf(domain, [domain], options);
+    return homeRoute(domain, [domain], options, () => loop(domain));
+  }
+  if (answer.records.every((mx) => mx.host === '')) {
+    return ownBounce('takes_no_mail', 556, '5.1.10', `The domain ${domain} takes no mail (null MX)`);
+  }
+  const all = ordered(answer.records, options.random);
+  const hosts = all.map((mx) => mx.host).slice(0, HOSTS_MAX);
+  const home = homeNames(options);
+  if (!all.some((mx) => home.includes(mx.host))) return targetsOf(domain, hosts, options);
+  return homeRoute(domain, hosts, options, () => {
+    if (!all.some((mx) => options.ownHostNames.includes(mx.host))) return targetsOf(domain, hosts, options);
+    const others = withoutOurselves(all, options.ownHostNames);
+    return others.length === 0 ? loop(domain) : targetsOf(domain, others.slice(0, HOSTS_MAX), options);
+  });
+}
+
+/** The route where we are among the exchangers: to all of them if we receive the domain's mail, `elsewhere` if not. */
+async function homeRoute(
+  domain: string,
+  hosts: string[],
+  options: RoutePlanOptions,
+  elsewhere: () => Route | Promise<Route>,
+): Promise<Route> {
+  let isOurs: boolean;
+  try {
+    isOurs = await options.takesMailFor(domain);
+  } catch {
+    // The next try asks again; the database's own error is for the log alone.
+    return { kind: 'deferred', reason: 'unreachable', detail: `whether ${domain} is received here is not known now` };
+  }
+  // Behind NAT, our own name may stand for a private address.
+  return isOurs ? targetsOf(domain, hosts, { ...options, unguarded: homeNames(options) }) : elsewhere();
+}
+
+const homeNames = ({ ownHostNames, ownExchangers = [] }: RoutePlanOptions): string[] => [
+  ...ownHostNames,
+  ...ownExchangers,
+];
+
+/** The route through a relay that the operator chose: its addresses are not guarded. */
+export async function planRelay(
+  { name, host, port }: Pick<Relay, 'name' | 'host' | 'port'>,
+  options: Pick<RoutePlanOptions, 'resolver' | 'families' | 'first'>,
+): Promise<Route> {
+  const route = await targetsOf(host, [host], { ...options, guard: () => true, smtpPort: port });
+  // A relay without an address is the operator's fault, and no recipient's.
+  if (route.kind !== 'bounced') return route;
+  return {
+    kind: 'deferred',
+    reason: 'relay_misconfigured',
+    detail: `The relay ${name}: ${host} has no address in DNS`,
+  };
+}
+
+function literalRoute(domain: string, options: RoutePlanOptions): Route {
+  const address = domain.slice(1, -1).replace(/^ipv6:/i, '');
+  if (!options.guard(address)) return blocked(domain, [address]);
+  return { kind: 'route', targets: [{ host: domain, address, port: options.smtpPort }] };
+}
+
+function loop(domain: string): JobOutcome {
+  const detail = `The best mail exchanger of ${domain} is this host: mail would loop`;
+  return ownBounce('routing_loop', 554, '5.4.6', detail);
+}
+
+/** By preference; equal ones are shuffled so that their load is shared (RFC 5321 §5.1). */
+function ordered(records: MxRecord[], random: () => number): MxRecord[] {
+  const lots = records.filter((mx) => mx.host !== '').map((mx) => ({ mx, lot: random() }));
+  lots.sort((a, b) => a.mx.preference - b.mx.preference || a.lot - b.lot);
+  const seen = new Set<string>();
+  return lots.map(({ mx }) => mx).filter((mx) => !seen.has(mx.host) && seen.add(mx.host));
+}
+
+/** RFC 5321 §5.1: a host that finds itself among the exchangers drops itself and all that are not better. */
+function withoutOurselves(records: MxRecord[], ownHostNames: string[]): string[] {
+  const own = records.find((mx) => ownHostNames.includes(mx.host));
+  return records.filter((mx) => !own || mx.preference < own.preference).map((mx) => mx.host);
+}
+
+type TargetOptions = Pick<RoutePlanOptions, 'resolver' | 'guard' | 'smtpPort' | 'families' | 'first'> & {
+  /** Hosts that the operator has named: their addresses are not guarded. */
+  unguarded?: readonly string[];
+};
+
+async function targetsOf(domain: string, hosts: string[], options: TargetOptions): Promise<Route> {
+  const answers = await Promise.all(hosts.map((host) => options.resolver.addresses(host)));
+  const targets: Target[] = [];
+  const refused: string[] = [];
+  for (const [index, host] of hosts.entries()) {
+    const answer = answers[index];
+    if (answer?.kind !== 'found') continue;
+    const v6 = options.families?.v6 === false ? [] : answer.records.v6;
+    const v4 = options.families?.v4 === false ? [] : answer.records.v4;
+    const addresses = options.first === 'v6' ? interleave(v6, v4) : interleave(v4, v6);
+    const home = options.unguarded?.includes(host) ? { isHome: true as const } : undefined;
+    const mayReach = home ? () => true : options.guard;
+    refused.push(...addresses.filter((address) => !mayReach(address)));
+    const open = addresses.filter(mayReach).slice(0, ADDRESSES_PER_HOST_MAX);
+    targets.push(...open.map((address) => ({ host, address, port: options.smtpPort, ...home })));
+  }
+  if (targets.length > 0) return { kind: 'route', targets: targets.slice(0, TARGETS_MAX) };
+  for (const [index, host] of hosts.entries()) {
+    const answer = answers[index];
+    if (answer?.kind === 'failed') return lookUpFailure(`address look-up of ${host}`, answer.reason);
+  }
+  if (refused.length > 0) return blocked(domain, refused);
+  return ownBounce('no_route', 550, '5.4.4', `No mail exchanger of ${domain} has an address (${hosts.join(', ')})`);
+}
+
+function interleave(first: string[], second: string[]): string[] {
+  const addresses: string[] = [];
+  for (let index = 0; index < Math.max(first.length, second.length); index += 1) {
+    for (const address of [first[index], second[index]]) if (address !== undefined) addresses.push(address);
+  }
+  return addresses;
+}
+
+function blocked(domain: string, addresses: string[]): JobOutcome {
+  const named = addresses.slice(0, 4).join(', ');
+  return ownBounce(
+    'blocked_address',
+    550,
+    '5.4.4',
+    `The mail exchangers of ${domain} have only addresses that are not on the public internet (${named})`,
+  );
+}
+
+type LookUpFault = Extract<Lookup<unknown>, { kind: 'failed' }>['reason'];
+
+/** Faults of our own resolver. The other codes report faults of the domain's name servers. */
+const OF_OUR_RESOLVER: ReadonlySet<LookUpFault> = new Set(['unreachable', 'timeout', 'refused']);
+
+function lookUpFailure(what: string, fault: LookUpFault): JobOutcome {
+  const reason = OF_OUR_RESOLVER.has(fault) ? 'resolver_failure' : 'dns_failure';
+  return { kind: 'deferred', reason, detail: `${what}: ${fault}` };
+}

@@ -1,0 +1,112 @@
+import type { Clock } from '../../platform/clock/index.ts';
+import { onAbort } from './abort-watch.ts';
+import { partyBefore } from './party.ts';
+import { WaitersByParty } from './waiters-by-party.ts';
+
+/** A delivery that would have to wait longer than this gives its place in the queue's memory back. */
+const WAIT_IN_PLACE_MS = 10_000;
+const WAITERS_MAX = 500;
+const LATER_MS_MAX = 3_600_000;
+
+/** `later`: the delivery is to come again after this time. */
+export type Turn = { kind: 'now' } | { kind: 'later'; afterMs: number } | { kind: 'stopped' };
+
+interface Waiter {
+  party: string;
+  settle: (turn: Turn) => void;
+}
+
+/**
+ * Spaces the messages of one relay evenly over each minute. Parties take turns, and the marketing mail of a team comes
+ * after its transactional mail. Few deliveries wait here; the others are told when to come again.
+ */
+export class RelayPace {
+  #clock: Clock;
+  #now: () => number;
+  #intervalMs: number;
+  #waitersMax: number;
+  #waiting = new WaitersByParty<Waiter>();
+  /** When the next message may leave. */
+  #nextAt = -Infinity;
+  /** Until when the later turns of each party are given away. */
+  #laterAt = new Map<string, number>();
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(perMinute: number, { clock, now }: { clock: Clock; now: () => number }) {
+    this.#clock = clock;
+    this.#now = now;
+    this.#intervalMs = 60_000 / perMinute;
+    this.#waitersMax = Math.min(WAITERS_MAX, Math.max(1, Math.floor(WAIT_IN_PLACE_MS / this.#intervalMs)));
+  }
+
+  /** Resolves when the message may leave, or says when to come again. */
+  take(party: string, signal: AbortSignal): Promise<Turn> {
+    if (signal.aborted) return Promise.resolve({ kind: 'stopped' });
+    if (this.#waiting.size === 0 && this.#nextAt <= this.#now()) {
+      this.#nextAt = this.#now() + this.#intervalMs;
+      return Promise.resolve({ kind: 'now' });
+    }
+    if (this.#waiting.size >= this.#waitersMax && !this.#makeRoomFor(party)) return Promise.resolve(this.#later(party));
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        party,
+        settle: (turn) => {
+          unwatch();
+          this.#waiting.remove(party, waiter);
+          resolve(turn);
+        },
+      };
+      const unwatch = onAbort(signal, () => waiter.settle({ kind: 'stopped' }));
+      this.#waiting.add(party, waiter, 'last');
+      this.#schedule();
+    });
+  }
+
+  /** Sends the last waiter of the party with the most away: of marketing mail first, and never for a party with as many. */
+  #makeRoomFor(party: string): boolean {
+    const all = [...this.#waiting.parties()];
+    const marketing = all.filter(([one]) => isMarketing(one));
+    if (!isMarketing(party) && marketing.length > 0) return this.#sendAway(largest(marketing)[0]);
+    const [rival, count] = largest(isMarketing(party) ? marketing : all);
+    const own = all.find(([one]) => one === party)?.[1] ?? 0;
+    return count > own + 1 && this.#sendAway(rival);
+  }
+
+  #sendAway(party: string): boolean {
+    const waiters = this.#waiting.takeAllOf(party);
+    const last = waiters.pop();
+    for (const waiter of waiters) this.#waiting.add(party, waiter, 'last');
+    last?.settle(this.#later(party));
+    return last !== undefined;
+  }
+
+  #later(party: string): Turn {
+    const now = this.#now();
+    for (const [one, at] of this.#laterAt) if (at < now) this.#laterAt.delete(one);
+    const soonest = now + this.#waitersMax * this.#intervalMs;
+    const at = Math.max(soonest, this.#laterAt.get(party) ?? 0) + this.#intervalMs;
+    this.#laterAt.set(party, Math.min(at, now + LATER_MS_MAX));
+    return { kind: 'later', afterMs: Math.round(Math.min(at - now, LATER_MS_MAX)) };
+  }
+
+  #schedule(): void {
+    if (this.#cancelTimer !== undefined || this.#waiting.size === 0) return;
+    this.#cancelTimer = this.#clock.timer(Math.max(0, this.#nextAt - this.#now()), () => {
+      this.#cancelTimer = undefined;
+      const waiter = this.#waiting.take((party) => this.#mayGo(party));
+      if (waiter) this.#nextAt = Math.max(this.#nextAt, this.#now()) + this.#intervalMs;
+      waiter?.settle({ kind: 'now' });
+      this.#schedule();
+    });
+  }
+
+  /** Marketing mail waits for the transactional mail of every team: a slow relay has no room for both. */
+  #mayGo(party: string): boolean {
+    return !isMarketing(party) || [...this.#waiting.parties()].every(([other]) => isMarketing(other));
+  }
+}
+
+const isMarketing = (party: string): boolean => partyBefore(party) !== undefined;
+
+const largest = (parties: readonly (readonly [party: string, count: number])[]): readonly [string, number] =>
+  parties.reduce((one, other) => (other[1] > one[1] ? other : one), ['', 0]);

@@ -1,0 +1,336 @@
+import { connect, isIP } from 'node:net';
+import type { Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { SecureVersion, TLSSocket } from 'node:tls';
+import type { Clock } from '../../platform/clock/index.ts';
+import type { OwnConnections } from '../../platform/network/index.ts';
+import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import { MalformedReply, ReplyParser } from '../../protocol/smtp-reply/index.ts';
+import type { Target } from './mx-route.ts';
+import type { TlsInfo } from './delivery-job.ts';
+import { Transcript } from './transcript.ts';
+
+export interface Failure {
+  kind: 'unreachable' | 'lost' | 'timeout' | 'malformed' | 'aborted';
+  /** Fit for every team: it quotes nothing that the peer said. */
+  detail: string;
+  /** What the peer said instead of a reply; it may name a recipient of the message under way. */
+  quote?: string | undefined;
+}
+
+/** The failure in words for the team whose message was under way. */
+export function failureText({ detail, quote }: Failure): string {
+  return quote === undefined ? detail : `${detail}: ${quote}`;
+}
+
+/** The replies that came, and why there are fewer than asked for. After a 421 the peer owes no more. */
+export interface Read {
+  replies: Reply[];
+  failure?: Failure;
+}
+
+export interface TlsWishes {
+  ca?: string | undefined;
+  minVersion?: SecureVersion | undefined;
+}
+
+export interface Origin {
+  localAddress?: string | undefined;
+  ownConnections?: OwnConnections | undefined;
+}
+
+const LINE_FEED = 10;
+/** Replies that may wait unread: no dialogue of ours expects as many at once, and a peer could send them for ever. */
+const UNREAD_MAX = 128;
+
+interface Waiter {
+  count: number;
+  resolve: (read: Read) => void;
+  silenceMs: number;
+  cancel: () => void;
+}
+
+/** One TCP connection that speaks SMTP. Network errors never throw: the first one becomes `failure`, and stays. */
+export class SmtpConnection {
+  readonly transcript = new Transcript();
+  /** The peer's address. */
+  readonly address: string;
+  failure: Failure | undefined;
+  /** Why the certificate of the peer is not valid; undefined where it is, and without TLS. */
+  certificateFault: string | undefined;
+  /** Called once, when the socket is gone. */
+  onClosed: () => void = () => {};
+  /** Called when the connection fails, or a reply comes that no `read` waits for. */
+  onStir: () => void = () => {};
+  #clock: Clock;
+  #socket: Socket;
+  #parser = new ReplyParser();
+  #replies: Reply[] = [];
+  #waiter: Waiter | undefined;
+  /** Ends the wait of `#within`, when the connection fails. */
+  #wake: (() => void) | undefined;
+  /** Counts what the peer sent since `expectNothingAfter`; undefined before that. */
+  #since: { newlines: number; lastByte: number } | undefined;
+  #connected = false;
+  #closed = false;
+  /** What is shown of the peer's words nowhere. */
+  #hidden: readonly string[] = [];
+  /** QUIT was sent. */
+  isLeaving = false;
+
+  constructor(clock: Clock, target: Target, { localAddress, ownConnections }: Origin = {}) {
+    this.#clock = clock;
+    this.address = target.address;
+    const source = localAddress ? { localAddress } : {};
+    this.#socket = connect({ host: target.address, port: target.port, noDelay: true, ...source });
+    ownConnections?.add(this.#socket, { isHome: target.isHome === true });
+    this.#listen(this.#socket);
+  }
+
+  /** Resolves when the connection is established or has failed. */
+  async connected(connectMs: number): Promise<void> {
+    const failure: Failure = { kind: 'unreachable', detail: `no connection after ${connectMs} ms` };
+    await this.#within(connectMs, failure, (settled) => this.#socket.once('connect', settled));
+    this.#connected = this.failure === undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /** A reply that came before its command, for instance a 421 between two transactions. */
+  get earlyReply(): Reply | undefined {
+    return this.#replies[0];
+  }
+
+  /** Whether the peer said, or began to say, what answers no command: replies and commands would be out of step. */
+  get isOutOfStep(): boolean {
+    return this.#replies.length > 0 || this.#parser.isWithinReply;
+  }
+
+  /** Keeps these texts out of the transcript and out of replies; commands that have them are sent with `shownAs`. */
+  hide(texts: readonly string[]): void {
+    // Of a text of one or two characters, hiding it would tell more than showing it.
+    this.#hidden = texts.filter((text) => text.length > 2);
+  }
+
+  /** Writes commands, and notes them in the transcript: as `shownAs`, where they contain a secret. */
+  send(commands: string, shownAs = commands): void {
+    this.transcript.add(shownAs);
+    if (!this.failure) this.#socket.write(commands, 'utf8');
+  }
+
+  /** Writes message content; false when the socket asks to wait. */
+  write(content: Buffer): boolean {
+    return !this.failure && this.#socket.write(content);
+  }
+
+  /** Resolves when everything written has left for the kernel, when the connection fails, or when a reply comes. */
+  async flushed(blockMs: number): Promise<void> {
+    if (this.failure || this.earlyReply || this.#socket.writableLength === 0) return;
+    const failure: Failure = { kind: 'timeout', detail: `the peer took no content for ${blockMs} ms` };
+    // A write below the high-water mark never announces a drain; the callback of an empty one comes after all others.
+    await this.#within(blockMs, failure, (settled) => this.#socket.write('', settled));
+  }
+
+  read(count: number, silenceMs: number): Promise<Read> {
+    const waiting = this.#replies.length;
+    if (this.failure || waiting >= count || this.#replies[waiting - 1]?.code === 421) {
+      return Promise.resolve(this.#takeReplies(count));
+    }
+    return new Promise((resolve) => {
+      this.#waiter = { count, resolve, silenceMs, cancel: this.#silence(silenceMs) };
+    });
+  }
+
+  /** Ends the connection after the limit; the returned function cancels that. */
+  failAfter(limitMs: number, failure: Failure): () => void {
+    return this.#clock.timer(limitMs, () => this.fail(failure));
+  }
+
+  /** Ends the connection; a waiting `read`, and other waits, resolve with the failure. */
+  fail(failure: Failure): void {
+    if (!this.failure) this.failure = failure;
+    this.#socket.destroy();
+    this.#answer();
+    this.#wake?.();
+    this.onStir();
+  }
+
+  /** Starts to count what the peer sends, for `hasTrailingBytes`. */
+  expectNothingAfter(): void {
+    this.#since = { newlines: 0, lastByte: 0 };
+  }
+
+  /**
+   * True when the peer sent more than this reply. Bytes behind the answer to STARTTLS are injected by an attacker, to
+   * be taken for a reply from inside the protected channel (CVE-2011-0411; RFC 3207 §5).
+   */
+  hasTrailingBytes(reply: Reply): boolean {
+    const since = this.#since;
+    return this.#replies.length > 0 || since?.lastByte !== LINE_FEED || since.newlines !== reply.lines.length;
+  }
+
+  /** Checks the certificate but does not demand it: encryption to an unknown peer is better than none (RFC 7435). */
+  async startTls(host: string, timeoutMs: number, wishes: TlsWishes): Promise<TlsInfo> {
+    const plain = this.#socket;
+    // `error` and `close` stay: the socket may break before TLS stands, and an error without a listener ends the process.
+    plain.removeAllListeners('data');
+    plain.removeAllListeners('end');
+    const secure = connectTls({
+      socket: plain,
+      rejectUnauthorized: false,
+      // An address is not sent as the server's name, but the certificate has to bear it.
+      ...(isIP(host) === 0 && !host.startsWith('[') ? { servername: host } : { host }),
+      ...(wishes.ca ? { ca: wishes.ca } : {}),
+      ...(wishes.minVersion ? { minVersion: wishes.minVersion } : {}),
+    });
+    this.#since = undefined;
+    this.#socket = secure;
+    this.#parser = new ReplyParser();
+    this.#listen(secure);
+    const failure: Failure = { kind: 'timeout', detail: `no TLS after ${timeoutMs} ms` };
+    await this.#within(timeoutMs, failure, (settled) => secure.once('secureConnect', settled));
+    if (this.failure) return null;
+    this.certificateFault = secure.authorized ? undefined : describeFault(secure.authorizationError);
+    return tlsInfo(secure);
+  }
+
+  /** Sends QUIT and ends the connection; destroys the socket when that takes longer than `quitMs`. */
+  quit(quitMs: number): void {
+    if (this.#closed) return;
+    this.isLeaving = true;
+    this.onStir = () => {};
+    this.send('QUIT\r\n');
+    this.#socket.end();
+    const cancel = this.#clock.timer(quitMs, () => this.#socket.destroy());
+    this.#socket.once('close', cancel);
+  }
+
+  #silence(silenceMs: number): () => void {
+    const failure: Failure = { kind: 'timeout', detail: `no reply within ${silenceMs} ms` };
+    return this.#clock.timer(silenceMs, () => this.fail(failure));
+  }
+
+  /** Waits until `start` calls back or the connection fails; exceeding the limit fails it too. */
+  #within(limitMs: number, otherwise: Failure, start: (settled: () => void) => void): Promise<void> {
+    if (this.failure) return Promise.resolve();
+    return new Promise((done) => {
+      const cancel = this.#clock.timer(limitMs, () => this.fail(otherwise));
+      const settled = (): void => {
+        cancel();
+        this.#wake = undefined;
+        done();
+      };
+      this.#wake = settled;
+      start(settled);
+    });
+  }
+
+  #listen(socket: Socket): void {
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('end', () => this.#lose('the peer closed the connection'));
+    socket.on('error', (error: Error) => this.#lose(error.message));
+    socket.on('close', () => {
+      this.#lose('the connection was closed');
+      if (this.#closed) return;
+      this.#closed = true;
+      this.onClosed();
+    });
+  }
+
+  #lose(detail: string): void {
+    if (this.failure) return;
+    if (!this.#connected) this.fail({ kind: 'unreachable', detail });
+    else if (this.#parser.isWithinReply) this.fail({ kind: 'malformed', detail: `${detail} in the middle of a reply` });
+    else this.fail({ kind: 'lost', detail });
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#since) countLines(this.#since, chunk);
+    let replies: Reply[];
+    try {
+      replies = this.#parser.push(chunk);
+    } catch (error) {
+      this.#failMalformed(error as Error);
+      return;
+    }
+    for (const said of replies) {
+      const reply = this.#hidden.length === 0 ? said : { ...said, lines: said.lines.map((line) => this.#mask(line)) };
+      this.transcript.add(reply);
+      this.#replies.push(reply);
+    }
+    this.#notify(replies.length > 0);
+    // The stream broke after complete replies: those still count, and nothing after them does.
+    if (this.#parser.fault) this.#failMalformed(this.#parser.fault);
+    else if (this.#replies.length > UNREAD_MAX) {
+      this.fail({ kind: 'malformed', detail: `the peer sent more than ${UNREAD_MAX} replies to nothing` });
+    }
+  }
+
+  #failMalformed(error: Error): void {
+    const quote = error instanceof MalformedReply ? error.quote : undefined;
+    this.fail({ kind: 'malformed', detail: error.message, quote: quote === undefined ? undefined : this.#mask(quote) });
+  }
+
+  #mask(text: string): string {
+    return this.#hidden.reduce((shown, secret) => shown.replaceAll(secret, '***'), text);
+  }
+
+  #notify(isReply: boolean): void {
+    const waiter = this.#waiter;
+    if (!waiter) {
+      if (!isReply) return;
+      this.#wake?.();
+      return this.onStir();
+    }
+    if (!isReply) return;
+    if (this.#replies.length >= waiter.count || this.#replies[this.#replies.length - 1]?.code === 421)
+      return this.#answer();
+    // Only whole replies count as signs of life: single bytes could keep us waiting for days.
+    waiter.cancel();
+    waiter.cancel = this.#silence(waiter.silenceMs);
+  }
+
+  #answer(): void {
+    const waiter = this.#waiter;
+    if (!waiter) return;
+    this.#waiter = undefined;
+    waiter.cancel();
+    waiter.resolve(this.#takeReplies(waiter.count));
+  }
+
+  #takeReplies(count: number): Read {
+    const replies = this.#replies.length <= count ? this.#replies : this.#replies.slice(0, count);
+    this.#replies = this.#replies.length <= count ? [] : this.#replies.slice(count);
+    return replies.length < count && this.failure ? { replies, failure: this.failure } : { replies };
+  }
+}
+
+function countLines(since: { newlines: number; lastByte: number }, chunk: Buffer): void {
+  since.lastByte = chunk[chunk.length - 1] ?? 0;
+  for (const byte of chunk) if (byte === LINE_FEED) since.newlines += 1;
+}
+
+/** Node gives an error code, or an error whose message explains it. */
+function describeFault(error: unknown): string {
+  const code = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? '') : String(error);
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'it is for another name';
+  const known: Readonly<Record<string, string>> = {
+    CERT_HAS_EXPIRED: 'it has expired',
+    CERT_NOT_YET_VALID: 'it is not valid yet',
+    DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+    SELF_SIGNED_CERT_IN_CHAIN: 'its authority is not trusted',
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its authority is not trusted',
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its authority is not trusted',
+  };
+  return known[code] ?? code;
+}
+
+function tlsInfo(socket: TLSSocket): TlsInfo {
+  return {
+    version: socket.getProtocol() ?? 'unknown',
+    cipher: socket.getCipher().name,
+    authorized: socket.authorized,
+  };
+}

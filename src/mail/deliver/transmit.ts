@@ -1,0 +1,226 @@
+import type { Reply } from '../../protocol/smtp-reply/index.ts';
+import { replyText } from '../../protocol/smtp-reply/index.ts';
+import { onAbort } from './abort-watch.ts';
+import type { EnvelopeReplies } from './envelope.ts';
+import { isAccepted, judgeEnvelope, sendEnvelope } from './envelope.ts';
+import { messageBlocks } from './message-blocks.ts';
+import type {
+  DeliverContext,
+  DeliveryJob,
+  OutboundMessage,
+  RecipientOutcome,
+  TlsInfo,
+  JobOutcome,
+} from './delivery-job.ts';
+import { forEachRecipient } from './delivery-job.ts';
+import { isTooManyRecipients, outcomeOf } from './reply-outcome.ts';
+import { sendContent } from './send-content.ts';
+import { failureText, type Failure } from './smtp-connection.ts';
+import type { SmtpSession } from './smtp-session.ts';
+import { REASONS } from './smtp-session.ts';
+
+export type Transmission =
+  | { kind: 'done'; outcomes: RecipientOutcome[] }
+  /** We refused the message ourselves, so the peer was told nothing. */
+  | { kind: 'refused'; outcomes: RecipientOutcome[] }
+  /** A reused connection turned out to be closed before the peer answered; the job is as if it had not been tried. */
+  | { kind: 'stale' };
+
+/** One mail transaction (RFC 5321 §3.3). Afterwards the session is ready for the next one or its connection failed. */
+export async function transmit(session: SmtpSession, job: DeliveryJob, ctx: DeliverContext): Promise<Transmission> {
+  const { connection } = session;
+  const message = await ctx.message();
+  // The steps of the message before it, which may be another team's, are dropped before anything can end this try.
+  connection.transcript.begin();
+  const refusal = judgeEnvelope(session, job, message);
+  if (refusal) return { kind: 'refused', outcomes: forEachRecipient(job, refusal) };
+  const reused = session.used > 0;
+  session.used += 1;
+  const unwatch = onAbort(ctx.signal, () => connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' }));
+  try {
+    if (ctx.signal.aborted) connection.fail({ kind: 'aborted', detail: 'the delivery was aborted' });
+    if (connection.isOutOfStep) {
+      loseTrack(session);
+      return reused ? { kind: 'stale' } : done(forEachRecipient(job, brokenOff(session, connection.failure)));
+    }
+    const replies = await withinTime(session, () => sendEnvelope(session, job, message));
+    if (reused && isStale(replies)) {
+      connection.fail({ kind: 'lost', detail: 'the idle connection had been closed' });
+      return { kind: 'stale' };
+    }
+    const outcomes = envelopeOutcomes(session, replies, job.recipients.length);
+    if (outcomes.every((outcome) => outcome !== undefined)) {
+      await leaveTransaction(session, replies);
+      return done(dealOut(session, job, outcomes, undefined));
+    }
+    const end = await sendContentAndDot(session, message, ctx, unwatch);
+    return done(dealOut(session, job, outcomes, end));
+  } catch (defect) {
+    // The caller's own message() or intend() failed: the peer waits for content that will not come.
+    connection.fail({ kind: 'lost', detail: 'given up by us' });
+    throw defect;
+  } finally {
+    unwatch();
+  }
+}
+
+async function withinTime<T>({ connection, timeouts }: SmtpSession, dialogue: () => Promise<T>): Promise<T> {
+  const detail = `the dialogue before the content took longer than ${timeouts.envelopeMs / 1000} s`;
+  const callOff = connection.failAfter(timeouts.envelopeMs, { kind: 'timeout', detail });
+  try {
+    return await dialogue();
+  } finally {
+    callOff();
+  }
+}
+
+function done(outcomes: RecipientOutcome[]): Transmission {
+  return { kind: 'done', outcomes };
+}
+
+/** True when the peer answered nothing, or only that the session is over: it had given up the idle connection. */
+function isStale({ mail, failure, closing }: EnvelopeReplies): boolean {
+  if (mail && mail !== closing) return false;
+  return closing !== undefined || failure?.kind === 'lost';
+}
+
+/** Per recipient: why it gets no further, or undefined when it was accepted and DATA may begin. */
+function envelopeOutcomes(session: SmtpSession, replies: EnvelopeReplies, count: number): (JobOutcome | undefined)[] {
+  const unanswered = (): JobOutcome =>
+    replies.closing ? outcomeOf(replies.closing, 'RCPT TO', session) : brokenOff(session, replies.failure);
+  const outcomes: (JobOutcome | undefined)[] = [];
+  let accepted = 0;
+  for (let index = 0; index < count; index += 1) {
+    const rcpt = replies.rcpt[index];
+    if (!replies.mail) outcomes.push(unanswered());
+    else if (replies.mail.code !== 250) outcomes.push(outcomeOf(replies.mail, 'MAIL FROM', session));
+    else if (!rcpt) outcomes.push(unanswered());
+    else if (!isAccepted(rcpt)) outcomes.push(rcptOutcome(rcpt, session, accepted));
+    else {
+      accepted += 1;
+      outcomes.push(dataOutcome(replies, session, unanswered));
+    }
+  }
+  return outcomes;
+}
+
+function rcptOutcome(rcpt: Reply, session: SmtpSession, acceptedBefore: number): JobOutcome {
+  const { mx } = session;
+  const outcome = outcomeOf(rcpt, 'RCPT TO', session);
+  if (!isTooManyRecipients(rcpt, acceptedBefore)) return outcome;
+  return { kind: 'deferred', reason: 'refused_for_now', detail: outcome.detail, reply: rcpt, cause: 'protocol', mx };
+}
+
+function dataOutcome(
+  { data }: EnvelopeReplies,
+  session: SmtpSession,
+  unanswered: () => JobOutcome,
+): JobOutcome | undefined {
+  if (!data) return unanswered();
+  return data.code === 354 ? undefined : outcomeOf(data, 'DATA', session);
+}
+
+function brokenOff(session: SmtpSession, failure: Failure | undefined): JobOutcome {
+  const why: Failure = failure ?? session.connection.failure ?? { kind: 'lost', detail: 'no reply' };
+  return { kind: 'deferred', reason: REASONS[why.kind], detail: `${session.mx}: ${failureText(why)}`, mx: session.mx };
+}
+
+/** Leaves a transaction in which no recipient was accepted, so that the connection can carry the next one. */
+async function leaveTransaction(session: SmtpSession, replies: EnvelopeReplies): Promise<void> {
+  const { connection, timeouts } = session;
+  if (connection.failure) return;
+  if (replies.closing) return connection.quit(timeouts.quitMs);
+  if (replies.data && replies.data.code < 400 && replies.data.code !== 354) return loseTrack(session);
+  session.needsReset = replies.mail?.code === 250;
+  if (replies.data?.code !== 354) return;
+  if (replies.rcpt.some(isAccepted)) {
+    // The peer took recipients but not the sender: an empty message must not reach them.
+    return connection.fail({ kind: 'malformed', detail: 'content was asked for after a refused sender' });
+  }
+  // RFC 2920 §3.1: DATA was accepted although no recipient was; a single dot ends the empty transfer.
+  connection.send('.\r\n');
+  session.needsReset = true;
+  const { failure } = await connection.read(1, timeouts.dataMs);
+  if (failure) connection.fail(failure);
+}
+
+/** Ends the connection after a reply that fits no step: the peer may take the next command for something else. */
+function loseTrack({ connection }: SmtpSession): void {
+  connection.fail({ kind: 'malformed', detail: 'the peer answered out of step' });
+}
+
+type End =
+  | { kind: 'delivered'; reply: Reply; mx: string; tls: TlsInfo }
+  | { kind: 'ambiguous'; detail: string; mx: string }
+  | JobOutcome;
+
+const SMALL_BYTES = 64 * 1024;
+const DOT = Buffer.from('.\r\n');
+
+/**
+ * Sends the content and, once the ledger entry is durable, the final dot. After a crash a delivery without the entry is sent
+ * again; one with it only where the log that `mark` writes shows that the dot was not reached. A large message's entry is written after its content has left, because the
+ * transfer may take minutes and may be broken off.
+ */
+async function sendContentAndDot(
+  session: SmtpSession,
+  message: OutboundMessage,
+  { handOff }: DeliverContext,
+  unwatch: () => void,
+): Promise<End> {
+  const { connection, timeouts } = session;
+  let last = DOT;
+  if (message.size <= SMALL_BYTES && Array.isArray(message.content)) {
+    last = Buffer.concat([...messageBlocks(message.content), DOT]);
+  } else {
+    await sendContent(session, message);
+    const stopped = stoppedBy(session);
+    if (stopped) return stopped;
+  }
+  await handOff.intend();
+  const stopped = stoppedBy(session);
+  if (stopped) return stopped;
+  // An abort from here on would cut the connection behind the dot, and leave the delivery in doubt.
+  unwatch();
+  handOff.mark();
+  connection.write(last);
+  const { replies, failure } = await connection.read(1, timeouts.dataDoneMs);
+  return endOf(session, replies[0], failure);
+}
+
+/** Why the dot must not be written: the connection failed, or a reply came before it. */
+function stoppedBy(session: SmtpSession): JobOutcome | undefined {
+  const { failure, earlyReply } = session.connection;
+  if (failure) return brokenOff(session, failure);
+  if (!earlyReply) return undefined;
+  const outcome = outcomeOf(earlyReply, 'the message', session);
+  loseTrack(session);
+  return outcome;
+}
+
+function endOf(session: SmtpSession, reply: Reply | undefined, failure: Failure | undefined): End {
+  const { mx, tls } = session;
+  if (!reply) {
+    const why = failure ? failureText(failure) : 'no reply';
+    return { kind: 'ambiguous', detail: `${mx}: after the final dot: ${why}`, mx };
+  }
+  if (reply.code === 421) session.connection.quit(session.timeouts.quitMs);
+  if (isAccepted(reply)) return { kind: 'delivered', reply, mx, tls };
+  if (reply.code >= 400) return outcomeOf(reply, 'the message', session);
+  loseTrack(session);
+  return { kind: 'ambiguous', detail: `${mx} answered the final dot with ${replyText(reply)}`, mx };
+}
+
+function dealOut(
+  { can }: SmtpSession,
+  job: DeliveryJob,
+  outcomes: (JobOutcome | undefined)[],
+  end: End | undefined,
+): RecipientOutcome[] {
+  const noticed = job.asked && can.dsn ? { isNoticed: true } : {};
+  return job.recipients.map((address, index) => {
+    const outcome = outcomes[index] ?? end;
+    if (!outcome) throw new Error('a recipient that was accepted always has an end');
+    return { ...outcome, ...(outcome.kind === 'delivered' ? noticed : {}), address } as RecipientOutcome;
+  });
+}

@@ -1,0 +1,91 @@
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import {
+  composeSwitchedOff,
+  findOwner,
+  lockDomain,
+  lockOwner,
+  switchOff,
+  takeName,
+  type DomainRow,
+  type SwitchedOff,
+} from '../domains/index.ts';
+import { suspendedAmong } from '../../tenancy/teams/index.ts';
+import { blockOf } from './blocks.ts';
+import { endClaim, lockClaimsOf, saveClaimCheck, supersedeOthers, type ClaimRow } from './domain-claims.store.ts';
+import { lockMail } from './owner-activity.store.ts';
+import { endingOf, END_REASONS } from './state-of.ts';
+
+/** How often the name may pass to yet another team while its keys are made. */
+const TRIES = 3;
+
+/** What is decided before the transaction: it would take too long in it. */
+interface Prepared {
+  /** The owner's copy as it will be, unless something blocks the claim. */
+  off: SwitchedOff | undefined;
+}
+
+/**
+ * For a claim whose proof has just been seen: the domain changes hands in one transaction, or the claim says why not. Of
+ * several claims of one name that arrive here together the database lets one through; the others find it done.
+ */
+export async function takeOver(store: Store, claim: ClaimRow): Promise<'completed' | 'open'> {
+  for (let left = TRIES; left > 0; left--) {
+    const prepared = await prepare(store, claim);
+    const outcome = await store.db.tx((tx) => decide(store, tx, claim, prepared)).catch(againIfTaken);
+    if (outcome !== 'again') return outcome;
+  }
+  return 'open';
+}
+
+/** Somebody else has verified the name in the same moment, and it must be asked once more whether it can be taken. */
+function againIfTaken(error: unknown): 'again' {
+  if (!isUniqueViolation(error)) throw error;
+  return 'again';
+}
+
+async function prepare(store: Store, claim: ClaimRow): Promise<Prepared> {
+  const owner = await findOwner(store.db, claim.team_id, claim.name);
+  const isBlocked = owner !== undefined && (await blockOf(store.db, owner, store.clock.now())) !== undefined;
+  return { off: owner && !isBlocked ? await composeSwitchedOff(store, owner) : undefined };
+}
+
+async function decide(
+  store: Store,
+  tx: Executor,
+  { id, team_id: teamId, name }: ClaimRow,
+  prepared: Prepared,
+): Promise<'completed' | 'open' | 'again'> {
+  const claim = (await lockClaimsOf(tx, name)).find((other) => other.id === id);
+  if (!claim) return 'open';
+  const now = store.clock.now();
+  const domain = await lockDomain(tx, teamId, claim.domain_id);
+  const ending =
+    endingOf(claim, domain, now) ??
+    ((await suspendedAmong(tx, [teamId])).length > 0
+      ? { status: 'failed' as const, failure_reason: END_REASONS.suspended }
+      : undefined);
+  if (ending) {
+    await endClaim(tx, id, ending, now);
+    return 'open';
+  }
+  const owner = await lockOwner(tx, teamId, name);
+  const isRecheck = owner !== undefined && prepared.off?.domainId === owner.id;
+  if (isRecheck) await lockMail(tx);
+  const blocked = owner && (await blockOf(tx, owner, now, { isRecheck }));
+  const seen = { record_status: 'verified' as const, diagnosis: null, checked_at: now };
+  await saveClaimCheck(tx, id, { ...seen, blocked_reason: blocked ?? null });
+  if (blocked) return 'open';
+  if (owner && !(await transferFrom(store, tx, owner, prepared.off))) return 'again';
+  await endClaim(tx, id, { status: 'completed', failure_reason: null }, now);
+  await supersedeOthers(tx, name, id, END_REASONS.otherClaim, now);
+  if (domain) await takeName(store, tx, domain);
+  return 'completed';
+}
+
+/** Answers false if the copy that was prepared is not the one that holds the name by now. */
+async function transferFrom(store: Store, tx: Executor, owner: DomainRow, off?: SwitchedOff): Promise<boolean> {
+  if (off?.domainId !== owner.id) return false;
+  await switchOff(store, tx, owner, off);
+  return true;
+}

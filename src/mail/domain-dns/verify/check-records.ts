@@ -1,0 +1,170 @@
+import { stopwatch } from '../../../platform/clock/index.ts';
+import type { Lookup } from '../../../platform/resolver/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import {
+  countSpfLookups,
+  isSpf,
+  judgeAnswer,
+  parents,
+  permitsIssuer,
+  type Answer,
+  type SpfCost,
+  type Wanted,
+} from '../../../protocol/dns-diagnosis/index.ts';
+import {
+  isDnsAsked,
+  isVerifiedWithoutDns,
+  type DomainRow,
+  type RecordCheck,
+  type RecordRow,
+} from '../../domains/index.ts';
+import { explainRecords } from './explain-records.ts';
+import type { JudgedRecord } from './judged-record.ts';
+
+export interface CheckOptions {
+  cache: boolean;
+  /** Says what is wrong with a record that is not as it should be, within `dns.diagnosis_ms` in all. */
+  diagnose?: boolean;
+}
+
+/**
+ * Asks DNS for records of a domain. The answers under way are shared, so two records of one name cost one question a type.
+ * A TrackingCAA record is as it should be wherever its issuer is not forbidden, be it published or not.
+ */
+export async function checkRecords(
+  world: World,
+  domain: DomainRow,
+  records: readonly RecordRow[],
+  options: CheckOptions,
+): Promise<RecordCheck[]> {
+  if (!isDnsAsked(world) || isVerifiedWithoutDns(world, domain)) {
+    return records.map((record) => ({ record, verdict: 'right', diagnosis: null, found: null }));
+  }
+  const budgetMs = world.config.dns.diagnosis_ms;
+  // Half of the time for what the check itself asks: a resolver that needs more is not worth asking why.
+  const isExplained = options.diagnose === true && budgetMs > 0;
+  // Records lead to further questions, an SPF record to twenty: what is not answered in time counts as not known now.
+  const patience = AbortSignal.timeout(isExplained ? Math.ceil(budgetMs / 2) : world.config.dns.look_ms);
+  const elapsedMs = stopwatch();
+  const hurried = <T>(answer: Promise<Lookup<T>>): Promise<Lookup<T>> => inTime(answer, patience);
+  const judged = await Promise.all(
+    records.map((record) => judge(world, { ...wantedOf(record), domain: domain.name }, records, options, hurried)),
+  );
+  const explained = isExplained ? await explainRecords(world, domain.id, judged, budgetMs - elapsedMs()) : undefined;
+  return records.map((record, i) => ({
+    record,
+    verdict: judged[i]?.judgement.verdict ?? 'unknown',
+    diagnosis: explained?.[i]?.diagnosis ?? null,
+    found: explained?.[i]?.found ?? null,
+  }));
+}
+
+const wantedOf = ({ record, name, type, value, priority }: RecordRow) => ({ record, name, type, value, priority });
+
+type Hurry = <T>(answer: Promise<Lookup<T>>) => Promise<Lookup<T>>;
+
+async function judge(
+  world: World,
+  wanted: Wanted,
+  records: readonly RecordRow[],
+  options: CheckOptions,
+  hurried: Hurry,
+): Promise<JudgedRecord> {
+  if (wanted.type === 'CAA') return judgeCaa(world, wanted, records, options, hurried);
+  const answer = await answerTo(world, wanted, options, hurried);
+  const spf =
+    wanted.record === 'SPF' && wanted.type === 'TXT'
+      ? await spfCost(world, wanted, answer, options, hurried)
+      : undefined;
+  return { wanted, answer, judgement: judgeAnswer(wanted, answer, { spf }), ...(spf ? { spf } : {}) };
+}
+
+async function answerTo({ resolver }: World, wanted: Wanted, options: CheckOptions, hurried: Hurry): Promise<Answer> {
+  switch (wanted.type) {
+    case 'MX': {
+      const mx = await hurried(resolver.mx(wanted.name, options));
+      return answerOf(mx, (records) => records.map(({ preference, host }) => `${preference} ${host || '.'}`));
+    }
+    case 'CNAME':
+      return answerOf(await hurried(resolver.cname(wanted.name, options)), (records) => records);
+    case 'CAA': {
+      const caa = await hurried(resolver.caa(wanted.name, options));
+      return answerOf(caa, (records) => records.map(({ flags, tag, value }) => `${flags} ${tag} "${value}"`));
+    }
+    case 'TXT':
+      return answerOf(await hurried(resolver.txt(wanted.name, options)), (records) => records);
+  }
+}
+
+function answerOf<T>(lookup: Lookup<T>, textsOf: (records: T) => string[]): Answer {
+  if (lookup.kind === 'failed') return lookup;
+  if (lookup.kind === 'none') return { ...lookup, aliases: [] };
+  return { kind: 'found', records: textsOf(lookup.records), aliases: [] };
+}
+
+/** RFC 8659 §3: the nearest name upwards that has CAA records decides, and the tracking host is its alias's first. */
+async function judgeCaa(
+  world: World,
+  wanted: Wanted,
+  records: readonly RecordRow[],
+  options: CheckOptions,
+  hurried: Hurry,
+): Promise<JudgedRecord> {
+  const hosts = records.filter(({ record }) => record === 'Tracking').map(({ name }) => name);
+  const issuer = /"([^";]*)/.exec(wanted.value)?.[1]?.trim() ?? '';
+  for (const name of [...hosts, wanted.domain, ...parents(wanted.domain)]) {
+    const there = { ...wanted, name };
+    const answer = await answerTo(world, there, options, hurried);
+    if (answer.kind === 'failed') return { wanted: there, answer, judgement: { verdict: 'unknown', sentence: null } };
+    if (answer.kind === 'none') continue;
+    if (permitsIssuer(answer.records, issuer)) break;
+    // Behind an alias, the records are those of the name that it leads to.
+    const alias = await hurried(world.resolver.cname(name, options));
+    const owner = alias.kind === 'found' ? { ...there, name: alias.records[0] ?? name } : there;
+    return { wanted: owner, answer, judgement: judgeAnswer(owner, answer) };
+  }
+  return {
+    wanted,
+    answer: { kind: 'found', records: [], aliases: [] },
+    judgement: { verdict: 'right', sentence: null },
+  };
+}
+
+/** Twice what a record may need: enough to say that it needs too much. */
+const INCLUDES_MAX = 20;
+
+async function spfCost(
+  { resolver }: World,
+  { name }: Wanted,
+  answer: Answer,
+  options: CheckOptions,
+  hurried: Hurry,
+): Promise<SpfCost | undefined> {
+  const record = answer.kind === 'found' ? answer.records.find(isSpf) : undefined;
+  if (record === undefined) return undefined;
+  const texts = new Map([[name, answer]]);
+  for (;;) {
+    const cost = countSpfLookups(record, texts);
+    const next = cost.missing.slice(0, Math.max(0, INCLUDES_MAX + 1 - texts.size));
+    if (next.length === 0) return cost;
+    await Promise.all(
+      next.map(async (include) => {
+        texts.set(
+          include,
+          answerOf(await hurried(resolver.txt(include, options)), (records) => records),
+        );
+      }),
+    );
+  }
+}
+
+/** The look-up itself goes on, and its answer is kept for the next question. */
+function inTime<T>(answer: Promise<Lookup<T>>, patience: AbortSignal): Promise<Lookup<T>> {
+  const late: Lookup<T> = { kind: 'failed', reason: 'timeout' };
+  if (patience.aborted) return Promise.resolve(late);
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => resolve(late);
+    patience.addEventListener('abort', giveUp, { once: true });
+    answer.then(resolve, reject).finally(() => patience.removeEventListener('abort', giveUp));
+  });
+}

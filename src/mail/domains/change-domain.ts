@@ -1,0 +1,137 @@
+import { recordEvents } from '../events/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { mustBeOfUse } from './capabilities.ts';
+import { keysOf } from './dkim-keys.store.ts';
+import { isSameRecord, type DomainRow, type RecordRow } from './domain-rows.ts';
+import { statusOf } from './domain-state.ts';
+import { findDomain, lockDomain, saveSettings, saveState, type DomainChange } from './domains.store.ts';
+import { carryOver, expectedRecords } from './expected-records.ts';
+import { formerSubdomainsAfter } from './former-subdomains.ts';
+import type { DomainPatch } from './new-domain.ts';
+import { presentDomainEvent } from './present.ts';
+import { checkOf, type RecordCheck } from './record-check.ts';
+import { recordsToCheck, saveRecords } from './records.store.ts';
+import { mustFitDns } from './register-domain.ts';
+import { stateAfter } from './save-checks.ts';
+import { returnPathClash } from './tracking-record.ts';
+
+/** A change that is possible as the domain stands, with what it asks DNS for. */
+export interface PlannedChange {
+  change: DomainChange;
+  before: DomainRow;
+  after: DomainRow;
+}
+
+/** Undefined where nothing is to be changed. */
+export async function planChange(ctx: Ctx, id: string, input: DomainPatch): Promise<PlannedChange | undefined> {
+  const change = changeOf(input);
+  const before = await findDomain(ctx.store.db, ctx.teamId, id);
+  if (!before) throw notFound('Domain');
+  if (Object.keys(change).length === 0) return undefined;
+  const after = { ...before, ...change };
+  mustBePossible(after, change);
+  return { change, before, after };
+}
+
+/** The records that a domain is about to ask for besides. */
+export async function recordsAdded(store: Store, domain: DomainRow): Promise<RecordRow[]> {
+  const stored = await recordsToCheck(store.db, domain.id);
+  const wanted = expectedRecords(store, domain, await keysOf(store.db, domain.id));
+  const added = wanted.filter((record) => !stored.some((other) => isSameRecord(other, record)));
+  mustFitDns(
+    added.filter((record) => record.record === 'Tracking'),
+    'tracking_subdomain',
+  );
+  return added;
+}
+
+/** Makes a planned change. `checks` is what DNS says of the records that it adds, as far as it was asked. */
+export async function changeDomain(
+  ctx: Ctx,
+  id: string,
+  change: DomainChange,
+  checks: readonly RecordCheck[],
+): Promise<void> {
+  const { store, teamId } = ctx;
+  await store.db.tx(async (tx) => {
+    const locked = await lockDomain(tx, teamId, id);
+    if (!locked) throw notFound('Domain');
+    // Somebody else may have changed it meanwhile.
+    mustBePossible({ ...locked, ...change }, change);
+    const former = formerSubdomainsAfter(locked, change.tracking_subdomain, store.clock.now());
+    await saveSettings(
+      tx,
+      teamId,
+      id,
+      former === undefined ? change : { ...change, former_tracking_subdomains: former },
+    );
+    const after = await applyChange(store, tx, locked, change, checks);
+    const data = presentDomainEvent(after.domain, after.records);
+    const at = store.clock.now();
+    await recordEvents(tx, store.ids, [{ teamId, type: 'domain.updated', subjectId: id, data, at }]);
+  });
+}
+
+/** Has a domain ask for the records that the settings demand now; DNS is not asked. */
+export async function renewRecords(ctx: Ctx, domain: DomainRow): Promise<void> {
+  if ((await recordsAdded(ctx.store, domain)).length > 0) await changeDomain(ctx, domain.id, {}, []);
+}
+
+function changeOf(input: DomainPatch): DomainChange {
+  const { capabilities = {} } = input;
+  const change: DomainChange = {};
+  if (input.open_tracking !== undefined) change.open_tracking = input.open_tracking ? 1 : 0;
+  if (input.click_tracking !== undefined) change.click_tracking = input.click_tracking ? 1 : 0;
+  if (input.tls !== undefined) change.tls = input.tls;
+  if (input.tls_verify !== undefined) change.tls_verify = input.tls_verify ? 1 : 0;
+  if (input.tracking_subdomain !== undefined) change.tracking_subdomain = input.tracking_subdomain.toLowerCase();
+  if (capabilities.sending !== undefined) change.sending = capabilities.sending;
+  if (capabilities.receiving !== undefined) change.receiving = capabilities.receiving;
+  return change;
+}
+
+function mustBePossible(after: DomainRow, change: DomainChange): void {
+  mustBeOfUse(after, change.sending === 'disabled' ? 'sending' : 'receiving');
+  const clash = returnPathClash(after);
+  if (clash) throw clash;
+}
+
+/** A record that stands already keeps what is known of it. */
+async function applyChange(
+  store: Store,
+  tx: Executor,
+  locked: DomainRow,
+  change: DomainChange,
+  checks: readonly RecordCheck[],
+): Promise<{ domain: DomainRow; records: RecordRow[] }> {
+  const now = store.clock.now();
+  const domain: DomainRow = { ...locked, ...change, ...receivingAnew(locked, change, now) };
+  const stored = await recordsToCheck(tx, domain.id);
+  const records = carryOver(expectedRecords(store, domain, await keysOf(tx, domain.id)), stored);
+  // Somebody else may have changed the domain meanwhile: what was found at another name says nothing here.
+  const judged = stateAfter(store, domain, records, (record) => checkOf(checks, record)?.verdict, now);
+  // To check some of its records is no check of the domain: when that was stays as it is.
+  const after: DomainRow = {
+    ...judged.domain,
+    checked_at: locked.checked_at,
+    first_checked_at: locked.first_checked_at,
+  };
+  after.status = statusOf(after);
+  await saveState(tx, after);
+  await saveRecords(tx, domain.id, stored, judged.records);
+  return { domain: after, records: judged.records };
+}
+
+/** Switching receiving on or off begins anew what is known of it. */
+function receivingAnew(locked: DomainRow, { receiving }: DomainChange, now: number): Partial<DomainRow> {
+  if (receiving === undefined || receiving === locked.receiving) return {};
+  return {
+    receiving_since: receiving === 'enabled' ? now : null,
+    receiving_verified_at: null,
+    receiving_failing_since: null,
+    receiving_lost_at: null,
+  };
+}

@@ -1,0 +1,76 @@
+import type { DomainData } from '../events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { DomainRow, RecordRow } from './domain-rows.ts';
+import type { RecordCheck } from './record-check.ts';
+import { listedRecords } from './records.store.ts';
+
+export function presentDomainItem(row: DomainRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    status: row.status,
+    created_at: isoTime(row.created_at),
+    region: row.region,
+    open_tracking: row.open_tracking === 1,
+    click_tracking: row.click_tracking === 1,
+    capabilities: { sending: sendingOf(row), receiving: receivingOf(row) },
+  };
+}
+
+/** The diagnosis is of the moment: only a check that was made for this answer has one. */
+export function presentDomain(
+  row: DomainRow,
+  records: readonly RecordRow[],
+  checkOf?: (record: RecordRow) => RecordCheck | undefined,
+) {
+  return {
+    object: 'domain' as const,
+    ...presentDomainItem(row),
+    tracking_subdomain: row.tracking_subdomain,
+    tls: row.tls,
+    tls_verify: row.tls_verify === 1,
+    records: listedRecords(records).map((record) => ({
+      ...presentRecord(record),
+      diagnosis: checkOf?.(record)?.diagnosis ?? null,
+      found: checkOf?.(record)?.found ?? null,
+    })),
+  };
+}
+
+/** The data of the domain.* events. */
+export function presentDomainEvent(row: DomainRow, records: readonly RecordRow[]): DomainData {
+  const { id, name, status, created_at, region } = presentDomainItem(row);
+  return {
+    id,
+    name,
+    status,
+    created_at,
+    region,
+    records: listedRecords(records).map((record) => presentRecord(record)),
+  };
+}
+
+function presentRecord(record: RecordRow) {
+  return {
+    record: record.record,
+    name: record.name,
+    type: record.type,
+    ttl: 'Auto',
+    status: record.status,
+    value: record.value,
+    ...(record.priority === null ? {} : { priority: record.priority }),
+    required: record.required === 1,
+    ...(record.key_status === null ? {} : { key_status: record.key_status }),
+  };
+}
+
+function sendingOf(row: DomainRow) {
+  if (row.sending === 'disabled') return 'disabled' as const;
+  return row.verified_at === null ? ('pending' as const) : ('verified' as const);
+}
+
+/** An MX record alone says nothing about whose domain it is: only beside a verified name is it taken for the team's. */
+function receivingOf(row: DomainRow) {
+  if (row.receiving !== 'enabled') return row.receiving;
+  return row.receiving_verified_at === null || row.verified_at === null ? ('pending' as const) : ('verified' as const);
+}

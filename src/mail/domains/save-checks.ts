@@ -1,0 +1,154 @@
+import { recordEvents } from '../events/index.ts';
+import { isUniqueViolation, type Executor } from '../../platform/db/index.ts';
+import { refuse } from '../../platform/refusal/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import type { Verdict } from '../../protocol/dns-diagnosis/index.ts';
+import { deleteKeys, keysOf, setKeyStatus } from './dkim-keys.store.ts';
+import { isSameRecord, type DomainRow, type DomainStatus, type RecordRow } from './domain-rows.ts';
+import {
+  lostAtAfter,
+  ownedSinceAfter,
+  isForReceiving,
+  isForSending,
+  receivingStanding,
+  recordStatusAfter,
+  sendingStanding,
+  standingAfter,
+  statusOf,
+} from './domain-state.ts';
+import { lockDomain, saveState } from './domains.store.ts';
+import { carryOver, expectedRecords } from './expected-records.ts';
+import { presentDomainEvent } from './present.ts';
+import { checkOf, type RecordCheck } from './record-check.ts';
+import { listedRecords, recordsToCheck, saveRecords } from './records.store.ts';
+import { turnKeys, type TurnedKeys } from './turn-keys.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * Writes what a check of DNS found, and the event if that changed anything of note. The domain may have been changed or
+ * deleted while DNS was asked: it is judged as it is now, and undefined says that it is gone.
+ */
+export async function saveChecks(
+  store: Store,
+  asked: Pick<DomainRow, 'id' | 'team_id' | 'name'>,
+  checks: readonly RecordCheck[],
+): Promise<DomainStatus | undefined> {
+  try {
+    return await store.db.tx((tx) => decide(store, tx, asked, checks));
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw nameTaken(asked.name);
+  }
+}
+
+async function decide(
+  store: Store,
+  tx: Executor,
+  asked: Pick<DomainRow, 'id' | 'team_id'>,
+  checks: readonly RecordCheck[],
+): Promise<DomainStatus | undefined> {
+  const now = store.clock.now();
+  const domain = await lockDomain(tx, asked.team_id, asked.id);
+  if (!domain) return undefined;
+  const stored = await recordsToCheck(tx, domain.id);
+  const verdictOf = (record: RecordRow): Verdict | undefined => checkOf(checks, record)?.verdict;
+  const turned = turnKeys(
+    await keysOf(tx, domain.id),
+    (key) =>
+      stored.some(
+        (record) =>
+          record.record === 'DKIM' &&
+          record.name === `${key.selector}._domainkey.${domain.name}` &&
+          verdictOf(record) === 'right',
+      ),
+    { now, retireMs: store.config.domains.retire_days * DAY_MS },
+  );
+  const records = carryOver(expectedRecords(store, domain, turned.keys), stored);
+  const after = stateAfter(store, domain, records, verdictOf, now);
+  await saveTurn(tx, turned, now);
+  await saveState(tx, after.domain);
+  await saveRecords(tx, domain.id, stored, after.records);
+  if (isOfNote(domain, after.domain, listedRecords(stored), listedRecords(after.records))) {
+    const data = presentDomainEvent(after.domain, after.records);
+    await recordEvents(tx, store.ids, [
+      { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
+    ]);
+  }
+  return after.domain.status;
+}
+
+export const nameTaken = (name: string) =>
+  refuse('resource_locked', {
+    say: `The domain ${name} is verified by another team; claim it to move it to yours.`,
+    claimable: true,
+  });
+
+/** The domain and its records as a check of DNS leaves them. A record that was not checked leaves its capability as it is. */
+export function stateAfter(
+  store: Store,
+  domain: DomainRow,
+  records: readonly RecordRow[],
+  verdictOf: (record: RecordRow) => Verdict | undefined,
+  now: number,
+): { domain: DomainRow; records: RecordRow[] } {
+  const patience = { graceMs: store.config.domains.grace_hours * HOUR_MS };
+  const verdicts = (isFor: (record: RecordRow) => boolean): Verdict[] =>
+    records.filter(isFor).map((record) => verdictOf(record) ?? 'unknown');
+  // A domain without a key of its own, such as one that changed hands, has nothing that could be right.
+  const isSigned = records.some((record) => record.record === 'DKIM' && isForSending(record));
+  const forSending: Verdict[] = isSigned ? verdicts(isForSending) : ['absent'];
+  const sending = standingAfter(sendingStanding(domain), forSending, now, patience);
+  const receiving =
+    domain.receiving === 'enabled'
+      ? standingAfter(receivingStanding(domain), verdicts(isForReceiving), now, patience)
+      : receivingStanding(domain);
+  const after: DomainRow = {
+    ...domain,
+    checked_at: now,
+    first_checked_at: sending.waitingSince,
+    verified_at: sending.verifiedAt,
+    held_at: ownedSinceAfter(domain, sending, now),
+    failing_since: sending.failingSince,
+    receiving_since: receiving.waitingSince,
+    receiving_verified_at: receiving.verifiedAt,
+    receiving_failing_since: receiving.failingSince,
+    lost_at: lostAtAfter(sendingStanding(domain), sending, domain.lost_at, now),
+    receiving_lost_at: lostAtAfter(receivingStanding(domain), receiving, domain.receiving_lost_at, now),
+  };
+  after.status = statusOf(after);
+  return { domain: after, records: records.map((record) => recordAfter(after, record, verdictOf(record))) };
+}
+
+function recordAfter(domain: DomainRow, record: RecordRow, verdict: Verdict | undefined): RecordRow {
+  if (verdict === undefined) return record;
+  const isForbidden = record.record === 'TrackingCAA' && (verdict === 'absent' || verdict === 'wrong');
+  // Once needed it stays asked for: taken away again, it would be needed again.
+  const required = isForbidden ? 1 : record.required;
+  return { ...record, required, status: recordStatusAfter(domain, { ...record, required }, verdict) };
+}
+
+async function saveTurn(tx: Executor, { activated, retired, dropped }: TurnedKeys, now: number): Promise<void> {
+  const ids = (keys: readonly { id: string }[]): string[] => keys.map((key) => key.id);
+  await setKeyStatus(tx, ids(activated), 'active', now);
+  await setKeyStatus(tx, ids(retired), 'retiring', now);
+  await deleteKeys(tx, ids(dropped));
+}
+
+/** A check every half hour is no news by itself; a new status is, what has to be published, or that something is amiss. */
+function isOfNote(
+  before: DomainRow,
+  after: DomainRow,
+  recordsBefore: readonly RecordRow[],
+  recordsAfter: readonly RecordRow[],
+): boolean {
+  if (before.status !== after.status) return true;
+  if ((before.failing_since === null) !== (after.failing_since === null)) return true;
+  if ((before.receiving_failing_since === null) !== (after.receiving_failing_since === null)) return true;
+  if (recordsBefore.length !== recordsAfter.length) return true;
+  return recordsAfter.some((record, i) => {
+    const old = recordsBefore[i];
+    return !old || !isSameRecord(old, record) || old.key_status !== record.key_status;
+  });
+}

@@ -1,0 +1,97 @@
+import { recordEvents } from '../events/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { composeDomain, type MadeDomain } from './compose-domain.ts';
+import { mustFitDns } from './register-domain.ts';
+import { newDkimKeys } from './dkim-key.ts';
+import { deleteKeys, insertKeys, keysOf } from './dkim-keys.store.ts';
+import type { DkimKeyRow, DomainRow } from './domain-rows.ts';
+import { statusOf } from './domain-state.ts';
+import { saveSettings, saveState } from './domains.store.ts';
+import { carryOver, expectedRecords } from './expected-records.ts';
+import { forgetAsking } from './transfer-domain.store.ts';
+import type { NewDomain } from './new-domain.ts';
+import { presentDomainEvent } from './present.ts';
+import { recordsOf, recordsToCheck, saveRecords } from './records.store.ts';
+import { returnPathClash } from './tracking-record.ts';
+
+/** The copy of a name for the team that claims it; nothing is written yet, because making keys takes long. */
+export async function composeClaimantCopy(
+  store: Store,
+  teamId: string,
+  name: string,
+  input: Omit<NewDomain, 'name'>,
+): Promise<MadeDomain> {
+  const made = await composeDomain(store, teamId, name, input);
+  mustFitDns(made.records);
+  const clash = returnPathClash(made.row);
+  if (clash) throw clash;
+  return made;
+}
+
+/** What a copy is left with when its name goes to another team; made before the transaction, because making keys takes long. */
+export interface SwitchedOff {
+  domainId: string;
+  keys: DkimKeyRow[];
+}
+
+export const composeSwitchedOff = async (store: Store, owner: DomainRow): Promise<SwitchedOff> => ({
+  domainId: owner.id,
+  keys: await newDkimKeys(store, owner.id),
+});
+
+/**
+ * From now on the copy sends nothing, and its old keys are gone. Its records in DNS prove nothing any more: only whoever
+ * can publish the new keys, which no team has, could verify the name for it again.
+ */
+export async function switchOff(store: Store, tx: Executor, owner: DomainRow, off: SwitchedOff): Promise<void> {
+  const now = store.clock.now();
+  const after: DomainRow = {
+    ...owner,
+    verified_at: null,
+    held_at: null,
+    failing_since: now,
+    first_checked_at: owner.first_checked_at ?? now,
+    // Its MX record stands where the next owner's will.
+    receiving: owner.receiving === 'enabled' ? 'disabled' : owner.receiving,
+    receiving_since: null,
+    receiving_verified_at: null,
+    receiving_failing_since: null,
+    // Its team was told that the name is another's.
+    lost_at: null,
+    receiving_lost_at: null,
+  };
+  after.status = statusOf(after);
+  const before = await recordsToCheck(tx, owner.id);
+  const records = carryOver(expectedRecords(store, after, off.keys), before);
+  const keys = await keysOf(tx, owner.id);
+  await deleteKeys(
+    tx,
+    keys.map((key) => key.id),
+  );
+  await insertKeys(tx, off.keys);
+  await saveSettings(tx, owner.team_id, owner.id, { receiving: after.receiving });
+  await saveState(tx, after);
+  await saveRecords(tx, owner.id, before, records);
+  const data = presentDomainEvent(after, records);
+  await recordEvents(tx, store.ids, [
+    { teamId: owner.team_id, type: 'domain.updated', subjectId: owner.id, data, at: now },
+  ]);
+}
+
+/**
+ * From now on the name is this copy's, and its records are waited for anew: the team that had the name must not be able to take
+ * it back before they are seen.
+ */
+export async function takeName(store: Store, tx: Executor, domain: DomainRow): Promise<void> {
+  const now = store.clock.now();
+  const after: DomainRow = { ...domain, held_at: now, failing_since: null, first_checked_at: now };
+  after.status = statusOf(after);
+  await saveState(tx, after);
+  await forgetAsking(tx, domain.id);
+  if (after.status === domain.status) return;
+  const data = presentDomainEvent(after, await recordsOf(tx, domain.id));
+  await recordEvents(tx, store.ids, [
+    { teamId: domain.team_id, type: 'domain.updated', subjectId: domain.id, data, at: now },
+  ]);
+}

@@ -1,0 +1,60 @@
+import type { QueryOf } from '../../contract/index.ts';
+import { mustBeAlone, type Page } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { isAboveQuota, mustBeWithinQuota } from '../../tenancy/usage/index.ts';
+import { loadBodies, type EmailBody } from './email-bodies.ts';
+import { emailRowsEnding, findEmail, listEmailRows, type EmailRow } from './emails.store.ts';
+import { presentEmail } from './present.ts';
+import { readCreatedRange } from './read-created-range.ts';
+import { listTaggedEmails, searchEmails } from './search-emails.ts';
+import { canBeFound } from './search-text.ts';
+
+export async function getEmail(ctx: Ctx, id: string) {
+  const row = await findEmail(ctx.store.db, ctx.teamId, id);
+  if (!row) throw notFound('Email');
+  await mustBeWithinQuota(ctx);
+  const bodies = await loadBodies(ctx.store, ctx.store.db, [id]);
+  return presentEmail(ctx.store, row, bodies.get(id));
+}
+
+export async function listEmails(ctx: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
+  const { rows, hasMore } = await rowsOf(ctx, filter, page);
+  const { kept, bodies } = (await isAboveQuota(ctx))
+    ? { kept: rows, bodies: new Map<string, EmailBody>() }
+    : await withBodies(ctx, rows, page);
+  return {
+    object: 'list' as const,
+    has_more: hasMore || kept.length < rows.length,
+    data: kept.map((row) => presentEmail(ctx.store, row, bodies.get(row.id))),
+  };
+}
+
+async function rowsOf({ store, teamId }: Ctx, filter: QueryOf<'listEmails'>, page: Page) {
+  const range = readCreatedRange(filter);
+  const { status, api_key_id: apiKeyId, search, tag, id_end: end } = filter;
+  if (end !== undefined) {
+    mustBeAlone(filter);
+    return emailRowsEnding(store.db, teamId, end, page);
+  }
+  if (search !== undefined && !canBeFound(search)) return { rows: [], hasMore: false };
+  const rowFilter = { status, apiKeyId, tag, ...range };
+  if (search !== undefined) return searchEmails(store, teamId, { ...rowFilter, search }, page);
+  if (tag !== undefined) return listTaggedEmails(store, teamId, { ...rowFilter, tag }, page);
+  return listEmailRows(store.db, teamId, rowFilter, page);
+}
+
+/** A hundred bodies of 2 MB would be a page that no client can hold, and each megabyte blocks the process for milliseconds. */
+const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+
+/** As many emails as their bodies allow, counted from the end of the page where the next one joins. */
+async function withBodies(
+  { store }: Ctx,
+  rows: EmailRow[],
+  page: Page,
+): Promise<{ kept: EmailRow[]; bodies: Map<string, EmailBody> }> {
+  const ids = rows.map((row) => row.id);
+  if (page.before !== undefined) ids.reverse();
+  const bodies = await loadBodies(store, store.db, ids, PAGE_CHARS_MAX);
+  return { kept: rows.filter((row) => bodies.has(row.id)), bodies };
+}

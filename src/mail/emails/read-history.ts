@@ -1,0 +1,110 @@
+import { eventIdOf, eventPage, publicEventId, type EventData, type RecordedEvent } from '../events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Executor, Page } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/refusal/index.ts';
+import { parseMailbox } from '../../protocol/address/index.ts';
+import { explainDelivery } from '../../protocol/explain-delivery/index.ts';
+import { CAUSES } from '../../protocol/smtp-reply/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { suppressedNow } from '../suppressions/index.ts';
+import { mustBeWithinQuota } from '../../tenancy/usage/index.ts';
+import { attemptPage, type AttemptRow, type TriedRecipient } from './attempts.store.ts';
+import { findEmail, type EmailRow } from './emails.store.ts';
+
+/** Everything that happened to an email, newest first. */
+export async function listEmailEvents(ctx: Ctx, emailId: string, page: Page) {
+  await mustBeReadable(ctx, emailId);
+  // An id that is none is before and after nothing, as that of another list is.
+  const idOf = (publicId: string | undefined) => publicId && (eventIdOf(publicId) ?? publicId);
+  const within = { limit: page.limit, after: idOf(page.after), before: idOf(page.before) };
+  const { rows, hasMore } = await eventPage(ctx.store.db, emailId, within);
+  return { object: 'list' as const, has_more: hasMore, data: rows.map(presentEvent) };
+}
+
+/** Every try to deliver an email, newest first, with what came of it for each recipient and what that means; and who is suppressed now. */
+export async function listEmailAttempts(ctx: Ctx, emailId: string, page: Page) {
+  const email = await mustBeReadable(ctx, emailId);
+  const { rows, hasMore } = await attemptPage(ctx.store.db, emailId, page);
+  const suppressed = await suppressedNow(ctx, recipientsOf(email));
+  return {
+    object: 'list' as const,
+    has_more: hasMore,
+    data: rows.map(presentAttempt),
+    suppressed,
+    request_id: email.request_id,
+  };
+}
+
+async function mustBeReadable(ctx: Ctx, emailId: string): Promise<EmailRow> {
+  const email = await findEmail(ctx.store.db, ctx.teamId, emailId);
+  if (!email) throw notFound('Email');
+  await mustBeWithinQuota(ctx);
+  return email;
+}
+
+/** What its readers did is their team's to know. */
+const OF_READERS: ReadonlySet<string> = new Set(['email.opened', 'email.clicked', 'email.unsubscribed']);
+const STORY_MAX = 100;
+const STORY_PAGES_MAX = 10;
+
+/** What became of an email on its way, newest first, without who read it. */
+export async function storyOf(db: Executor, emailId: string) {
+  const events: RecordedEvent[] = [];
+  let page: Page = { limit: STORY_MAX };
+  let isCut = true;
+  for (let pages = 0; pages < STORY_PAGES_MAX && isCut && events.length < STORY_MAX; pages++) {
+    const { rows, hasMore } = await eventPage(db, emailId, page);
+    events.push(...rows.filter(({ type }) => !OF_READERS.has(type)));
+    page = { limit: STORY_MAX, after: rows.at(-1)?.id };
+    isCut = hasMore;
+  }
+  const tries = await attemptPage(db, emailId, { limit: STORY_MAX });
+  return {
+    events: events.slice(0, STORY_MAX).map(presentEvent),
+    attempts: tries.rows.map(presentAttempt),
+    is_cut: isCut || tries.hasMore || events.length > STORY_MAX,
+  };
+}
+
+/** The bare addresses, each once. */
+function recipientsOf({ to_list: to, cc_list: cc, bcc_list: bcc }: EmailRow): string[] {
+  const written = [to, cc, bcc].flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
+  const parsed = written.map((text) => parseMailbox(text));
+  return [...new Set(parsed.flatMap((one) => (one.ok ? [one.mailbox.address] : [])))];
+}
+
+function presentEvent({ id, type, at, data }: RecordedEvent) {
+  const failed = type === 'email.failed' ? (data as EventData['email.failed'] | undefined)?.failed : undefined;
+  // No try tells it, because none ended so.
+  const meaning = failed && explainDelivery({ outcome: 'failed', reason: failed.reason, reply: null });
+  return {
+    id: publicEventId(id),
+    type,
+    created_at: isoTime(at),
+    data: (data as Record<string, unknown> | undefined) ?? null,
+    explanation: meaning?.sentence ?? null,
+    advice: meaning?.advice ?? null,
+  };
+}
+
+function presentAttempt(row: AttemptRow) {
+  const { tls_version: version, tls_cipher: cipher } = row;
+  return {
+    id: row.id,
+    created_at: isoTime(row.created_at),
+    attempt: row.attempt,
+    destination: row.destination,
+    mx: row.mx,
+    relay: row.relay,
+    address: row.address,
+    tls: version === null || cipher === null ? null : { version, cipher },
+    duration_ms: row.duration_ms,
+    recipients: (JSON.parse(row.recipients) as TriedRecipient[]).map((recipient) => {
+      const { sentence, advice } = explainDelivery(recipient, row);
+      const cause = recipient.cause ?? null;
+      const responsible = cause === null ? null : CAUSES[cause].responsible;
+      return { ...recipient, cause, responsible, explanation: sentence, advice };
+    }),
+    transcript: row.transcript?.split('\n') ?? [],
+  };
+}

@@ -1,0 +1,307 @@
+import { textsIn, uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
+import type { Ids } from '../../platform/ids/index.ts';
+import { normalizeAddress, parseMailbox } from '../../protocol/address/index.ts';
+import { isByMachine, type NewEvent } from './new-event.ts';
+
+/** The types of recorded events that automations may start at, of a contact or of an email that one was sent. */
+const OF_CONTACTS = ['contact.created', 'contact.updated'] as const;
+const OF_EMAILS = ['email.opened', 'email.clicked', 'email.bounced'] as const;
+
+/** All that automations may start at beside the events of a team's own. */
+export const ENROLLING_TYPES = [
+  ...OF_CONTACTS,
+  ...(['contact.topic_changed', 'contact.added_to_segment'] as const),
+  ...OF_EMAILS,
+] as const;
+export type EnrollingType = (typeof ENROLLING_TYPES)[number];
+
+/** Something that happened to a contact. */
+export interface Enrolment {
+  teamId: string;
+  contactId: string;
+  /** An event of the team's own, by its id, or one of the platform; of a segment, begins also what starts at that one alone. */
+  by: { eventId: string } | { type: EnrollingType; segmentId?: string };
+  payload: object | undefined;
+  at: number;
+  /** How many runs, one started by the effects of the other, led to this. */
+  depth?: number | undefined;
+}
+
+/** So many runs may be started one by the effects of the other, behind the first. */
+const DEPTH_MAX = 5;
+/** So many runs of one automation may the platform's events begin for one contact in an hour. */
+const RUNS_AN_HOUR_MAX = 100;
+/** So many of those beyond are written down for a contact in an hour: what is cut begins at what is cut. */
+const CUT_AN_HOUR_MAX = 10;
+const HOUR_MS = 3_600_000;
+
+/** Whether an event of a contact begins a run again: always, where none of its runs is going on, or never. */
+export type Reentry = 'always' | 'when_ended' | 'never';
+
+interface Starting {
+  id: string;
+  version: number;
+  reentry: Reentry;
+  /** The one segment that it starts at, where it names one. */
+  trigger_segment_id: string | null;
+}
+
+/** By what begins them, the automations that are known to start at it. */
+type Known = Map<string, Starting[]>;
+const keyOf = ({ teamId, by }: Pick<Enrolment, 'teamId' | 'by'>): string =>
+  `${teamId} ${'type' in by ? by.type : by.eventId}`;
+
+/**
+ * Begins a run of each enabled automation that starts at one of these, in the transaction that records them. The statements are
+ * as many for one as for a page: they grow with the teams and the kinds of what happened alone.
+ */
+export async function enrol(
+  tx: Executor,
+  ids: Ids,
+  enrolments: readonly Enrolment[],
+  known: Known = new Map(),
+): Promise<void> {
+  for (const [key, group] of Map.groupBy(enrolments, keyOf)) {
+    if (!known.has(key)) known.set(key, await startingAt(tx, group));
+  }
+  const wanted = enrolments.flatMap((enrolment) =>
+    (known.get(keyOf(enrolment)) ?? [])
+      .filter(({ trigger_segment_id: only }) => only === null || only === segmentOf(enrolment))
+      .map((automation) => ({ enrolment, automation })),
+  );
+  if (wanted.length > 0) await begin(tx, ids, wanted);
+}
+
+/** Does so for what was recorded, where it is of a contact, or of an email that went to one; not where a machine opened or clicked. */
+export async function enrolByEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
+  const ofContacts = events.flatMap(({ type, teamId, subjectId: contactId, data: payload, at, depth }): Enrolment[] => {
+    const ofContact = OF_CONTACTS.find((one) => one === type);
+    return ofContact ? [{ teamId, contactId, by: { type: ofContact }, payload, at, depth }] : [];
+  });
+  const known: Known = new Map();
+  await enrol(tx, ids, [...ofContacts, ...(await ofMail(tx, events, known))], known);
+}
+
+/** They are held until the end of the transaction, so that no run begins behind one that is being stopped. */
+async function startingAt(tx: Executor, group: readonly Pick<Enrolment, 'teamId' | 'by'>[]): Promise<Starting[]> {
+  const [first] = group;
+  if (!first) return [];
+  const { teamId, by } = first;
+  const segments = uuidsIn(tx.dialect, 'trigger_segment_id', [
+    ...new Set(group.flatMap((one) => segmentOf(one) ?? [])),
+  ]);
+  const [where, wanted]: [string, Value[]] =
+    'eventId' in by
+      ? ['trigger_event_id = ?', [by.eventId]]
+      : [`trigger_type = ? and (trigger_segment_id is null or ${segments.sql})`, [by.type, segments.value]];
+  const hold = tx.dialect === 'pg' ? ' for share' : '';
+  const sql = `select id, version, reentry, trigger_segment_id from automations
+    where team_id = ? and ${where} and status = 'enabled' and deleted_at is null order by id${hold}`;
+  return tx.all<Starting>(sql, [teamId, ...wanted]);
+}
+
+const segmentOf = ({ by }: Pick<Enrolment, 'by'>): string | undefined => ('type' in by ? by.segmentId : undefined);
+
+const COLUMNS = [
+  ...(['id', 'team_id', 'automation_id', 'version', 'contact_id', 'payload', 'status'] as const),
+  ...(['due_at', 'created_at', 'depth', 'completed_at', 'error'] as const),
+];
+
+interface Wanted {
+  enrolment: Enrolment;
+  automation: Starting;
+}
+
+/** What may not begin is written down as a run that is cancelled, with the reason. */
+async function begin(tx: Executor, ids: Ids, asked: readonly Wanted[]): Promise<void> {
+  const wanted = await entering(tx, asked);
+  const before = await begunOfLate(tx, wanted);
+  const here = new Map<string, { at: number; isCut: boolean }[]>();
+  const entries: Value[][] = [];
+  const rows = wanted.flatMap(({ enrolment, automation }): Value[][] => {
+    const { teamId, contactId, payload, at, depth = 0 } = enrolment;
+    const pair = pairOf(contactId, automation.id);
+    const late = (here.get(pair) ?? []).filter((one) => one.at > at - HOUR_MS);
+    const { begun = 0, cut = 0 } = before.get(`${pair} ${at - HOUR_MS}`) ?? {};
+    const cutHere = late.filter(({ isCut }) => isCut).length;
+    const why = whyNot(enrolment, begun + late.length - cutHere);
+    if (why !== undefined && cut + cutHere >= CUT_AN_HOUR_MAX) return [];
+    here.set(pair, [...late, { at, isCut: why !== undefined }]);
+    if (why === undefined && automation.reentry === 'never') entries.push([automation.id, contactId, at]);
+    const said = payload === undefined ? null : JSON.stringify(payload);
+    const row: Value[] = [ids.uuid(), teamId, automation.id, automation.version, contactId, said];
+    return [
+      [...row, ...(why === undefined ? ['running', at, at, depth, null, null] : ['cancelled', at, at, depth, at, why])],
+    ];
+  });
+  const entry = ['automation_id', 'contact_id', 'created_at'];
+  if (entries.length > 0) await tx.insertMany('automation_entries', entry, entries, 'on conflict do nothing');
+  if (rows.length > 0) await tx.insertMany('automation_runs', COLUMNS, rows);
+}
+
+const pairOf = (contactId: string, automationId: string): string => `${contactId} ${automationId}`;
+
+/** Without those whose contact has been in an automation that it does not enter again, or is in one that it enters when it has left. */
+async function entering(tx: Executor, wanted: readonly Wanted[]): Promise<readonly Wanted[]> {
+  const limited = wanted.filter(({ automation }) => automation.reentry !== 'always');
+  if (limited.length === 0) return wanted;
+  const inside = await entered(tx, limited);
+  return wanted.filter(({ enrolment: { contactId }, automation: { id, reentry } }) => {
+    if (reentry === 'always') return true;
+    const pair = pairOf(contactId, id);
+    const { isLive, hasBeen } = inside.get(pair) ?? { isLive: false, hasBeen: false };
+    inside.set(pair, { isLive: true, hasBeen: true });
+    return reentry === 'never' ? !hasBeen : !isLive;
+  });
+}
+
+/** The contacts are held: of two events at once the second sees what the first began. */
+async function entered(
+  tx: Executor,
+  limited: readonly Wanted[],
+): Promise<Map<string, { isLive: boolean; hasBeen: boolean }>> {
+  const contacts = [...new Set(limited.map(({ enrolment }) => enrolment.contactId))];
+  if (tx.dialect === 'pg') {
+    const among = uuidsIn(tx.dialect, 'id', contacts);
+    await tx.all(`select id from contacts where ${among.sql} order by id for no key update`, [among.value]);
+  }
+  const pairs = new Map(
+    limited.map(({ enrolment: { contactId }, automation: { id } }) => [
+      pairOf(contactId, id),
+      { contact_id: contactId, automation_id: id },
+    ]),
+  );
+  const from =
+    tx.dialect === 'pg'
+      ? 'jsonb_to_recordset(?::jsonb) as w(contact_id uuid, automation_id uuid)'
+      : `(select value->>'contact_id' as contact_id, value->>'automation_id' as automation_id from json_each(?)) as w`;
+  const run = 'select 1 from automation_runs r where r.contact_id = w.contact_id and r.automation_id = w.automation_id';
+  const sql = `select w.contact_id, w.automation_id,
+      case when exists (${run} and r.status = 'running') then 1 else 0 end as live,
+      case when exists (${run} and (r.status <> 'cancelled' or r.error is null)) or exists (select 1 from automation_entries e
+        where e.automation_id = w.automation_id and e.contact_id = w.contact_id) then 1 else 0 end as been from ${from}`;
+  type Row = { contact_id: string; automation_id: string; live: number; been: number };
+  const rows = await tx.all<Row>(sql, [JSON.stringify([...pairs.values()])]);
+  return new Map(
+    rows.map(({ contact_id, automation_id, live, been }) => [
+      pairOf(contact_id, automation_id),
+      { isLive: live === 1, hasBeen: been === 1 },
+    ]),
+  );
+}
+
+/** What automations do may start others, and themselves: that comes to an end. */
+function whyNot({ by, depth = 0 }: Enrolment, begun: number): string | undefined {
+  if (!('type' in by)) return undefined;
+  if (depth > DEPTH_MAX) {
+    return `not begun: ${depth} runs, one started by what the other did, led to it, and at most ${DEPTH_MAX} may`;
+  }
+  if (begun < RUNS_AN_HOUR_MAX) return undefined;
+  return `not begun: this automation began ${RUNS_AN_HOUR_MAX} runs for the contact within an hour, and no more may`;
+}
+
+/** How many runs began in the hour before and how many were cut, by contact, automation and the beginning of that hour. */
+async function begunOfLate(
+  tx: Executor,
+  wanted: readonly Wanted[],
+): Promise<Map<string, { begun: number; cut: number }>> {
+  const asked = new Map(
+    wanted
+      .filter(({ enrolment: { by } }) => 'type' in by)
+      .map(({ enrolment: { contactId, at }, automation }) => {
+        const since = at - HOUR_MS;
+        const pair = { contact_id: contactId, automation_id: automation.id };
+        return [`${pairOf(contactId, automation.id)} ${since}`, { ...pair, since }];
+      }),
+  );
+  if (asked.size === 0) return new Map();
+  const from =
+    tx.dialect === 'pg'
+      ? 'jsonb_to_recordset(?::jsonb) as w(contact_id uuid, automation_id uuid, since bigint)'
+      : `(select value->>'contact_id' as contact_id, value->>'automation_id' as automation_id, value->>'since' as since
+          from json_each(?)) as w`;
+  const late = (which: string): string => `(select count(*) from (select 1 from automation_runs r
+      where r.contact_id = w.contact_id and r.automation_id = w.automation_id and r.created_at > w.since
+        and ${which} limit ?) as late)`;
+  const sql = `select w.contact_id, w.automation_id, w.since, ${late("r.status <> 'cancelled'")} as begun,
+      ${late("r.status = 'cancelled' and r.error is not null")} as cut from ${from}`;
+  type Row = { contact_id: string; automation_id: string; since: number; begun: number; cut: number };
+  const rows = await tx.all<Row>(sql, [RUNS_AN_HOUR_MAX, CUT_AN_HOUR_MAX, JSON.stringify([...asked.values()])]);
+  return new Map(
+    rows.map(({ contact_id, automation_id, since, begun, cut }) => [
+      `${pairOf(contact_id, automation_id)} ${since}`,
+      { begun: Number(begun), cut: Number(cut) },
+    ]),
+  );
+}
+
+/**
+ * What happened to emails, for the contacts whom it is about: whose address an event names, or else the only one that its email
+ * went to. Of an email to several, who of them has read it is not known. What is told of an email that a run sent is one deeper
+ * than the run. Nothing of it is looked for where no automation starts at it.
+ */
+async function ofMail(tx: Executor, events: readonly NewEvent[], known: Known): Promise<Enrolment[]> {
+  const told = events.flatMap((event) => {
+    const type = OF_EMAILS.find((one) => one === event.type);
+    return type && !isByMachine(event) ? [{ event, teamId: event.teamId, by: { type } }] : [];
+  });
+  for (const [key, group] of Map.groupBy(told, keyOf)) known.set(key, await startingAt(tx, group));
+  const started = told.filter((one) => known.get(keyOf(one))?.length);
+  if (started.length === 0) return [];
+  const mails = await mailsAmong(tx, [...new Set(started.map(({ event }) => event.subjectId))]);
+  const addressed = started.map((one) => {
+    const { data, subjectId } = one.event;
+    const mail = mails.get(subjectId);
+    const named = data !== undefined && 'to' in data && typeof data.to !== 'string' ? data.to : undefined;
+    const keys = named && named.length > 0 ? named.map(normalizeAddress) : (mail?.soleRecipient ?? []);
+    return { ...one, keys, depth: mail?.depth };
+  });
+  const contacts = await contactsAmong(tx, addressed);
+  return addressed.flatMap(({ event: { teamId, subjectId, data, at }, by, keys, depth }) => {
+    const payload = { ...data, email_id: subjectId };
+    const ids = new Set(keys.flatMap((key) => contacts.get(`${teamId} ${key}`) ?? []));
+    return [...ids].sort().map((contactId): Enrolment => ({ teamId, contactId, by, payload, at, depth }));
+  });
+}
+
+/** They are held: one that is erased meanwhile would leave its run behind. */
+async function contactsAmong(
+  tx: Executor,
+  addressed: readonly { teamId: string; keys: readonly string[] }[],
+): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const teams = [...Map.groupBy(addressed, ({ teamId }) => teamId)].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [teamId, group] of teams) {
+    const keys = [...new Set(group.flatMap((one) => one.keys))];
+    if (keys.length === 0) continue;
+    const among = textsIn(tx.dialect, 'email_key', keys);
+    const hold = tx.dialect === 'pg' ? ' for key share' : '';
+    const sql = `select id, email_key from contacts where team_id = ? and ${among.sql} order by id${hold}`;
+    const rows = await tx.all<{ id: string; email_key: string }>(sql, [teamId, among.value]);
+    for (const row of rows) found.set(`${teamId} ${row.email_key}`, row.id);
+  }
+  return found;
+}
+
+interface Mail {
+  /** Whom it went to, where that is one address. */
+  soleRecipient: string[];
+  /** Of what it leads to, where a run of an automation sent it. */
+  depth: number | undefined;
+}
+
+async function mailsAmong(tx: Executor, emailIds: readonly string[]): Promise<Map<string, Mail>> {
+  const among = uuidsIn(tx.dialect, 'id', emailIds);
+  const sql = `select id, to_list, cc_list, bcc_list, run_depth from emails where ${among.sql}`;
+  type Row = { id: string; run_depth: number | null } & Record<'to_list' | 'cc_list' | 'bcc_list', string | null>;
+  return new Map(
+    (await tx.all<Row>(sql, [among.value])).map(({ id, to_list, cc_list, bcc_list, run_depth: ofRun }) => {
+      const lists = [to_list, cc_list, bcc_list];
+      const written = lists.flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[])));
+      const parsed = written.map((text) => parseMailbox(text));
+      const addresses = new Set(parsed.flatMap((one) => (one.ok ? [normalizeAddress(one.mailbox.address)] : [])));
+      const depth = ofRun === null ? undefined : ofRun + 1;
+      return [id, { soleRecipient: addresses.size === 1 ? [...addresses] : [], depth }];
+    }),
+  );
+}

@@ -1,0 +1,128 @@
+import { pageOf, pageSql, pageValues, textsIn, uuidsIn, type Executor, type Page } from '../../platform/db/index.ts';
+import { timeOfId, type Ids } from '../../platform/ids/index.ts';
+import { countEvents } from './metric-counts.store.ts';
+import type { Happening } from './event-data.ts';
+import type { NewEvent } from './new-event.ts';
+import { enrolByEvents } from './enrol.store.ts';
+import { fillOutbox } from './outbox.store.ts';
+import type { EventType } from './vocabulary.ts';
+
+export type RecordedEvent = NewEvent & { id: string };
+
+/** Which of these ids are those of events that stand. */
+export async function standingAmong(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const rows = await tx.all<{ id: string }>(`select id from events where ${among.sql}`, [among.value]);
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Returns the latest time in the ids of events; undefined if there are none. */
+export async function latestIdTime(db: Executor): Promise<number | undefined> {
+  const row = await db.get<{ id: string }>('select id from events order by id desc limit 1');
+  return row && timeOfId(row.id);
+}
+
+/** When the last thing happened; undefined where nothing has. */
+export async function lastEventAt(db: Executor): Promise<number | undefined> {
+  const row = await db.get<{ created_at: number }>('select created_at from events order by id desc limit 1');
+  return row && Number(row.created_at);
+}
+
+const COLUMNS = ['id', 'team_id', 'type', 'subject_id', 'data', 'created_at'] as const;
+
+/** Records what happened, adds it to the metrics and tells who subscribes to it, in the caller's transaction. */
+export async function recordEvents(tx: Executor, ids: Ids, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await countEvents(tx, ids, events);
+  const recorded = events.map((event) => ({ ...event, id: event.id ?? ids.uuid() }));
+  const rows = recorded.map((event) => [
+    event.id,
+    event.teamId,
+    event.type,
+    event.subjectId,
+    event.data ? JSON.stringify(event.data) : null,
+    event.at,
+  ]);
+  await tx.insertMany('events', COLUMNS, rows);
+  await fillOutbox(tx, recorded);
+  await enrolByEvents(tx, ids, recorded);
+}
+
+interface EventRow {
+  id: string;
+  team_id: string;
+  type: EventType;
+  subject_id: string;
+  data: string | null;
+  created_at: number;
+}
+
+/** The history of one email, domain or suppression, oldest first. */
+export async function eventsOf(db: Executor, subjectId: string): Promise<RecordedEvent[]> {
+  const rows = await db.all<EventRow>('select * from events where subject_id = ? order by id', [subjectId]);
+  return rows.map(readEvent);
+}
+
+/** One page of the same, newest first. */
+export async function eventPage(
+  db: Executor,
+  subjectId: string,
+  page: Page,
+): Promise<{ rows: RecordedEvent[]; hasMore: boolean }> {
+  const rows = await db.all<EventRow>(pageSql('events', 'subject_id = ?', page), [subjectId, ...pageValues(page)]);
+  const found = pageOf(rows, page);
+  return { rows: found.rows.map(readEvent), hasMore: found.hasMore };
+}
+
+/**
+ * Takes away what was recorded of a subject that is being erased, and answers which events those were: endpoints that were
+ * not told yet are told the types and the times.
+ */
+export async function eraseEventsOf(tx: Executor, subjectId: string): Promise<string[]> {
+  const rows = await tx.all<{ id: string }>('delete from events where subject_id = ? returning id', [subjectId]);
+  return rows.map((row) => row.id);
+}
+
+/** Those of these events that stand; on PostgreSQL a transaction that erases them waits for the end of the transaction. */
+export async function holdEvents(tx: Executor, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const hold = tx.dialect === 'pg' ? ' order by id for key share' : '';
+  const rows = await tx.all<{ id: string }>(`select id from events where ${among.sql}${hold}`, [among.value]);
+  return new Set(rows.map((row) => row.id));
+}
+
+/** What happened to these subjects, of these types alone, in any order. */
+export async function eventsOfSubjects(
+  db: Executor,
+  subjectIds: readonly string[],
+  types: readonly EventType[],
+): Promise<RecordedEvent[]> {
+  if (subjectIds.length === 0) return [];
+  const among = textsIn(db.dialect, 'subject_id', subjectIds);
+  const named = textsIn(db.dialect, 'type', types);
+  const sql = `select * from events where ${among.sql} and ${named.sql}`;
+  return (await db.all<EventRow>(sql, [among.value, named.value])).map(readEvent);
+}
+
+/** Those of these events that stand, in any order. */
+export async function eventsByIds(db: Executor, ids: readonly string[]): Promise<RecordedEvent[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return (await db.all<EventRow>(`select * from events where ${among.sql}`, [among.value])).map(readEvent);
+}
+
+/** What was recorded under a type has that type's data. */
+function readEvent(row: EventRow): RecordedEvent {
+  const happening = { type: row.type, ...(row.data === null ? {} : { data: JSON.parse(row.data) as unknown }) };
+  const { id, team_id: teamId, subject_id: subjectId, created_at: at } = row;
+  return { id, teamId, subjectId, at, ...(happening as Happening) };
+}
+
+/** Which of these subjects have no event of this type yet. */
+export async function withoutEvent(tx: Executor, subjectIds: readonly string[], type: EventType): Promise<string[]> {
+  if (subjectIds.length === 0) return [];
+  const among = textsIn(tx.dialect, 'subject_id', subjectIds);
+  const sql = `select subject_id from events where ${among.sql} and type = ?`;
+  const have = new Set((await tx.all<{ subject_id: string }>(sql, [among.value, type])).map((row) => row.subject_id));
+  return subjectIds.filter((id) => !have.has(id));
+}

@@ -1,0 +1,130 @@
+import { uuidsIn, type Executor, type Value } from '../../platform/db/index.ts';
+import { UNTOLD, type EventType } from './vocabulary.ts';
+
+interface Recorded {
+  id: string;
+  teamId: string;
+  type: EventType;
+  at: number;
+}
+
+type Kind = 'endpoint' | 'listener';
+
+/** Something that wants to hear of a team's events: the endpoint of a webhook, or the stream of a listener. */
+interface Subscriber {
+  kind: Kind;
+  id: string;
+  team_id: string;
+  /** A JSON array of types. */
+  events: string;
+  /** 1 where what it hears of is kept and not due. */
+  is_disabled: number;
+}
+
+/** Where the events of one kind of subscriber wait for it. */
+interface Outbox {
+  row(subscriber: Subscriber, event: Recorded, isTest: boolean): Value[];
+  insert(tx: Executor, rows: Value[][]): Promise<unknown>;
+}
+
+const ENDPOINT_COLUMNS = [
+  ...(['webhook_id', 'event_id', 'team_id', 'type', 'status', 'parked', 'due_at'] as const),
+  ...(['created_at', 'is_test'] as const),
+];
+const LISTENER_COLUMNS = ['listener_id', 'event_id', 'type', 'created_at'] as const;
+
+/** Each kind of subscriber. One more is a line here and a select of `subscribersOf`. */
+const OUTBOXES: Record<Kind, Outbox> = {
+  endpoint: {
+    row: ({ id: webhook, is_disabled: isParked }, { id, teamId, type, at }, isTest) => [
+      webhook,
+      id,
+      teamId,
+      type,
+      'pending',
+      isParked,
+      isParked ? null : at,
+      at,
+      isTest ? 1 : 0,
+    ],
+    insert: (tx, rows) => tx.insertMany('webhook_events', ENDPOINT_COLUMNS, rows),
+  },
+  listener: {
+    row: ({ id: listener }, { id, type, at }) => [listener, id, type, at],
+    insert: (tx, rows) => tx.insertMany('webhook_listener_events', LISTENER_COLUMNS, rows),
+  },
+};
+
+/**
+ * Puts events into the outbox of every subscriber that takes them, in the transaction that records them: no event is lost
+ * between a state and who hears of it. A disabled endpoint's events are kept, but nothing is due.
+ */
+export async function fillOutbox(tx: Executor, events: readonly Recorded[]): Promise<void> {
+  // Nothing can subscribe to these, so accepting mail that is not scheduled does not even look.
+  const offered = events.filter((event) => !isUntold(event.type));
+  if (offered.length === 0) return;
+  await fill(tx, await subscribersOf(tx, [...new Set(offered.map((event) => event.teamId))]), offered, false);
+}
+
+const isUntold = (type: EventType): boolean => (UNTOLD as readonly EventType[]).includes(type);
+
+/**
+ * Puts an event that nothing caused where a real one would be put, as a test, and answers who gets it: the endpoints that are enabled
+ * or listening and takes its type, or of those the one endpoint that is named. A disabled endpoint keeps nothing of it.
+ */
+export async function offerSample(
+  tx: Executor,
+  sample: Recorded,
+  only?: string,
+): Promise<{ webhooks: string[]; listeners: number }> {
+  const takers = (await subscribersOf(tx, [sample.teamId])).filter(
+    (subscriber) =>
+      !subscriber.is_disabled &&
+      (only === undefined || subscriber.id === only) &&
+      eventsFor(subscriber, [sample]).length > 0,
+  );
+  await fill(tx, takers, [sample], true);
+  const of = (kind: Kind): string[] => takers.filter((taker) => taker.kind === kind).map(({ id }) => id);
+  return { webhooks: of('endpoint'), listeners: of('listener').length };
+}
+
+async function fill(
+  tx: Executor,
+  subscribers: readonly Subscriber[],
+  events: readonly Recorded[],
+  isTest: boolean,
+): Promise<void> {
+  for (const [kind, those] of Map.groupBy(subscribers, (subscriber) => subscriber.kind)) {
+    const { row, insert } = OUTBOXES[kind];
+    const rows = those.flatMap((one) => eventsFor(one, events).map((event) => row(one, event, isTest)));
+    if (rows.length > 0) await insert(tx, rows);
+  }
+}
+
+function eventsFor(subscriber: Subscriber, offered: readonly Recorded[]): Recorded[] {
+  const types = typesIn(subscriber.events);
+  return offered.filter((event) => event.teamId === subscriber.team_id && types.has(event.type));
+}
+
+/** In one statement, as each commit of mail asks it. */
+function subscribersOf(tx: Executor, teamIds: string[]): Promise<Subscriber[]> {
+  const among = uuidsIn(tx.dialect, 'team_id', teamIds);
+  const sql = `select 'endpoint' as kind, id, team_id, events, case when status = 'disabled' then 1 else 0 end as is_disabled
+      from webhooks where ${among.sql} and deleted_at is null
+    union all select 'listener', id, team_id, events, 0 from webhook_listeners where ${among.sql} order by id`;
+  return tx.all<Subscriber>(sql, [among.value, among.value]);
+}
+
+const LISTS_KEPT_MAX = 1000;
+const lists = new Map<string, ReadonlySet<string>>();
+
+/** The same few lists are read over and over. */
+function typesIn(json: string): ReadonlySet<string> {
+  let types = lists.get(json);
+  if (!types) {
+    types = new Set(JSON.parse(json) as string[]);
+    if (lists.size >= LISTS_KEPT_MAX) lists.clear();
+    lists.set(json, types);
+  }
+  return types;
+}

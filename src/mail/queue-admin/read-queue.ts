@@ -1,0 +1,122 @@
+import { isoTime, stopwatch } from '../../platform/clock/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { createSendSwitch } from '../../tenancy/instance/index.ts';
+import { suspendedTeams } from '../../tenancy/teams/index.ts';
+import {
+  countStates,
+  holdsInForce,
+  QUEUE_STATES,
+  queuedRows,
+  type QueueState,
+  type StateCount,
+} from '../queue/index.ts';
+import { lastAttempts } from './last-attempts.ts';
+
+const DESTINATIONS_MAX = 100;
+/** A count that took less is made anew for everybody who asks. */
+const QUICK_MS = 50;
+/** A longer one is not made again before so many times as long have gone by: looking at the queue never takes more of a machine. */
+const REST_FACTOR = 10;
+
+interface Destination {
+  destination: string;
+  deliveries: number;
+  oldest: number;
+  next: number;
+  states: Record<QueueState, number>;
+  triedId: string | undefined;
+}
+
+interface Counted {
+  at: number;
+  byDestination: Map<string, Destination>;
+}
+
+const none = (): Record<QueueState, number> =>
+  Object.fromEntries(QUEUE_STATES.map((state) => [state, 0])) as Record<QueueState, number>;
+
+/** What calls share, one for each process. */
+const counts = new WeakMap<Store['commits'], { counted: Promise<Counted>; isFresh: () => boolean }>();
+
+/** The queue in numbers. */
+export async function readQueue(store: Store) {
+  const { at, byDestination } = await countOnce(store);
+  const holds = await holdsInForce(store.db);
+  const holdOn = new Map(holds.filter(({ kind }) => kind === 'destination').map((hold) => [hold.value, hold]));
+  const all = [...byDestination.values()];
+  const largest = all.toSorted((a, b) => b.deliveries - a.deliveries || (a.destination < b.destination ? -1 : 1));
+  const shown = largest.slice(0, DESTINATIONS_MAX);
+  const tried = await queuedRows(
+    store.db,
+    shown.flatMap(({ triedId }) => triedId ?? []),
+  );
+  const triedAt = new Map(tried.map((row) => [row.destination, row]));
+  const last = await lastAttempts(store.db, tried);
+  const { isOn, reason } = await createSendSwitch(store)();
+  const states = none();
+  for (const one of all) for (const state of QUEUE_STATES) states[state] += one.states[state];
+  return {
+    object: 'queue' as const,
+    as_of: isoTime(at),
+    sending: { is_on: isOn, reason },
+    deliveries: all.reduce((sum, { deliveries }) => sum + deliveries, 0),
+    oldest_at: timeOrNull(Math.min(...all.map(({ oldest }) => oldest))),
+    states,
+    holds: holds.length,
+    destination_count: all.length,
+    destinations: shown.map((one) => {
+      const row = triedAt.get(one.destination);
+      return {
+        destination: one.destination,
+        deliveries: one.deliveries,
+        oldest_at: timeOrNull(one.oldest),
+        next_attempt_at: timeOrNull(one.next),
+        states: one.states,
+        hold_id: holdOn.get(one.destination)?.id ?? null,
+        hold_reason: holdOn.get(one.destination)?.reason ?? null,
+        last_attempt: row ? last(row) : null,
+      };
+    }),
+  };
+}
+
+const timeOrNull = (ms: number): string | null => (Number.isFinite(ms) ? isoTime(ms) : null);
+
+/** A request while it is counted, or soon after a long count, is answered what was counted. */
+function countOnce(store: Store): Promise<Counted> {
+  const known = counts.get(store.commits);
+  if (known?.isFresh()) return known.counted;
+  const elapsedMs = stopwatch();
+  let tookMs: number | undefined;
+  const counted = count(store).finally(() => (tookMs = elapsedMs()));
+  const isFresh = (): boolean =>
+    tookMs === undefined || (tookMs >= QUICK_MS && elapsedMs() < tookMs * (1 + REST_FACTOR));
+  counts.set(store.commits, { counted, isFresh });
+  counted.catch(() => counts.delete(store.commits));
+  return counted;
+}
+
+async function count({ db, clock }: Store): Promise<Counted> {
+  const at = clock.now();
+  const byDestination = new Map<string, Destination>();
+  const moment = { now: at, suspendedTeams: await suspendedTeams(db) };
+  for await (const rows of countStates(db, moment)) for (const row of rows) add(byDestination, row);
+  return { at, byDestination };
+}
+
+/** What is held, rests with its team, is under way or in doubt is not tried at a time of its own. */
+const IS_TRIED: ReadonlySet<QueueState> = new Set(['waiting', 'retrying', 'scheduled', 'awaits_domain']);
+
+function add(byDestination: Map<string, Destination>, row: StateCount): void {
+  let one = byDestination.get(row.destination);
+  if (!one) {
+    const { destination } = row;
+    one = { destination, deliveries: 0, oldest: Infinity, next: Infinity, states: none(), triedId: undefined };
+    byDestination.set(destination, one);
+  }
+  one.deliveries += row.count;
+  one.states[row.state] += row.count;
+  if (row.state !== 'scheduled') one.oldest = Math.min(one.oldest, row.oldest);
+  if (IS_TRIED.has(row.state)) one.next = Math.min(one.next, row.next);
+  one.triedId ??= row.tried_id ?? undefined;
+}

@@ -1,0 +1,209 @@
+import type { World } from '../../platform/world/index.ts';
+import { readAsked } from '../../protocol/dsn/index.ts';
+import { DamagedContent } from '../contents/index.ts';
+import { ContentChanged, DomainRemoved, DomainUnverified, KeysChanged, type Batch } from '../compose/index.ts';
+import type { Conversation, Deliver, DeliveryJob, HandOff } from '../deliver/index.ts';
+import type { ClaimKey, DeliveryRow } from './deliveries.store.ts';
+import type { HandOffLog } from './hand-off-log.ts';
+import { isMarketing } from './lanes.ts';
+import type { Outcome } from './outcome.ts';
+import type { ClaimedDelivery } from './rules.ts';
+
+/** One attempt: when it began, how long it took, and its SMTP conversation. */
+export interface Tried {
+  at: number;
+  durationMs: number;
+  conversation: Conversation | undefined;
+}
+
+/** Writes the outcomes of one delivery; durable when it resolves. Writing them again changes nothing. */
+export type Settle = (row: DeliveryRow, outcomes: Outcome[], tried?: Tried) => Promise<void>;
+
+export interface CarryOptions {
+  world: World;
+  deliver: Deliver;
+  settle: Settle;
+  handOffLog: HandOffLog;
+  /** Resolves when the ledger says that this delivery is about to be handed off; rejects with LeaseLost. */
+  intend(claim: ClaimKey): Promise<void>;
+}
+
+/** Another node holds the delivery now, and will deliver and settle it. */
+export class LeaseLost extends Error {}
+
+/** `interrupt` aborts when the grace period of a stop is over: the delivery is broken off. */
+export type Carry = (claimed: ClaimedDelivery, batch: Batch, interrupt: AbortSignal) => Promise<void>;
+
+/** Carries one claimed delivery from the claim to its settled outcomes. It never rejects. */
+export function createCarry(options: CarryOptions): Carry {
+  const { world, handOffLog } = options;
+
+  return async ({ row, recipients, decided }, batch, interrupt) => {
+    const hand = { isOff: false };
+    const { done, tried } =
+      recipients.length > 0
+        ? await timed(world, (note) => attempt({ row, recipients, batch, interrupt, hand }, note))
+        : { done: [], tried: undefined };
+    const outcomes = done && [...decided, ...done];
+    batch.release(row);
+    // A mark that is not ours is of a later attempt at the same delivery, after other nodes had it.
+    const clear = (): void => void (hand.isOff && handOffLog.clear(row.id));
+    if (!outcomes) return clear();
+    const isWritten = await untilWritten(world, interrupt, () => options.settle(row, outcomes, tried));
+    // Without a written outcome the mark stays, so that recovery knows that the message was handed off.
+    if (isWritten) clear();
+  };
+
+  /** Answers undefined where another node has taken the delivery over. */
+  async function attempt(
+    { row, recipients, batch, interrupt, hand }: Attempt,
+    onConversation: (conversation: Conversation) => void,
+  ): Promise<Outcome[] | undefined> {
+    const removed = (): Outcome[] =>
+      recipients.map((address) => ({ kind: 'failed', address, reason: 'domain_removed' }));
+    const mailFrom = batch.returnPath(row.email_id, row.destination);
+    if (mailFrom === undefined) return removed();
+    const unverified = batch.unverifiedDomain(row.email_id);
+    if (unverified !== undefined) return untilVerified(recipients, unverified);
+    const handOff: HandOff = {
+      intend() {
+        const rechecked = batch.recheck(row);
+        return rechecked ? rechecked.then(() => options.intend(row)) : options.intend(row);
+      },
+      mark() {
+        handOffLog.mark(row.id);
+        hand.isOff = true;
+      },
+    };
+    const message = () => batch.message(row, interrupt);
+    try {
+      // `deliver` calls back in this order: `message`, `handOff.intend` before the final dot, `handOff.mark` at it, `onConversation`.
+      return await options.deliver(jobOf(row, recipients, mailFrom, batch.sendingDomain(row.email_id)), {
+        message,
+        handOff,
+        signal: interrupt,
+        onConversation,
+      });
+    } catch (error) {
+      if (error instanceof DomainRemoved) return removed();
+      if (error instanceof DomainUnverified) return untilVerified(recipients, error.domain);
+      if (error instanceof KeysChanged) return again(recipients, KEYS_CHANGED);
+      if (error instanceof LeaseLost) {
+        world.log.warn({ emailId: row.email_id }, 'a delivery was taken over by another node before its hand-off');
+        return undefined;
+      }
+      if (interrupt.aborted && !hand.isOff) return again(recipients, INTERRUPTED);
+      if (isDamage(error) && !hand.isOff) return untilWhole(world, row, recipients, error);
+      world.log.error({ err: error, emailId: row.email_id }, 'a delivery could not be carried through');
+      const detail = 'The message could not be sent because of a local problem';
+      return recipients.map((address) =>
+        hand.isOff
+          ? { kind: 'ambiguous', address, detail }
+          : { kind: 'deferred', address, reason: 'local_trouble', detail },
+      );
+    }
+  }
+}
+
+interface Attempt {
+  row: DeliveryRow;
+  recipients: string[];
+  batch: Batch;
+  interrupt: AbortSignal;
+  /** Whether the dot was written. */
+  hand: { isOff: boolean };
+}
+
+/** Runs one attempt, and notes when it began, how long it took, and its conversation. */
+async function timed(
+  { clock }: World,
+  run: (note: (conversation: Conversation) => void) => Promise<Outcome[] | undefined>,
+): Promise<{ done: Outcome[] | undefined; tried: Tried }> {
+  const at = clock.now();
+  let conversation: Conversation | undefined;
+  const done = await run((had) => (conversation = had));
+  return { done, tried: { at, durationMs: Math.max(0, clock.now() - at), conversation } };
+}
+
+function untilVerified(recipients: readonly string[], domain: string): Outcome[] {
+  const detail = `The domain ${domain} is not verified any more; the mail waits until its records are seen`;
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'domain_unverified', detail }));
+}
+
+const isDamage = (error: unknown): error is Error => error instanceof DamagedContent || error instanceof ContentChanged;
+
+function untilWhole({ log }: World, row: DeliveryRow, recipients: readonly string[], error: Error): Outcome[] {
+  log.error({ err: error, emailId: row.email_id }, 'an email waits because its stored content is damaged');
+  const detail = 'The stored content of the message is damaged; it is sent once it is whole again';
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'content_damaged', detail }));
+}
+
+const KEYS_CHANGED = 'The keys of the domain changed while the message was under way';
+const INTERRUPTED = 'The server stopped while the message was under way';
+
+/**
+ * The delivery is due again at once, and is then signed with the present keys. `stopping` is the reason of whatever we break off
+ * ourselves, at a stop or for changed keys: `conclude` counts it as no attempt and records no event.
+ */
+function again(recipients: readonly string[], detail: string): Outcome[] {
+  return recipients.map((address) => ({ kind: 'deferred', address, reason: 'stopping', detail }));
+}
+
+function jobOf(
+  row: DeliveryRow,
+  recipients: string[],
+  mailFrom: string,
+  senderDomain: string | undefined,
+): DeliveryJob {
+  const asked = readAsked(row.asked);
+  return {
+    id: row.id,
+    emailId: row.email_id,
+    teamId: row.team_id,
+    isMarketing: isMarketing(row.lane),
+    domain: row.destination,
+    recipients,
+    mailFrom,
+    region: row.region,
+    senderDomain,
+    tls: asked?.requiresTls || (row.tls === 'enforced' && row.tls_verify === 1) ? 'verified' : row.tls,
+    ...(asked ? { asked } : {}),
+    attempt: row.attempt,
+  };
+}
+
+const PAUSE_MS_MIN = 500;
+const PAUSE_MS_MAX = 30_000;
+
+/**
+ * Retries a write until it succeeds, with backoff: a delivered message whose outcome is lost would be sent twice or
+ * reported as failed. Answers false when it was interrupted first.
+ */
+export async function untilWritten(
+  world: World,
+  interrupt: AbortSignal,
+  write: () => Promise<unknown>,
+): Promise<boolean> {
+  for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      world.log.error({ err: error }, 'what became of a delivery could not be written');
+      if (interrupt.aborted) return false;
+    }
+    await pause(world, pauseMs, interrupt);
+  }
+}
+
+function pause(world: World, pauseMs: number, interrupt: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      interrupt.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = world.clock.timer(pauseMs, end);
+    interrupt.addEventListener('abort', end);
+  });
+}

@@ -1,0 +1,91 @@
+import { withoutEvent } from '../events/index.ts';
+import type { Executor } from '../../platform/db/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { beginAttempts, recordEmailEvents, type EmailEvent } from '../emails/index.ts';
+import { claimDue, emailOf, teamsWithDue, type DeliveryRow, type DueWork } from './deliveries.store.ts';
+import type { AtLimit } from './in-flight.ts';
+import { isRetrying, laneNumber, type Lane } from './lanes.ts';
+import { putAside, ruleOn, type ClaimedDelivery, type DownRule } from './rules.ts';
+
+export interface ClaimRequest {
+  owner: string;
+  limit: number;
+  lane: Lane;
+  /**
+   * Claims as many from each team, and nothing for what is at its in-flight limit; without it, the oldest due are claimed.
+   * `isBehind`: nothing of a team that has transactional mail due, which goes first.
+   */
+  share?: { atLimit: AtLimit | undefined; isBehind: boolean };
+  /** Mail to a destination that is known to be down moves to the lane of retries. */
+  down?: DownRule;
+}
+
+export interface Claimed {
+  claimed: ClaimedDelivery[];
+  /** How many were due, those that were deferred, held or moved to the lane of retries included. */
+  due: number;
+  /** More may be due than was asked for. */
+  isMore: boolean;
+  /** How many were moved to the lane of retries. */
+  movedToRetrying: number;
+}
+
+/**
+ * Claims due deliveries, as far as the rules let them begin, and records `email.sent` for every email that has recipients
+ * left: from here on it cannot be canceled. All in the caller's transaction, so a cancellation comes either before it or too late.
+ */
+export async function claimDeliveries(world: World, tx: Executor, request: ClaimRequest): Promise<Claimed> {
+  const now = world.clock.now();
+  const work = { lane: request.lane, now, limit: request.limit };
+  const leaseUntil = now + world.config.delivery.lease_seconds * 1000;
+  const share = request.share && (await shareOut(world, tx, work, request.share));
+  const due = await claimDue(tx, { ...work, owner: request.owner, leaseUntil, ...(share ? { share } : {}) });
+  const isMore = due.length >= request.limit || (share !== undefined && hasTeamWith(due, share.perTeam));
+  const ruling = await ruleOn(tx, due, request.down);
+  await putAside(tx, request.owner, ruling, now);
+  await recordSent(world, tx, ruling.free, now);
+  return { claimed: ruling.free, due: due.length, isMore, movedToRetrying: ruling.down.length };
+}
+
+/** Divides the limit evenly among the teams with due mail; where they are more than the limit, a random part of them. */
+async function shareOut(
+  world: World,
+  tx: Executor,
+  work: Pick<DueWork, 'lane' | 'now' | 'limit'>,
+  { atLimit, isBehind }: NonNullable<ClaimRequest['share']>,
+): Promise<NonNullable<DueWork['share']>> {
+  const first = isBehind
+    ? await teamsWithDue(tx, { lane: laneNumber(isRetrying(work.lane) ? 'retrying' : 'transactional'), now: work.now })
+    : [];
+  const except = new Set([...(atLimit?.teams ?? []), ...first]);
+  const all = (await teamsWithDue(tx, work)).filter((team) => !except.has(team));
+  const from = Math.floor(world.random() * all.length);
+  const teams = [...all.slice(from), ...all.slice(0, from)].slice(0, work.limit);
+  return { teams, perTeam: Math.ceil(work.limit / Math.max(1, teams.length)), atLimit };
+}
+
+function hasTeamWith(rows: readonly DeliveryRow[], count: number): boolean {
+  const counts = new Map<string, number>();
+  for (const { team_id: team } of rows) counts.set(team, (counts.get(team) ?? 0) + 1);
+  return [...counts.values()].some((n) => n >= count);
+}
+
+async function recordSent(world: World, tx: Executor, deliveries: ClaimedDelivery[], now: number): Promise<void> {
+  const rowOf = new Map<string, DeliveryRow>();
+  const overtaken = new Set<string>();
+  for (const { row, recipients } of deliveries) {
+    if (recipients.length === 0) continue;
+    rowOf.set(row.email_id, row);
+    if (row.attempt === 1) overtaken.add(row.email_id);
+  }
+  const moved = await beginAttempts(tx, [...rowOf.keys()], now);
+  for (const emailId of moved) overtaken.delete(emailId);
+  // Another destination of the email may have ended before, as one whose recipients are all suppressed: its state has moved on without an `email.sent`.
+  const late = new Set(await withoutEvent(tx, [...overtaken], 'email.sent'));
+  const sent = [...moved, ...late].flatMap((emailId): EmailEvent[] => {
+    const row = rowOf.get(emailId);
+    // Another node may be recording `email.sent` of a late one now: the look-up under a lock decides (`firstOfTheirKind` of `events/metric-counts.store.ts`).
+    return row ? [{ email: emailOf(row), type: 'email.sent', at: now, isFirst: !late.has(emailId) }] : [];
+  });
+  await recordEmailEvents(tx, world.ids, sent);
+}

@@ -1,0 +1,93 @@
+import { createFairShare } from '../../platform/fair-share/index.ts';
+import { isMarketing } from './lanes.ts';
+
+interface Where {
+  team_id: string;
+  destination: string;
+  lane: number;
+}
+
+/** Teams, destinations, and destinations of one team that are at their in-flight limit. */
+export interface AtLimit {
+  teams: string[];
+  destinations: string[];
+  /** Destinations of one team, each as team and destination with a space between. */
+  pairs: string[];
+}
+
+/**
+ * Counts deliveries in flight, and limits them by team, by destination, and by destination of a team. Marketing mail counts
+ * apart, as if it were another team's to another destination: however much of it is in flight, transactional mail is claimed.
+ */
+export interface InFlight {
+  readonly isEmpty: boolean;
+  readonly count: number;
+  /** How many may be claimed now: so few that a claim never takes all slots that are left, even if all of it is one team's. */
+  readonly free: number;
+  /**
+   * A team may have as many in flight as are free, and so may a destination. A destination of one team may have as many as
+   * its team has left, so that a slow destination never holds up the other mail of the same team.
+   */
+  atLimit(lane: number): AtLimit | undefined;
+  enter(delivery: Where): void;
+  leave(delivery: Where): void;
+}
+
+/** A claim takes at most an eighth of the free slots: limits are checked before a claim, not within it. */
+const CLAIM_SHARE = 8;
+
+const APART = ' marketing';
+const partOf = (lane: number): string => (isMarketing(lane) ? APART : '');
+const pairOf = ({ team_id: team, destination, lane }: Where): string => `${team} ${destination}${partOf(lane)}`;
+/** Of holders of transactional and of marketing mail, those of the kind of `lane`, named without the mark. */
+const ofKind = (holders: readonly string[], lane: number): string[] =>
+  holders.filter((holder) => holder.endsWith(APART) === isMarketing(lane)).map((holder) => withoutPart(holder));
+const withoutPart = (holder: string): string => (holder.endsWith(APART) ? holder.slice(0, -APART.length) : holder);
+
+export function createInFlight(countMax: number): InFlight {
+  const teams = createFairShare(countMax);
+  const destinations = createFairShare(countMax);
+  const pairs = new Map<string, { team: string; count: number }>();
+  return {
+    get isEmpty() {
+      return teams.used === 0;
+    },
+    get count() {
+      return teams.used;
+    },
+    get free() {
+      return Math.min(teams.free, Math.max(1, Math.floor(teams.free / CLAIM_SHARE)));
+    },
+    atLimit(lane) {
+      // So few are in flight that no team, destination or pair can be at its limit.
+      if (2 * teams.used < teams.free) return undefined;
+      const full = [...pairs]
+        .filter(([, pair]) => pair.count >= teams.free - teams.held(pair.team))
+        .map(([key]) => key);
+      const all = { teams: teams.atLimit(), destinations: destinations.atLimit(), pairs: full };
+      const atLimit = {
+        teams: ofKind(all.teams, lane),
+        destinations: ofKind(all.destinations, lane),
+        pairs: ofKind(all.pairs, lane),
+      };
+      return Object.values(atLimit).some((holders) => holders.length > 0) ? atLimit : undefined;
+    },
+    enter(delivery) {
+      const part = partOf(delivery.lane);
+      teams.enter(delivery.team_id + part);
+      destinations.enter(delivery.destination + part);
+      const key = pairOf(delivery);
+      const pair = pairs.get(key);
+      if (pair) pair.count++;
+      else pairs.set(key, { team: delivery.team_id + part, count: 1 });
+    },
+    leave(delivery) {
+      const part = partOf(delivery.lane);
+      teams.leave(delivery.team_id + part);
+      destinations.leave(delivery.destination + part);
+      const key = pairOf(delivery);
+      const pair = pairs.get(key);
+      if (pair && --pair.count === 0) pairs.delete(key);
+    },
+  };
+}

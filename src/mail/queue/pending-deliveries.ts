@@ -1,0 +1,27 @@
+import { isoTime } from '../../platform/clock/index.ts';
+import type { Store } from '../../platform/store/index.ts';
+import { deliveriesOf } from './deliveries.store.ts';
+
+/** What is pending for an email: each destination that is not settled, and what it waits for. */
+export async function pendingDeliveries(store: Store, emailId: string) {
+  const rows = await deliveriesOf(store.db, emailId);
+  return rows.map((row) => {
+    const state = stateOf(row);
+    return {
+      destination: row.destination,
+      recipients: JSON.parse(row.recipients) as string[],
+      state,
+      attempts: row.attempt,
+      until: state === 'under_way' || state === 'held' ? null : isoTime(row.due_at),
+    };
+  });
+}
+
+type State = 'waiting' | 'under_way' | 'in_doubt' | 'awaits_domain' | 'held';
+
+function stateOf(row: Awaited<ReturnType<typeof deliveriesOf>>[number]): State {
+  if (row.handed_off_at !== null) return 'in_doubt';
+  if (row.lease_owner !== null) return 'under_way';
+  if (row.hold_id !== null) return 'held';
+  return row.awaits_domain === 1 ? 'awaits_domain' : 'waiting';
+}

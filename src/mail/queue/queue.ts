@@ -1,0 +1,177 @@
+import { createWorkLoop, type Claim, type Claimed } from '../../platform/work-loop/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { createSendSwitch } from '../../tenancy/instance/index.ts';
+import type { Batch, Composer } from '../compose/index.ts';
+import type { Deliver } from '../deliver/index.ts';
+import { createCarry, untilWritten, type Settle } from './carry.ts';
+import { nextDueAt } from './deliveries.store.ts';
+import type { HandOffLog } from './hand-off-log.ts';
+import { createHeldAgain } from './held-again.ts';
+import { createInFlight } from './in-flight.ts';
+import { LaneScheduler } from './lane-scheduler.ts';
+import { isMarketing, isRetrying, laneNumber, LANES, WEIGHTS, type Lane } from './lanes.ts';
+import { createLedger } from './ledger.ts';
+import { createOrphanedClaims } from './orphaned-claims.ts';
+import type { ClaimedDelivery, DownRule } from './rules.ts';
+import { createScanCooldown, createThrottle } from './backpressure.ts';
+
+export interface QueueOptions {
+  world: World;
+  deliver: Deliver;
+  composer: Composer;
+  settle: Settle;
+  handOffLog: HandOffLog;
+  /** Whether many callers wait for their commits, so that delivery is to be throttled. */
+  isContended(): boolean;
+  /** Says which destinations are known to be down. */
+  down?: DownRule;
+}
+
+export interface Queue {
+  start(): void;
+  /** There is new work. */
+  wake(): void;
+  /** Claims nothing more, waits `graceMs` for deliveries in flight, then interrupts the others, which are offered again. */
+  stop(graceMs: number): Promise<void>;
+  inFlight(): number;
+  /** Resolves when nothing that can be claimed is due and nothing is in flight. */
+  idle(): Promise<void>;
+}
+
+/** A delivery that is being carried. */
+interface Work {
+  delivery: ClaimedDelivery;
+  batch: Batch;
+}
+
+const CLAIM_MAX = WEIGHTS.transactional.claimMax;
+const NOTHING: Claimed<Work> = { items: [], left: 'nothing' };
+const BLOCKED: Claimed<Work> = { items: [], left: 'blocked' };
+
+/** Decides what is claimed, how much, and from which lane; the work loop decides when. */
+export function createQueue(options: QueueOptions): Queue {
+  const { world, composer, handOffLog } = options;
+  const { max_in_flight: inFlightMax, poll_ms: pollMs, lease_seconds: leaseSeconds } = world.config.delivery;
+  const inFlight = createInFlight(inFlightMax);
+  const throttle = createThrottle(options.isContended, pollMs);
+  const [lanes, scanCooldown] = [new LaneScheduler(), createScanCooldown()];
+  const sendSwitch = createSendSwitch(world);
+  const ledger = createLedger(world, handOffLog.owner);
+  const carryDelivery = createCarry({ ...options, intend: ledger.intend });
+  const loop = createWorkLoop<Work>({
+    ...{ name: 'queue', clock: world.clock, log: world.log, pollMs, claim, carry, giveBack },
+    describe: ({ delivery }) => ({ emailId: delivery.row.email_id }),
+    renew: { everyMs: (leaseSeconds * 1000) / 3, work: renew },
+    capacity: () => Math.min(CLAIM_MAX, inFlight.free, throttle.free()),
+    endedPerLook: Math.max(1, Math.min(CLAIM_MAX, Math.floor(inFlightMax / 10))),
+  });
+  const orphans = createOrphanedClaims(world, { unclaimAllBut: ledger.unclaimAllBut, wake: loop.wake.bind(loop) });
+  const heldAgain = createHeldAgain({ carried: () => loop.items(), unclaimAllBut: ledger.unclaimAllBut });
+
+  async function claim(request: Claim<Work>): Promise<Claimed<Work>> {
+    try {
+      await orphans.release(() => idsOf(loop.items()));
+      // While the operator's switch is off, what was accepted before waits too.
+      if (!(await sendSwitch()).isOn) return NOTHING;
+      return await claimLane(lanes.lane, request);
+    } catch (error) {
+      orphans.suspect();
+      throw error;
+    }
+  }
+
+  async function claimLane(lane: Lane, { limit, signal }: Claim<Work>): Promise<Claimed<Work>> {
+    const asOf = world.clock.now();
+    const quota = lanes.quota({ limit, isThrottled: throttle.isOn });
+    const atLimit = inFlight.atLimit(lane);
+    if (quota === 0 || (atLimit && scanCooldown.isOn())) {
+      lanes.endLook();
+      return BLOCKED;
+    }
+    // Wherever a claim may not get all that is due, it divides its limit among the teams.
+    const isShared = atLimit !== undefined || lanes.isBacklogged(lane) || isRetrying(lane) || isMarketing(lane);
+    const { due, isMore, movedToRetrying, tookMs, ...found } = await ledger.claim({
+      ...{ lane, limit: quota },
+      ...(isShared ? { share: { atLimit, isBehind: isMarketing(lane) && lanes.isBacklogged(siblingOf(lane)) } } : {}),
+      ...(options.down && !isRetrying(lane) ? { down: options.down } : {}),
+    });
+    const claimed = await heldAgain.without(found.claimed);
+    if (atLimit) scanCooldown.startAfter(tookMs);
+    if (movedToRetrying > 0) for (const to of RETRYING) lanes.expectAt(to, world.clock.now());
+    const goesOn = lanes.goOn(
+      { lane, due, begun: claimed.length, isMore },
+      { now: world.clock.now(), isThrottled: throttle.isOn, startsOver: loop.state() === 'woken' },
+    );
+    const items = await opened(claimed, signal);
+    if (goesOn) return { items, left: 'more' };
+    return { items, left: atLimit || isMore ? 'blocked' : 'nothing', nextAt: () => nextAt(asOf) };
+  }
+
+  /** Opens a batch for the claims. If that fails, they are unclaimed at once instead of when their lease runs out. */
+  async function opened(claimed: ClaimedDelivery[], signal: AbortSignal): Promise<Work[]> {
+    if (claimed.length === 0) return [];
+    const rows = claimed.map(({ row }) => row);
+    try {
+      const batch = await composer.open(rows);
+      return claimed.map((delivery) => ({ delivery, batch }));
+    } catch (error) {
+      await untilWritten(world, signal, () => ledger.unclaim(rows.map(({ id }) => id)));
+      throw error;
+    }
+  }
+
+  async function giveBack(items: readonly Work[], signal: AbortSignal): Promise<void> {
+    if (items.length > 0) await untilWritten(world, signal, () => ledger.unclaim(idsOf(items)));
+  }
+
+  async function carry({ delivery, batch }: Work, signal: AbortSignal): Promise<void> {
+    const { row } = delivery;
+    const relieve = throttle.begin();
+    inFlight.enter(row);
+    lanes.begin(row.lane);
+    try {
+      await carryDelivery(delivery, batch, signal);
+    } finally {
+      relieve();
+      inFlight.leave(row);
+      lanes.end(row.lane);
+      if (lanes.mayRetry(world.clock.now())) loop.wake();
+    }
+  }
+
+  /** When the loop looks next, after a look at what was due at `asOf`; undefined: when deliveries end, or at the next poll. */
+  async function nextAt(asOf: number): Promise<number | undefined> {
+    const dueAt = await nextDueAt(world.db, handOffLog.owner, asOf);
+    // A lane whose next delivery was due sooner than the scheduler knew was left out of this look: it looks again at once.
+    const isNews = dueAt.filter((at, lane) => lane > 0 && lanes.expectAt(lane as Lane, at) && at <= asOf).length > 0;
+    if (isNews) return asOf;
+    const next = Math.min(...dueAt.filter((at) => at > asOf));
+    // What is due and was not claimed is behind a limit: the end of a delivery wakes the loop for it.
+    return Math.min(...dueAt) <= asOf && next > world.clock.now() ? undefined : next;
+  }
+
+  /** Renews the leases, so that no other node is offered a slow delivery while this process lives. */
+  async function renew(items: readonly Work[]): Promise<void> {
+    orphans.checkOnce();
+    if (items.length > 0) await ledger.renew(idsOf(items));
+  }
+
+  return {
+    start: () => loop.start(),
+    wake: () => loop.wake(),
+    async stop(graceMs) {
+      orphans.stop();
+      await loop.stop(graceMs);
+      await untilWritten(world, AbortSignal.abort(), () => heldAgain.giveBack());
+      await world.commits.settled();
+    },
+    inFlight: () => loop.inFlight(),
+    idle: () => loop.idle(),
+  };
+}
+
+const RETRYING: readonly Lane[] = LANES.map(laneNumber).filter(isRetrying);
+/** The lane of the same teams' transactional mail. */
+const siblingOf = (lane: Lane): Lane => (lane & ~1) as Lane;
+
+const idsOf = (items: readonly Work[]): string[] => items.map(({ delivery }) => delivery.row.id);

@@ -1,0 +1,94 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { ofEmail } from '../../platform/log/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { handedOffBy, leaseOwners, reschedule, unclaimUnsent, type DeliveryRow } from './deliveries.store.ts';
+import { leftHandOffLogs, type HandOffOptions, type LeftLog } from './hand-off-log.ts';
+import { LATE_COMMITS_MS } from './orphaned-claims.ts';
+
+export interface Recovered {
+  released: number;
+  inDoubt: number;
+}
+
+export interface Recovery {
+  /** What the first pass recovered. */
+  recovered: Recovered;
+  stop(): Promise<void>;
+}
+
+/**
+ * Takes back what earlier processes of this data folder held. A delivery that did not reach its final dot is due at once; one
+ * that may have passed it is never sent again, and fails after two hours unless a report says otherwise.
+ */
+export async function recoverDeliveries(world: World, runDir: string, options: HandOffOptions = {}): Promise<Recovery> {
+  // An embedded database has one process: the holder of any lease has ended, with or without a log.
+  const isAlone = world.db.dialect === 'sqlite';
+  const left = leftHandOffLogs(runDir, { ...options, isAlone });
+  const owners: Owners = new Map(left.map((log) => [log.owner, log.marked]));
+  if (isAlone) for (const owner of await leaseOwners(world.db)) if (!owners.has(owner)) owners.set(owner, undefined);
+  const recovered = await takeBackFrom(world, owners);
+  let cancel = (): void => undefined;
+  let pass = Promise.resolve();
+  const goOn = ([waitMs, ...rest]: readonly number[]): void => {
+    // The logs stay until the last pass, in case this process is killed before it.
+    if (waitMs === undefined) return left.forEach((log) => log.remove());
+    cancel = world.clock.timer(waitMs, () => {
+      pass = takeBackFrom(world, owners).then(
+        () => goOn(rest),
+        (error: unknown) => {
+          world.log.error({ err: error }, 'could not look for what an earlier process held');
+          goOn([waitMs, ...rest]);
+        },
+      );
+    });
+  };
+  goOn(isAlone || left.length === 0 ? [] : LATE_COMMITS_MS);
+  return {
+    recovered,
+    async stop() {
+      cancel();
+      await pass;
+      cancel();
+    },
+  };
+}
+
+type Owners = Map<string, LeftLog['marked']>;
+
+async function takeBackFrom(world: World, owners: Owners): Promise<Recovered> {
+  const recovered: Recovered = { released: 0, inDoubt: 0 };
+  for (const [owner, marked] of owners) {
+    await world.db.tx(async (tx) => {
+      recovered.released += await unclaimUnsent(tx, owner, world.clock.now());
+      for (const row of await handedOffBy(tx, owner)) recovered[await takeBack(world, tx, owner, row, marked)]++;
+    });
+  }
+  const { released, inDoubt } = recovered;
+  if (released + inDoubt > 0) world.log.warn({ released, inDoubt }, 'took back what an earlier process held');
+  return recovered;
+}
+
+async function takeBack(
+  world: World,
+  tx: Executor,
+  owner: string,
+  row: DeliveryRow,
+  marked: LeftLog['marked'],
+): Promise<keyof Recovered> {
+  const now = world.clock.now();
+  const doubtUntil = (row.handed_off_at ?? now) + world.config.delivery.ambiguous_hours * 3_600_000;
+  // `ledger.ts` and `conclude.ts` write both times, this far apart. Any other due date means that it was in doubt before, and
+  // was claimed only to be failed.
+  const isOwnersHandOff = row.due_at === doubtUntil;
+  const isUnsent = isOwnersHandOff && marked !== undefined && !marked.has(row.id);
+  const recipients = JSON.parse(row.recipients) as string[];
+  const back = { recipients, attempt: row.attempt - 1 };
+  await reschedule(tx, owner, row, {
+    ...back,
+    ...(isUnsent ? { due_at: now, handed_off_at: null } : { due_at: doubtUntil, handed_off_at: row.handed_off_at }),
+  });
+  if (isUnsent) return 'released';
+  const detail = 'the process ended between the final dot and the reply';
+  world.mailLog.ambiguous({ ...ofEmail(row.email_id, row.request_id), to: recipients, detail });
+  return 'inDoubt';
+}

@@ -1,0 +1,162 @@
+import type { Executor } from '../../platform/db/index.ts';
+import { timeOfId } from '../../platform/ids/index.ts';
+import { normalizeAddress } from '../../protocol/address/index.ts';
+import { accountMailAmong } from '../emails/index.ts';
+import { sendingNames } from '../domains/index.ts';
+import { suppressionsAmong } from '../suppressions/index.ts';
+import { suspendedAmong } from '../../tenancy/teams/index.ts';
+import { deferClaims, moveToRetrying, type DeliveryRow } from './deliveries.store.ts';
+import { holdsOnMail } from './holds.store.ts';
+import { leftSince } from './opt-outs.ts';
+import type { Outcome } from './outcome.ts';
+import { holdClaims } from './waiting.store.ts';
+
+export interface ClaimedDelivery {
+  row: DeliveryRow;
+  /** Still to be delivered to. */
+  recipients: string[];
+  /** Outcomes that need no delivery, such as of suppressed recipients. */
+  decided: Outcome[];
+}
+
+/** Says which mail would be deferred without being tried, because its destination failed a moment ago. */
+export interface DownRule {
+  isDown(row: DeliveryRow, senderDomain: string | undefined): boolean;
+  /** Whether the way of mail depends on its sending domain, which is looked up then. */
+  dependsOnSender: boolean;
+}
+
+/** What the rules say of deliveries that are due: each is in one of the lists. */
+export interface Ruling {
+  /** May begin. */
+  free: ClaimedDelivery[];
+  /** By the id of the hold that covers them. */
+  held: ReadonlyMap<string, DeliveryRow[]>;
+  /** Their destination is known to be down. */
+  down: DeliveryRow[];
+  /** Their team is suspended: it sends nothing, and its mail waits for the operator. */
+  suspended: DeliveryRow[];
+}
+
+/**
+ * Asks all rules that keep due mail from being delivered, and which recipients are left. A claim asks in its transaction: once
+ * a hold is committed, no delivery that it covers is begun. What was handed off is settled in spite of every rule.
+ */
+export async function ruleOn(db: Executor, due: readonly DeliveryRow[], rule?: DownRule): Promise<Ruling> {
+  if (due.length === 0) return { free: [], held: new Map(), down: [], suspended: [] };
+  const unsent = due.filter((row) => row.handed_off_at === null);
+  const held = await heldAmong(db, unsent);
+  const isHeld = new Set([...held.values()].flat());
+  const down = await findDown(
+    db,
+    unsent.filter((row) => !isHeld.has(row)),
+    rule,
+  );
+  const isAside = new Set([...isHeld, ...down]);
+  const reachable = due.filter((row) => !isAside.has(row));
+  const teams = new Set(await suspendedAmong(db, [...new Set(reachable.map((row) => row.team_id))]));
+  const isSuspended = (row: DeliveryRow): boolean => teams.has(row.team_id) && row.handed_off_at === null;
+  const free = await withRecipients(
+    db,
+    reachable.filter((row) => !isSuspended(row)),
+  );
+  return { free, held, down, suspended: reachable.filter(isSuspended) };
+}
+
+async function findDown(db: Executor, rows: DeliveryRow[], rule: DownRule | undefined): Promise<DeliveryRow[]> {
+  if (rule === undefined) return [];
+  const domainIds = rule.dependsOnSender ? [...new Set(rows.map((row) => row.domain_id))] : [];
+  const names = domainIds.length === 0 ? [] : await sendingNames(db, domainIds);
+  const nameOf = new Map(names.map(({ id, name }) => [id, name]));
+  return rows.filter((row) => rule.isDown(row, nameOf.get(row.domain_id)));
+}
+
+/** Undoes the claims of what may not begin, and writes what it waits for. */
+export async function putAside(
+  tx: Executor,
+  owner: string,
+  { held, down, suspended }: Ruling,
+  now: number,
+): Promise<void> {
+  for (const [holdId, rows] of held) await holdClaims(tx, owner, idsOf(rows), { holdId, now });
+  // An attempt at a destination that is down costs as much as a delivery.
+  if (down.length > 0) await moveToRetrying(tx, owner, idsOf(down), now);
+  if (suspended.length === 0) return;
+  // An id that is ahead of the clock belongs to recent mail.
+  const ageMs = Math.min(...suspended.map((row) => now - timeOfId(row.id)));
+  const deferMs = Math.min(DEFER_MS_MAX, Math.max(DEFER_MS_MIN, ageMs / 2));
+  await deferClaims(tx, owner, idsOf(suspended), { now, until: Math.round(now + deferMs) });
+}
+
+/**
+ * For how long the mail of a suspended team is deferred: longer the older it is, so that the backlog of a team that stays
+ * suspended is not rewritten all day.
+ */
+const DEFER_MS_MIN = 5 * 60_000;
+const DEFER_MS_MAX = 3_600_000;
+
+const idsOf = (rows: readonly DeliveryRow[]): string[] => rows.map(({ id }) => id);
+
+async function heldAmong(db: Executor, rows: readonly DeliveryRow[]): Promise<Map<string, DeliveryRow[]>> {
+  const byHold = new Map<string, DeliveryRow[]>();
+  if (rows.length === 0) return byHold;
+  const holds = await holdsOnMail(db, [...new Set(rows.flatMap((row) => row.broadcast_id ?? []))]);
+  if (holds.length === 0) return byHold;
+  const holdOn = new Map(holds.map(({ id, kind, value }) => [`${kind} ${value}`, id]));
+  for (const row of rows) {
+    const holdId =
+      holdOn.get(`destination ${row.destination}`) ??
+      holdOn.get(`team_id ${row.team_id}`) ??
+      holdOn.get(`email_id ${row.email_id}`) ??
+      holdOn.get(`broadcast_id ${row.broadcast_id}`);
+    if (holdId !== undefined) byHold.set(holdId, [...(byHold.get(holdId) ?? []), row]);
+  }
+  return byHold;
+}
+
+/** Who of the recipients is left, and who is suppressed. What was handed off is over, with an outcome that is not known. */
+async function withRecipients(db: Executor, rows: readonly DeliveryRow[]): Promise<ClaimedDelivery[]> {
+  if (rows.length === 0) return [];
+  const addressed = rows.map((row) => ({ row, addresses: JSON.parse(row.recipients) as string[] }));
+  const suppressed = await suppressedAmong(db, addressed);
+  const left = await leftSince(db, rows);
+  return addressed.map(({ row, addresses }): ClaimedDelivery => {
+    if (row.handed_off_at !== null) {
+      const reason = 'ambiguous_submission';
+      return { row, recipients: [], decided: addresses.map((address) => ({ kind: 'failed', address, reason })) };
+    }
+    const recipients: string[] = [];
+    const decided: Outcome[] = [];
+    for (const address of addresses) {
+      const origin = left.has(row.email_id) ? 'opt_out' : suppressed(row, address);
+      if (origin === undefined) recipients.push(address);
+      else decided.push({ kind: 'suppressed', address, origin });
+    }
+    return { row, recipients, decided };
+  });
+}
+
+const keyOf = (teamId: string, address: string): string => `${teamId} ${normalizeAddress(address)}`;
+
+/**
+ * By what each recipient is suppressed, if at all. What members of a team suppress by hand keeps no mail about an account from
+ * anybody: the team lends it a domain, and decides nothing about it.
+ */
+async function suppressedAmong(
+  db: Executor,
+  claimed: { row: DeliveryRow; addresses: string[] }[],
+): Promise<(row: DeliveryRow, address: string) => 'bounce' | 'complaint' | 'manual' | undefined> {
+  const wanted = claimed.flatMap(({ row, addresses }) =>
+    addresses.map((address) => [row.team_id, normalizeAddress(address)] as const),
+  );
+  const found = await suppressionsAmong(db, wanted);
+  const origins = new Map(found.map((entry) => [`${entry.team_id} ${entry.email_key}`, entry.origin]));
+  const byHand = claimed.filter(({ row, addresses }) =>
+    addresses.some((address) => origins.get(keyOf(row.team_id, address)) === 'manual'),
+  );
+  const ofAccounts = await accountMailAmong(db, [...new Set(byHand.map(({ row }) => row.email_id))]);
+  return (row, address) => {
+    const origin = origins.get(keyOf(row.team_id, address));
+    return origin === 'manual' && ofAccounts.has(row.email_id) ? undefined : origin;
+  };
+}

@@ -1,0 +1,254 @@
+import { nextTurn } from '../../platform/clock/index.ts';
+import { endOfUuid, uuidsIn, type Dialect, type Executor, type Page, type Value } from '../../platform/db/index.ts';
+import type { DeliveryRow } from './deliveries.store.ts';
+import type { Selection } from './holds.store.ts';
+import { laneSql } from './lanes.ts';
+
+/**
+ * The queue as an operator reads and changes it. No index is kept for that, because every delivery would pay for it: the
+ * table is read by its key, in batches of a few milliseconds with a turn of the event loop between.
+ */
+const BATCH_ROWS = 5000;
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+export const QUEUE_STATES = [
+  'waiting',
+  'scheduled',
+  'retrying',
+  'awaits_domain',
+  'held',
+  'team_suspended',
+  'under_way',
+  'in_doubt',
+] as const;
+export type QueueState = (typeof QUEUE_STATES)[number];
+
+export type WaitingRow = DeliveryRow & { hold_id: string | null; state: QueueState };
+
+/** The time at which states are asked for, and the teams that are suspended then. */
+export interface Moment {
+  now: number;
+  suspendedTeams: readonly string[];
+}
+
+function stateAt(dialect: Dialect, { now, suspendedTeams }: Moment): { sql: string; values: Value[] } {
+  const isSuspended = uuidsIn(dialect, 'team_id', suspendedTeams);
+  const sql = `case when handed_off_at is not null then 'in_doubt' when lease_owner is not null then 'under_way'
+    when hold_id is not null then 'held' when ${isSuspended.sql} then 'team_suspended'
+    when awaits_domain = 1 then 'awaits_domain' when attempt > 0 then 'retrying' when waits = 1 and due_at > ? then 'scheduled'
+    else 'waiting' end`;
+  return { sql, values: [isSuspended.value, now] };
+}
+
+/** Not claimed, and not in doubt. */
+const UNTOUCHED = 'lease_owner is null and handed_off_at is null';
+
+interface Batch {
+  after: string;
+  upTo: string;
+}
+
+async function* batches(db: Executor, order: 'asc' | 'desc', within: Batch): AsyncGenerator<Batch> {
+  let { after, upTo } = within;
+  for (;;) {
+    const sql = `select id from deliveries where id > ? and id <= ? order by id ${order} limit 1 offset ?`;
+    const edge = await db.get<{ id: string }>(sql, [after, upTo, BATCH_ROWS - 1]);
+    if (!edge) return yield { after, upTo };
+    if (order === 'asc') {
+      yield { after, upTo: edge.id };
+      after = edge.id;
+    } else {
+      // The edge itself comes with the next batch.
+      yield { after: edge.id, upTo };
+      upTo = edge.id;
+    }
+    await nextTurn();
+  }
+}
+
+/** The deliveries of one email are found by an index, so that they are one batch. */
+const batchesOf = (db: Executor, selection: Selection): AsyncIterable<Batch> | Batch[] =>
+  selection.kind === 'email_id' ? [{ after: FIRST, upTo: LAST }] : batches(db, 'asc', { after: FIRST, upTo: LAST });
+
+const IN_BATCH = 'id > ? and id <= ?';
+
+export interface StateCount {
+  destination: string;
+  state: QueueState;
+  count: number;
+  oldest: number;
+  next: number;
+  /** One email that has been tried, the oldest; null where none has. */
+  tried_id: string | null;
+}
+
+/** Counts by destination and state, one list for each batch of the table: the caller adds them up. */
+export async function* countStates(db: Executor, moment: Moment): AsyncGenerator<StateCount[]> {
+  const state = stateAt(db.dialect, moment);
+  for await (const { after, upTo } of batches(db, 'asc', { after: FIRST, upTo: LAST })) {
+    yield await db.all<StateCount>(
+      `select destination, state, count(*) as count, min(accepted_at) as oldest, min(due_at) as next,
+          min(case when attempt > 0 then cast(id as text) end) as tried_id
+        from (select id, destination, accepted_at, due_at, attempt, ${state.sql} as state from deliveries where ${IN_BATCH}) as d
+        group by destination, state`,
+      [...state.values, after, upTo],
+    );
+  }
+}
+
+export function queuedRows(db: Executor, ids: readonly string[]): Promise<DeliveryRow[]> {
+  const among = uuidsIn(db.dialect, 'id', ids);
+  return db.all<DeliveryRow>(`select * from deliveries where ${among.sql}`, [among.value]);
+}
+
+export interface WaitingFilter {
+  destination?: string | undefined;
+  team_id?: string | undefined;
+  email_id?: string | undefined;
+  state?: string | undefined;
+  /** How the id of a delivery, or of its email, ends. */
+  id_end?: string | undefined;
+}
+
+/** Newest first. What few rows keep is looked for batch by batch. */
+export async function waitingPage(
+  db: Executor,
+  { id_end: end, ...filter }: WaitingFilter,
+  { page, ...moment }: Moment & { page: Page },
+): Promise<{ rows: WaitingRow[]; hasMore: boolean }> {
+  const named = Object.entries(filter).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const ending = end === undefined ? [] : Array.from({ length: 2 }, () => `%${endOfUuid(end)}`);
+  const where = [
+    ...named.map(([column]) => `and ${column} = ?`),
+    ...(end === undefined ? [] : ['and (cast(id as text) like ? or cast(email_id as text) like ?)']),
+  ].join(' ');
+  const values: Value[] = [...named.map(([, value]) => value), ...ending];
+  const order = page.before === undefined ? 'desc' : 'asc';
+  const before = page.after === undefined ? '' : 'and id <> ?';
+  const within = { after: page.before ?? FIRST, upTo: page.after ?? LAST };
+  const state = stateAt(db.dialect, moment);
+  const rows: WaitingRow[] = [];
+  for await (const { after, upTo } of batches(db, order, within)) {
+    const found = await db.all<WaitingRow>(
+      `select * from (select deliveries.*, ${state.sql} as state from deliveries where ${IN_BATCH} ${before}) as d
+        where 1 = 1 ${where} order by id ${order} limit ?`,
+      [
+        ...state.values,
+        after,
+        upTo,
+        ...(page.after === undefined ? [] : [page.after]),
+        ...values,
+        page.limit + 1 - rows.length,
+      ],
+    );
+    rows.push(...found);
+    if (rows.length > page.limit) break;
+  }
+  const kept = rows.slice(0, page.limit);
+  return { rows: order === 'asc' ? kept.reverse() : kept, hasMore: rows.length > page.limit };
+}
+
+/** The hold that keeps a delivery, or will when it is claimed; null where none does. */
+const HOLD = `coalesce(hold_id, (select queue_holds.id from queue_holds where
+  (kind = 'destination' and value = destination) or (kind = 'team_id' and value = cast(team_id as text))
+  or (kind = 'email_id' and value = cast(email_id as text)) order by queue_holds.id limit 1))`;
+
+/** Makes due what waits for another attempt and is not held; answers how many deliveries that are. */
+export async function retryNow(db: Executor, selection: Selection, now: number): Promise<number> {
+  const sql = `update deliveries set due_at = ?, lane = ${laneSql('usual')} where ${IN_BATCH} and ${selection.kind} = ?
+    and ${UNTOUCHED} and ${HOLD} is null and attempt > 0 and due_at > ?`;
+  let changed = 0;
+  for await (const { after, upTo } of batchesOf(db, selection)) {
+    changed += await db.run(sql, [now, after, upTo, selection.value, now]);
+  }
+  return changed;
+}
+
+/**
+ * Makes deliveries due that wait beyond `latest`, which no retry and no deferral does; scheduled mail gets its own time
+ * back. Returns the number of deliveries.
+ */
+export async function bringBackDeliveries(
+  db: Executor,
+  { now, latest }: { now: number; latest: number },
+): Promise<number> {
+  const scheduledAt = '(select scheduled_at from emails where emails.id = deliveries.email_id)';
+  const sql = `update deliveries set due_at = case when ${scheduledAt} > ? then ${scheduledAt} else ? end where ${IN_BATCH}
+    and ${UNTOUCHED} and hold_id is null and due_at > ? and coalesce(${scheduledAt}, 0) <> due_at`;
+  let changed = 0;
+  for await (const { after, upTo } of batches(db, 'asc', { after: FIRST, upTo: LAST })) {
+    changed += await db.run(sql, [now, now, after, upTo, latest]);
+  }
+  return changed;
+}
+
+/** How many deliveries each hold keeps of a selection: those that have been tried, and those that it took. */
+export async function heldIn(db: Executor, selection: Selection): Promise<Map<string, number>> {
+  const sql = `select hold, count(*) as n from (select ${HOLD} as hold from deliveries where ${IN_BATCH}
+    and ${selection.kind} = ? and ${UNTOUCHED} and (hold_id is not null or attempt > 0)) as d
+    where hold is not null group by hold`;
+  const held = new Map<string, number>();
+  for await (const { after, upTo } of batchesOf(db, selection)) {
+    const found = await db.all<{ hold: string; n: number }>(sql, [after, upTo, selection.value]);
+    for (const { hold, n } of found) held.set(hold, (held.get(hold) ?? 0) + n);
+  }
+  return held;
+}
+
+/** The ids of deliveries that may be removed now, `few` at a time. */
+export async function* untouchedIds(db: Executor, selection: Selection, few: number): AsyncGenerator<string[]> {
+  const sql = `select id from deliveries where ${IN_BATCH} and ${selection.kind} = ? and ${UNTOUCHED}`;
+  for await (const { after, upTo } of batchesOf(db, selection)) {
+    const found = (await db.all<{ id: string }>(sql, [after, upTo, selection.value])).map(({ id }) => id);
+    for (let from = 0; from < found.length; from += few) yield found.slice(from, from + few);
+  }
+}
+
+/** Removes those that are still untouched, and answers them. */
+export function takeUntouched(tx: Executor, ids: readonly string[]): Promise<DeliveryRow[]> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  return tx.all<DeliveryRow>(`delete from deliveries where ${among.sql} and ${UNTOUCHED} returning *`, [among.value]);
+}
+
+export async function countTouched(db: Executor, selection: Selection): Promise<number> {
+  const sql = `select count(*) as n from deliveries where ${IN_BATCH} and ${selection.kind} = ? and not (${UNTOUCHED})`;
+  let count = 0;
+  for await (const { after, upTo } of batchesOf(db, selection)) {
+    count += (await db.get<{ n: number }>(sql, [after, upTo, selection.value]))?.n ?? 0;
+  }
+  return count;
+}
+
+/** Undoes claims that a hold covers, and marks them as held; `due_at` says since when. */
+export async function holdClaims(
+  tx: Executor,
+  owner: string,
+  ids: readonly string[],
+  { holdId, now }: { holdId: string; now: number },
+): Promise<void> {
+  const among = uuidsIn(tx.dialect, 'id', ids);
+  const sql = `update deliveries set hold_id = ?, lease_owner = null, due_at = ?, attempt = attempt - 1
+    where ${among.sql} and lease_owner = ?`;
+  await tx.run(sql, [holdId, now, among.value, owner]);
+}
+
+/** Makes up to `limit` held deliveries due, with as much time left for retries as before the hold; answers how many. */
+export function releaseHeld(tx: Executor, holdId: string, now: number, limit: number): Promise<number> {
+  const sql = `update deliveries set hold_id = null, accepted_at = accepted_at + ? - due_at, due_at = ?
+    where id in (select id from deliveries where hold_id = ? order by team_id, id limit ?)`;
+  return tx.run(sql, [now, now, holdId, limit]);
+}
+
+/** The ids of holds that deliveries are held for. The query jumps from hold to hold in the index and reads no rows between. */
+export async function holdsWithDeliveries(db: Executor): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `with recursive hold(id) as (
+      select * from (select hold_id from deliveries where hold_id is not null order by hold_id limit 1) as first
+      union all
+      select (select hold_id from deliveries where hold_id is not null and hold_id > hold.id order by hold_id limit 1)
+        from hold where hold.id is not null)
+    select id from hold where id is not null`,
+  );
+  return rows.map(({ id }) => id);
+}

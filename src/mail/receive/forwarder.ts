@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { Refusal } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { normalizeAddress, parseMailbox, type Mailbox } from '../../protocol/address/index.ts';
+import { arcResults, arcState } from '../../protocol/arc/index.ts';
+import { receivedField, type HeaderField } from '../../protocol/mime/index.ts';
+import { readFields, type RawField } from '../../protocol/mime-read/index.ts';
+import type { MessageReading } from '../../protocol/read-message/index.ts';
+import { rewriteSender } from '../../protocol/srs/index.ts';
+import type { Ctx } from '../../tenancy/access/index.ts';
+import { spoolMessage, type Accept, type Forward } from '../accept/index.ts';
+import type { LoadedArrival } from './inbound-message.ts';
+import type { Checks } from './authenticate.ts';
+import { claimsToBeOurs } from './own-claims.ts';
+import { loopIn, mailboxesOf, RECEIVED_HERE, recipientsOf } from './forward-blockers.ts';
+
+/** A received message and what was found out about it. */
+export interface Forwardable {
+  arrival: Omit<LoadedArrival, 'routes'>;
+  reading: MessageReading;
+  checks: Checks;
+}
+
+/** One copy of a received message that is to be sent on. */
+export interface ForwardJob {
+  teamId: string;
+  /** The address that the message came to, on a name of `domain`. */
+  address: string;
+  domain: { id: string; returnPathDomain: string };
+  targets: readonly string[];
+  /** The envelope sender of the copy; empty where nothing may come back. */
+  sender: 'rewritten' | 'empty';
+  tags: Forward['tags'];
+  /** An idempotency key: of the same message and team, the copy is sent once. */
+  key: string;
+}
+
+/** `kept`: it is stored and cannot be forwarded, now or later. A Refusal: it may be forwarded later, if its sender tries again. */
+export type ForwardResult = 'forwarded' | 'kept' | Refusal;
+
+export interface Forwarder {
+  forward(message: Forwardable, job: ForwardJob): Promise<ForwardResult>;
+  /** Why the team may not send at present, asked before a message is stored that would be deferred then. */
+  refusalNow(teamId: string): Promise<Refusal | undefined>;
+}
+
+const DELAYED = new Set(['daily_quota_exceeded', 'rate_limit_exceeded', 'concurrent_idempotent_requests']);
+
+/** Forwards received messages through the accept stage, as sends of their team. */
+export function createForwarder(world: World, accept: Accept): Forwarder {
+  const ctxOf = (teamId: string): Ctx => ({
+    store: world,
+    teamId,
+    actor: { kind: 'job', name: 'forward' },
+    requestId: world.ids.uuid(),
+  });
+
+  async function forward(message: Forwardable, job: ForwardJob): Promise<ForwardResult> {
+    const { teamId, address } = job;
+    const stay = (because: string): ForwardResult => {
+      world.mailLog.notForwarded({ teamId, address, because });
+      return 'kept';
+    };
+    // A bounce has no sender, so it makes no loop and may go to an address that receives here.
+    const recipients = job.sender === 'empty' ? mailboxesOf(job.targets) : await recipientsOf(world, job.targets);
+    if (recipients.length === 0) return stay(RECEIVED_HERE.says);
+    const spooled = await spoolMessage(world, piecesOf(message.arrival.raw));
+    try {
+      const fields = readFields(spooled.head);
+      if (spooled.fault !== undefined) return stay(spooled.fault);
+      if ('fault' in fields) return stay(fields.fault);
+      const loop = loopIn(fields, address);
+      if (loop !== undefined) return stay(loop.says);
+      const { chain, head } = headOf(world, message, job, fields);
+      const { subject, messageId } = message.reading;
+      const { domain, tags } = job;
+      const mailFrom = senderOf(world, message.arrival.mailFrom, job);
+      const from = authorOf(message);
+      const send = {
+        domainId: domain.id,
+        spooled,
+        head,
+        from,
+        subject,
+        messageId,
+        tags,
+        recipients,
+        mailFrom,
+        chain,
+      };
+      await accept.acceptForward(ctxOf(teamId), send, job.key);
+      return 'forwarded';
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (!isForNow(error)) return stay(error.message);
+      world.mailLog.notForwarded({ teamId, address, because: error.message });
+      return error;
+    } finally {
+      await spooled.discard();
+    }
+  }
+
+  return {
+    forward,
+    async refusalNow(teamId) {
+      try {
+        await accept.mayBegin(ctxOf(teamId));
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        // A lasting refusal defers nothing: the message is kept, and `forward` logs why it goes no further.
+        return isForNow(error) ? error : undefined;
+      }
+    },
+  };
+}
+
+const isForNow = (refusal: Refusal): boolean => refusal.status >= 500 || DELAYED.has(refusal.errorName);
+
+/** Recognises a repeated message by its bytes, where no stored row would tell. */
+export const contentKey = (raw: Buffer, to: string): string =>
+  createHash('sha256')
+    .update(`${normalizeAddress(to)}\n`)
+    .update(raw)
+    .digest('base64url');
+
+async function* piecesOf(raw: Buffer): AsyncIterable<Buffer> {
+  yield raw;
+}
+
+/** The head of the copy: the received fields behind ours, without Return-Path and fields that claim to be from this server. */
+function headOf(
+  world: World,
+  { arrival, checks }: Forwardable,
+  { address, key }: ForwardJob,
+  fields: readonly RawField[],
+): { chain: Forward['chain']; head: string } {
+  const { host } = world.config.instance;
+  const kept = fields.filter((field) => field.lower !== 'return-path' && !claimsToBeOurs(field, host));
+  const state = arcState(
+    kept.map(({ name, value }): HeaderField => [name, value]),
+    checks,
+  );
+  const hop = receivedField({
+    from: { helo: arrival.client.name, address: arrival.client.address },
+    by: host,
+    protocol: arrival.client.protocol ?? 'ESMTP',
+    id: key.slice(0, 36),
+    recipient: address,
+    at: new Date(world.clock.now()),
+  });
+  const results = state.chain === 'unsealed' ? '' : arcResults(host, state, checks);
+  const theirs = kept.map(({ raw }) => (raw.endsWith('\r\n') ? raw : `${raw}\r\n`)).join('');
+  return { chain: state.chain, head: `${results}Delivered-To: ${address}\r\n${hop}${theirs}` };
+}
+
+/** A message without an envelope sender, such as a notice, gets none, so that nothing is ever sent back for it. */
+function senderOf(world: World, mailFrom: string, { domain, sender }: ForwardJob): string | null {
+  if (mailFrom === '' || sender === 'empty') return '';
+  const mac = (bytes: Buffer): Buffer => world.secrets.mac('sender rewriting', bytes);
+  return rewriteSender(mailFrom, domain.returnPathDomain, { now: world.clock.now(), mac }) ?? null;
+}
+
+/** The author that the team is shown; of messages such as notices, From often holds no address. */
+function authorOf({ reading, arrival }: Forwardable): Mailbox {
+  for (const text of [reading.from, arrival.mailFrom]) {
+    const parsed = parseMailbox(text, { allowSingleLabel: true });
+    if (parsed.ok) return parsed.mailbox;
+  }
+  return { name: '', local: 'unknown', domain: 'invalid', address: 'unknown@invalid', needsSmtpUtf8: false };
+}

@@ -1,0 +1,98 @@
+import type { Blobs, ScratchFile } from '../../platform/blobs/index.ts';
+
+/** A message byte for byte, as the client brought it, without dot-stuffing. */
+export interface MessageContent {
+  readonly bytes: number;
+  /** Counted up to `LINES_MAX`. */
+  readonly lines: number;
+  /** Whether it is too large for memory, and stands in a file. */
+  readonly isFile: boolean;
+  /** For a thread, which reads a large message from its file itself. */
+  readonly source: ContentSource;
+  /** Its first bytes. */
+  head(bytes: number): Promise<Buffer>;
+  /** All of it in memory: of a large one read from its file each time. */
+  whole(): Promise<Buffer>;
+}
+
+export type ContentSource = Uint8Array | { fd: number; bytes: number };
+
+/** More lines than of any message that is read quickly; further ones are not counted. */
+export const LINES_MAX = 100_000;
+const LF = 10;
+/** Pieces of a socket are written together, up to so much. */
+const WRITE_BYTES = 256 * 1024;
+
+/** A message that is in memory already. */
+export function heldContent(raw: Buffer): MessageContent {
+  return {
+    bytes: raw.length,
+    lines: linesIn(raw, 0),
+    isFile: false,
+    source: raw,
+    head: async (bytes) => raw.subarray(0, bytes),
+    whole: async () => raw,
+  };
+}
+
+/** Gathers a message piece by piece, in memory or in a file. */
+export interface ContentGatherer {
+  /** Once a piece has gone `to` a file, all do; what was held in memory goes first. */
+  add(piece: Buffer, to: 'memory' | 'file'): Promise<void>;
+  finish(): Promise<MessageContent>;
+  /** Frees file and memory, also of what was finished; calling it again changes nothing. */
+  discard(): Promise<void>;
+}
+
+export function gatherContent(blobs: Blobs): ContentGatherer {
+  let pieces: Buffer[] = [];
+  let piecesBytes = 0;
+  let size = 0;
+  let lines = 0;
+  let file: ScratchFile | undefined;
+
+  async function flush(into: ScratchFile): Promise<void> {
+    const piece = Buffer.concat(pieces, piecesBytes);
+    [pieces, piecesBytes] = [[], 0];
+    await into.write(piece);
+  }
+
+  async function discard(): Promise<void> {
+    const closing = file;
+    [pieces, piecesBytes, file] = [[], 0, undefined];
+    await closing?.close();
+  }
+
+  return {
+    async add(piece, to) {
+      lines = linesIn(piece, lines);
+      size += piece.length;
+      pieces.push(piece);
+      piecesBytes += piece.length;
+      if (to === 'file') file ??= await blobs.scratch();
+      if (file && piecesBytes >= WRITE_BYTES) await flush(file);
+    },
+    async finish() {
+      if (!file) return heldContent(Buffer.concat(pieces, piecesBytes));
+      await flush(file);
+      return { ...contentOf(file, size), lines };
+    },
+    discard,
+  };
+}
+
+function contentOf(file: ScratchFile, bytes: number): Omit<MessageContent, 'lines'> {
+  return {
+    bytes,
+    isFile: true,
+    source: { fd: file.fd, bytes },
+    head: (count) => file.read(Math.min(count, bytes)),
+    whole: () => file.read(bytes),
+  };
+}
+
+function linesIn(piece: Buffer, before: number): number {
+  let lines = before;
+  for (let at = piece.indexOf(LF); at >= 0 && lines <= LINES_MAX; at = piece.indexOf(LF, at + 1)) lines++;
+  return lines;
+}

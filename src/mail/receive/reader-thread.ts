@@ -1,0 +1,23 @@
+/** Parses one message after the other; may be terminated at any time (`message-thread.ts`). */
+import { parentPort } from 'node:worker_threads';
+import { readMessage, type ReadLimits } from '../../protocol/read-message/index.ts';
+import { collectAfter, letGo } from './let-go.ts';
+import type { ContentSource } from './message-content.ts';
+import type { Said } from './message-thread.ts';
+import { rawOf } from './raw-of.ts';
+
+export interface ReadOrder {
+  source: ContentSource;
+  limits: ReadLimits;
+}
+
+parentPort?.on('message', ({ id, order: { source, limits } }: { id: number; order: ReadOrder }) => {
+  const raw = rawOf(source);
+  const bytes = raw.length;
+  void readMessage(raw, limits).then((reading) => {
+    letGo(raw);
+    const buffers = reading.isRead ? new Set(reading.parts.map(({ content }) => content.buffer as ArrayBuffer)) : [];
+    parentPort?.postMessage({ id, answer: reading } satisfies Said, [...buffers]);
+    collectAfter(bytes);
+  });
+});

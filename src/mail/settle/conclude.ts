@@ -1,0 +1,348 @@
+import type { EventData, Happening } from '../events/index.ts';
+import { isoTime } from '../../platform/clock/index.ts';
+import { ofEmail, type MailLog } from '../../platform/log/index.ts';
+import { isSimulatorDomain } from '../../platform/config/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { nextAttempt } from '../../protocol/retry-schedule/index.ts';
+import { classifyReply } from '../../platform/reply-rules/index.ts';
+import { bounceOfReply, replyText, type Bounce, type ReplyCause } from '../../protocol/smtp-reply/index.ts';
+import type { DeliveryRow, Outcome } from '../queue/index.ts';
+
+type Of<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>;
+
+/** The types of events that outcomes become. */
+type Concluded =
+  | 'email.delivered'
+  | 'email.complained'
+  | 'email.opened'
+  | 'email.clicked'
+  | 'email.failed'
+  | 'email.bounced'
+  | 'email.suppressed'
+  | 'email.delivery_delayed';
+
+/** What follows from outcomes: of the deliveries of a connection, or of a report (`conclude-report.ts`). */
+export interface Conclusion {
+  events: Happening<Concluded>[];
+  suppress: { email: string; origin: 'bounce' | 'complaint' }[];
+  /** Lines of the mail log, written after the commit. */
+  logLines: ((log: MailLog) => void)[];
+  /**
+   * Recipients that are tried again at `dueAt`, or as soon as the domain is verified; `attempt` is how many attempts count as
+   * made. `isFailing`: the destination as a whole failed.
+   */
+  retry:
+    | { recipients: string[]; dueAt: number; attempt: number; awaitsDomain: boolean; isFailing: boolean }
+    | undefined;
+  /** Recipients that are never sent to again, and fail at `dueAt` unless a report says otherwise before. */
+  doubt: { recipients: string[]; handedOffAt: number; dueAt: number } | undefined;
+}
+
+export const nothingFollows = (): Conclusion => ({
+  ...{ events: [], suppress: [], logLines: [], retry: undefined, doubt: undefined },
+});
+
+const HOUR_MS = 3_600_000;
+
+const loggedAs = ({ email_id: emailId, request_id: requestId }: DeliveryRow) => ofEmail(emailId, requestId);
+
+/** Turns the outcomes of one delivery into events, suppressions and a retry. Pure except for the clock and random numbers. */
+export function conclude(world: World, row: DeliveryRow, outcomes: readonly Outcome[]): Conclusion {
+  const now = world.clock.now();
+  const done = nothingFollows();
+  const groups = Map.groupBy(outcomes, (outcome) => groupOf(outcome));
+  for (const group of groups.values()) {
+    const first = group[0];
+    if (!first) continue;
+    const to = group.map((outcome) => outcome.address);
+    switch (first.kind) {
+      case 'delivered':
+        delivered(world, row, done, group as Of<'delivered'>[], to);
+        break;
+      case 'deferred':
+        deferred(world, row, done, group as Of<'deferred'>[], to, now);
+        break;
+      case 'bounced':
+        bounced(world, row, done, group as Of<'bounced'>[], to);
+        break;
+      case 'suppressed':
+        suppressed(row, done, group as Of<'suppressed'>[], to);
+        break;
+      case 'failed':
+        done.events.push({
+          type: 'email.failed',
+          data: { to, failed: { reason: first.reason, ...('detail' in first ? { message: first.detail } : {}) } },
+        });
+        done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason: first.reason }));
+        break;
+      case 'ambiguous': {
+        // The doubt begins now, not at the dot. `recover.ts` knows a hand-off by these two being `ambiguous_hours` apart.
+        const handedOffAt = now;
+        const dueAt = handedOffAt + world.config.delivery.ambiguous_hours * HOUR_MS;
+        done.doubt = { recipients: to, handedOffAt, dueAt };
+        done.logLines.push((log) => log.ambiguous({ ...loggedAs(row), to, detail: first.detail }));
+        break;
+      }
+      default:
+        first satisfies never;
+    }
+  }
+  return done;
+}
+
+/**
+ * Recipients with the same kind of outcome share an event; bounces, suppressions and failures only with the same reason. All
+ * deferrals are one group, whose first decides: the row has one next attempt.
+ */
+function groupOf(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'bounced': {
+      const { type, subType } = bounceFor(outcome);
+      return `bounced ${type} ${subType}`;
+    }
+    case 'suppressed':
+      return `suppressed ${outcome.origin}`;
+    case 'failed':
+      return `failed ${outcome.reason}`;
+    default:
+      return outcome.kind;
+  }
+}
+
+function delivered(world: World, row: DeliveryRow, done: Conclusion, group: Of<'delivered'>[], to: string[]): void {
+  done.events.push({ type: 'email.delivered', data: { to } });
+  const first = group[0];
+  if (first) {
+    const tls = first.tls === null ? null : `${first.tls.version} ${first.tls.cipher}`;
+    done.logLines.push((log) =>
+      log.delivered({ ...loggedAs(row), to, mx: first.mx, reply: replyText(first.reply), tls }),
+    );
+  }
+  const at = isoTime(world.clock.now());
+  // Only outcomes of the mailbox simulator have a `then`.
+  for (const { address, then = [] } of group) {
+    for (const next of then) {
+      if (next === 'complained') done.events.push({ type: 'email.complained', data: { to: [address] } });
+      if (next === 'opened')
+        done.events.push({
+          type: 'email.opened',
+          data: { to: [address], open: { ...SIMULATED_READER, timestamp: at } },
+        });
+      if (next === 'clicked') {
+        done.events.push({
+          type: 'email.clicked',
+          data: {
+            to: [address],
+            click: { ...SIMULATED_READER, link: 'https://example.com/', timestamp: at },
+          },
+        });
+      }
+    }
+  }
+}
+
+const SIMULATED_READER = { ipAddress: '127.0.0.1', userAgent: 'mailbox simulator' };
+
+function deferred(
+  world: World,
+  row: DeliveryRow,
+  done: Conclusion,
+  group: Of<'deferred'>[],
+  to: string[],
+  now: number,
+): void {
+  const tried = group.filter((outcome) => !isUntried(outcome));
+  const first = tried[0];
+  if (!first) {
+    // The attempt does not count, because nothing was attempted.
+    const afterMs = Math.max(...group.map((outcome) => outcome.retryAfterMs ?? 0));
+    done.retry = {
+      recipients: to,
+      dueAt: now + afterMs,
+      attempt: row.attempt - 1,
+      awaitsDomain: false,
+      isFailing: false,
+    };
+    return;
+  }
+  const { retry_minutes: minutes, give_up_hours: hours } = world.config.delivery;
+  const next = nextAttempt({
+    attempt: row.attempt,
+    firstAttemptAt: row.accepted_at,
+    now,
+    scheduleMs: minutes.map((minute) => minute * 60_000),
+    giveUpAfterMs: hours * HOUR_MS,
+    random: world.random,
+  });
+  if ('giveUp' in next && isOurFault(first)) {
+    // It failed without a refusal by the recipient's mail server.
+    const { reason } = first;
+    done.events.push({ type: 'email.failed', data: { to, failed: { reason } } });
+    done.logLines.push((log) => log.failed({ ...loggedAs(row), to, reason }));
+    return;
+  }
+  if ('giveUp' in next) {
+    const message = `Delivery was given up after ${row.attempt} attempts in ${hours} hours. The last answer: ${first.detail}`;
+    const diagnosticCode = group.map(textOf);
+    done.events.push({
+      type: 'email.bounced',
+      data: { to, bounce: { type: 'Transient', subType: 'General', message, diagnosticCode } },
+    });
+    done.logLines.push((log) => log.gaveUp({ ...loggedAs(row), to, detail: first.detail, attempts: row.attempt }));
+    return;
+  }
+  const waitMs = Math.max(...tried.map((outcome) => outcome.waitMs ?? 0));
+  const dueAt = first.retryAfterMs === undefined ? Math.max(next.at, now + waitMs) : now + first.retryAfterMs;
+  const awaitsDomain = first.reason === 'domain_unverified';
+  const isFailing = group.some(isOfDestination);
+  done.retry = { recipients: to, dueAt, attempt: row.attempt, awaitsDomain, isFailing };
+  const { reason, detail } = first;
+  done.logLines.push((log) => log.deferred({ ...loggedAs(row), to, reason, detail, nextAttemptAt: isoTime(dueAt) }));
+  // Later deferrals of the same recipients record no event.
+  if (row.attempt === 1)
+    done.events.push({
+      type: 'email.delivery_delayed',
+      data: delayOf(tried, row.accepted_at + hours * HOUR_MS),
+    });
+}
+
+/** Whether a delivery was put off before anything was attempted. */
+export const isUntried = (outcome: Outcome): boolean =>
+  outcome.kind === 'deferred' && (outcome.reason === 'stopping' || outcome.reason === 'relay_pace');
+
+type OurFault = 'domain_unverified' | 'content_damaged' | 'relay_misconfigured';
+
+const OUR_FAULTS: ReadonlySet<string> = new Set<OurFault>([
+  'domain_unverified',
+  'content_damaged',
+  'relay_misconfigured',
+]);
+
+/** Whether mail waits for something on our side, so that giving up is no bounce. */
+const isOurFault = (outcome: Of<'deferred'>): outcome is Of<'deferred'> & { reason: OurFault } =>
+  OUR_FAULTS.has(outcome.reason);
+
+/**
+ * Reasons that concern the way to the destination and not the message. A reply of 421 (service not available) is one of
+ * them.
+ */
+const OF_THE_DESTINATION = new Set<string>([
+  'destination_down',
+  'unreachable',
+  'dns_failure',
+  'resolver_failure',
+  'timeout',
+  'connection_lost',
+  'protocol_error',
+  'relay_misconfigured',
+]);
+
+function isOfDestination({ reason, reply, cause }: Of<'deferred'>): boolean {
+  if (cause !== undefined && PASSES_BY_ITSELF.has(cause)) return false;
+  return OF_THE_DESTINATION.has(reason) || reply?.code === 421;
+}
+
+/** Refusals that concern one message or one recipient, and say nothing about the destination. */
+const PASSES_BY_ITSELF: ReadonlySet<ReplyCause> = new Set(['greylist', 'recipient_rate', 'content', 'mailbox_full']);
+
+function delayOf(group: Of<'deferred'>[], expiresAt: number): EventData['email.delivery_delayed'] {
+  return {
+    to: group.map((outcome) => outcome.address),
+    delay: {
+      type: DELAY_TYPES[group[0]?.reason ?? ''] ?? 'Undetermined',
+      expirationTime: isoTime(expiresAt),
+      delayedRecipients: group.map((outcome) => ({ emailAddress: outcome.address, diagnosticCode: textOf(outcome) })),
+    },
+  };
+}
+
+const DELAY_TYPES: Record<string, string> = {
+  dns_failure: 'RecipientServerError',
+  resolver_failure: 'TransientCommunicationFailure',
+  unreachable: 'RecipientServerError',
+  destination_down: 'RecipientServerError',
+  connection_lost: 'TransientCommunicationFailure',
+  timeout: 'TransientCommunicationFailure',
+  protocol_error: 'TransientCommunicationFailure',
+  relay_misconfigured: 'TransientCommunicationFailure',
+};
+
+function bounced(world: World, row: DeliveryRow, done: Conclusion, group: Of<'bounced'>[], to: string[]): void {
+  const first = group[0];
+  if (!first) return;
+  const bounce = bounceFor(first);
+  const diagnosticCode = group.map(textOf);
+  done.events.push({
+    type: 'email.bounced',
+    data: { to, bounce: { ...bounce, message: first.detail, diagnosticCode } },
+  });
+  done.logLines.push((log) =>
+    log.bounced({ ...loggedAs(row), to, reason: first.reason, detail: diagnosticCode.join(' | ') }),
+  );
+  // Addresses of the simulator are not suppressed, or each could be used only once.
+  if (bounce.type !== 'Permanent' || isSimulatorDomain(world.config, row.destination)) return;
+  done.suppress.push(...group.filter(isCondemned).map(({ address: email }) => ({ email, origin: 'bounce' as const })));
+}
+
+/** Whether a refusal suppresses the address. One reply to several recipients is about the message or its sender instead. */
+function isCondemned(outcome: Of<'bounced'>, _index: number, group: Of<'bounced'>[]): boolean {
+  if (outcome.reason !== 'refused') return true;
+  return !group.some((other) => other !== outcome && other.reply === outcome.reply);
+}
+
+/** Classifies a bounce: by the reply of the mail server, or by our own reason where we refused it ourselves. */
+function bounceFor(outcome: Of<'bounced'>): Bounce {
+  switch (outcome.reason) {
+    case 'no_such_domain':
+    case 'takes_no_mail':
+      return { type: 'Permanent', subType: 'NoEmail' };
+    case 'too_large':
+      return { type: 'Transient', subType: 'MessageTooLarge' };
+    case 'blocked_address':
+    case 'routing_loop':
+    case 'no_route':
+    case 'smtputf8_unsupported':
+    case 'eight_bit_unsupported':
+    case 'requiretls_unsupported':
+    case 'malformed_address':
+      return { type: 'Undetermined', subType: 'Undetermined' };
+    case 'refused':
+      if (outcome.reply === undefined) return { type: 'Undetermined', subType: 'Undetermined' };
+      return bounceOfReply(outcome.reply, causeFor(outcome));
+  }
+}
+
+/** Finds out why a mail server refused: as it was judged when the reply came, or by the reply alone. */
+export function causeFor(outcome: Of<'bounced'> | Of<'deferred'>): ReplyCause | undefined {
+  if (outcome.cause !== undefined || outcome.reply === undefined) return outcome.cause;
+  const isOwnReply = outcome.kind === 'bounced' && outcome.reason !== 'refused';
+  return isOwnReply ? undefined : classifyReply({ reply: outcome.reply }).cause;
+}
+
+const SUPPRESSED_REASONS = {
+  bounce: 'previous_bounce',
+  complaint: 'previous_complaint',
+  manual: 'manual',
+  opt_out: 'manual',
+} as const;
+
+function suppressed(row: DeliveryRow, done: Conclusion, group: Of<'suppressed'>[], to: string[]): void {
+  const origin = group[0]?.origin;
+  const reason = SUPPRESSED_REASONS[origin ?? 'bounce'];
+  const message = suppressedBecause(origin);
+  done.events.push({
+    type: 'email.suppressed',
+    data: { to, suppressed: { reason, type: 'Suppressed', message, diagnosticCode: [] } },
+  });
+  done.logLines.push((log) => log.suppressed({ ...loggedAs(row), to }));
+}
+
+function suppressedBecause(origin: Of<'suppressed'>['origin']): string {
+  if (origin === undefined) return 'The mailbox simulator answers as if the address were on the suppression list.';
+  if (origin === 'opt_out')
+    return 'The contact unsubscribed, left the topic or was deleted after this email was accepted, so nothing was sent to it.';
+  return 'The address is on the suppression list of this team, so nothing was sent to it.';
+}
+
+const textOf = (outcome: Of<'deferred'> | Of<'bounced'>): string =>
+  outcome.reply ? `smtp; ${replyText(outcome.reply)}` : outcome.detail;

@@ -1,0 +1,167 @@
+import { eventsOf, type EventType, type RecordedEvent } from '../events/index.ts';
+import { ofEmail } from '../../platform/log/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { normalizeAddress, returnPathPrefix } from '../../protocol/address/index.ts';
+import type { MailReport, ReportedRecipient } from '../../protocol/mail-report/index.ts';
+import { emailRowsByIds, type EmailRow } from '../emails/index.ts';
+import type { Stream } from '../stream-rates/index.ts';
+import type { NoticeOrder } from '../accept/index.ts';
+import { endDoubt } from '../queue/index.ts';
+import { concludeReport, type ReportedOutcome } from './conclude-report.ts';
+import { noticesOfReport } from './notices-of-report.ts';
+import { settleOutcomes } from './settle-outcomes.ts';
+
+/** A report that came to a return path of ours. */
+export interface ReturnedReport {
+  emailId: string;
+  /** The beginning of the return path, which identifies the destination of the email. */
+  prefix: string;
+  report: Exclude<MailReport, { kind: 'none' }>;
+}
+
+type Reported = Exclude<ReturnedReport['report'], { kind: 'complaint' }>;
+
+/**
+ * Settles a report that comes after the connection has ended, possibly days later: events, states, suppressions and doubts in
+ * one transaction. It counts only for recipients at the destination of its return path, and an event that is recorded already
+ * is not recorded again. Answers whether it queued delivery notices to the sender.
+ */
+export async function settleReport(world: World, { emailId, prefix, report }: ReturnedReport): Promise<boolean> {
+  const settled = await world.db.tx(async (tx) => {
+    const [email] = await emailRowsByIds(tx, [emailId]);
+    if (!email) return undefined;
+    const recipients = recipientsAt(email, prefix);
+    const known = await eventsOf(tx, emailId);
+    const outcomes =
+      report.kind === 'complaint'
+        ? complained(recipients, report.addresses, known)
+        : outcomesOf(recipients, report, known);
+    const conclusion = concludeReport(world, email, outcomes);
+    const notices = report.kind === 'complaint' ? [] : noticesToSender(email, recipients, known, report);
+    await settleOutcomes(world, tx, [{ email, stream: findStream(email), conclusion, notices }]);
+    await endDoubt(tx, emailId, new Set(outcomes.flatMap(({ to }) => to)));
+    return { email, conclusion, notices, expanded: report.kind === 'complaint' ? [] : expandedAt(recipients, report) };
+  });
+  if (!settled) return false;
+  const { email, conclusion, notices, expanded } = settled;
+  if (expanded.length > 0) world.mailLog.expanded({ ...ofEmail(emailId, email.request_id), to: expanded });
+  for (const write of conclusion.logLines) write(world.mailLog);
+  return notices.length > 0;
+}
+
+function findStream({ broadcast_id: broadcastId, run_depth: runDepth }: EmailRow): Stream {
+  if (broadcastId !== null) return 'broadcast';
+  return runDepth === null ? 'transactional' : 'automation';
+}
+
+/** The recipients whose servers passed the message on to the members of a list. */
+function expandedAt(recipients: readonly string[], { recipients: all }: Reported): string[] {
+  const lists = all.filter(({ action }) => action === 'expanded');
+  return lists.flatMap(({ addresses }) => recipientsMeant(recipients, addresses));
+}
+
+/** Delivery notices to the sender that asked for them, each sent once. */
+function noticesToSender(
+  email: EmailRow,
+  recipients: readonly string[],
+  known: readonly RecordedEvent[],
+  report: Reported,
+): NoticeOrder[] {
+  return report.recipients.flatMap((reported) => {
+    const type = TYPES[KINDS[reported.action]];
+    // `email.delivered` was recorded at the 250 of the next server; a report of delivery further on is news all the same.
+    const isNews = (address: string): boolean => type === 'email.delivered' || !wasRecorded(known, type, address);
+    return noticesOfReport(email, reported, recipientsMeant(recipients, reported.addresses).filter(isNews));
+  });
+}
+
+/** The recipients at the destination of a prefix. Old prefixes are one letter, without a destination, and stand for all. */
+function recipientsAt(email: EmailRow, prefix: string): string[] {
+  const lists = [email.to_list, email.cc_list, email.bcc_list];
+  const all = lists.flatMap((json) => (json === null ? [] : (JSON.parse(json) as string[]))).map(bareAddress);
+  const purpose = prefix.split('-', 1)[0] ?? '';
+  const isThere = (address: string): boolean => {
+    const [, domain = ''] = /@([^@]*)$/.exec(normalizeAddress(address)) ?? [];
+    return prefix === purpose || returnPathPrefix(purpose, domain) === prefix;
+  };
+  return [...new Set(all)].filter(isThere);
+}
+
+const bareAddress = (mailbox: string): string => /<([^<>]*)>\s*$/.exec(mailbox)?.[1] ?? mailbox;
+
+/** The recipients that a report is about. Forwarded mail bounces under another address: a lone recipient is meant then. */
+function recipientsMeant(recipients: readonly string[], addresses: readonly string[]): string[] {
+  const named = new Set(addresses.map(normalizeAddress));
+  const found = recipients.filter((address) => named.has(normalizeAddress(address)));
+  if (found.length > 0) return found;
+  return recipients.length === 1 ? [...recipients] : [];
+}
+
+const wasRecorded = (known: readonly RecordedEvent[], type: EventType, address: string): boolean =>
+  known.some(
+    (event) =>
+      event.type === type && 'to' in (event.data ?? {}) && (event.data as { to: string[] }).to.includes(address),
+  );
+
+function complained(
+  recipients: readonly string[],
+  addresses: readonly string[],
+  known: readonly RecordedEvent[],
+): ReportedOutcome[] {
+  const to = recipientsMeant(recipients, addresses).filter(
+    (address) => !wasRecorded(known, 'email.complained', address),
+  );
+  if (to.length === 0) return [];
+  // Providers leave out or change the address of the person who complained.
+  return [{ kind: 'complained', to, status: undefined, diagnostic: '', maySuppress: recipients.length === 1 }];
+}
+
+/** Where entries of a report are about one recipient, such as the members of an alias, those that name our address come first. */
+function outcomesOf(
+  recipients: readonly string[],
+  report: Reported,
+  known: readonly RecordedEvent[],
+): ReportedOutcome[] {
+  const recorded = new Set<string>();
+  const isOwn = (reported: ReportedRecipient): boolean => isAboutOurAddress(recipients, reported);
+  const inOrder = [...report.recipients.filter(isOwn), ...report.recipients.filter((reported) => !isOwn(reported))];
+  return inOrder.flatMap((reported) => {
+    const kind = KINDS[reported.action];
+    const to = recipientsMeant(recipients, reported.addresses).filter((address) => isNew(address, kind));
+    if (to.length === 0) return [];
+    for (const address of to) recorded.add(`${kind} ${address}`);
+    const { status, diagnostic } = reported;
+    return [{ kind, to, status, diagnostic, maySuppress: recipients.length === 1 && isOwn(reported) }];
+  });
+
+  /** A delay that is reported late is no news about a recipient whose mail has ended since. */
+  function isNew(address: string, kind: ReportedKind): boolean {
+    if (recorded.has(`${kind} ${address}`) || wasRecorded(known, TYPES[kind], address)) return false;
+    return kind === 'bounced' || !wasRecorded(known, 'email.bounced', address);
+  }
+}
+
+/**
+ * Whether a report is about the address that we sent to. A failure at another address, behind an alias, must not suppress
+ * ours: each member of the alias has seen our return path, and could have the alias suppressed for all members.
+ */
+function isAboutOurAddress(recipients: readonly string[], { addresses }: ReportedRecipient): boolean {
+  const final = addresses.at(-1);
+  return final === undefined || recipients.some((address) => normalizeAddress(address) === normalizeAddress(final));
+}
+
+/** What a reported action means. `relayed` repeats the 250 of the next server, and ends the doubt where the 250 was lost. */
+const KINDS = {
+  delivered: 'delivered',
+  relayed: 'delivered',
+  expanded: 'delivered',
+  delayed: 'delayed',
+  failed: 'bounced',
+} as const;
+type ReportedKind = (typeof KINDS)[keyof typeof KINDS];
+
+const TYPES = {
+  delivered: 'email.delivered',
+  delayed: 'email.delivery_delayed',
+  bounced: 'email.bounced',
+} as const;

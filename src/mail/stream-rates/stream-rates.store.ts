@@ -1,0 +1,129 @@
+import { shardOf } from '../events/index.ts';
+import type { Config } from '../../platform/config/index.ts';
+import type { Executor, Value } from '../../platform/db/index.ts';
+import type { Ids } from '../../platform/ids/index.ts';
+
+/** Why mail is sent: by a call or a client, by a broadcast, or by a run of an automation. */
+export type Stream = 'transactional' | 'broadcast' | 'automation';
+
+/** How many recipients mail of a stream was delivered to, bounced from, or was reported as spam by. */
+export interface StreamCount {
+  teamId: string;
+  stream: Stream;
+  delivered: number;
+  bounced: number;
+  complained: number;
+}
+
+const COUNTS = ['delivered', 'bounced', 'complained'] as const;
+const KEY = ['team_id', 'stream', 'hour', 'shard'] as const;
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+
+const hourAt = (at: number): number => Math.floor(at / HOUR_MS);
+
+/** The first of the 24 hours that end with the present one. */
+const firstHour = (now: number): number => hourAt(now) - HOURS + 1;
+
+/** Adds counts, each team and stream once, to the hour of `at`. Rows are written in one order, so that no two writers deadlock. */
+export async function addStreamCounts(
+  tx: Executor,
+  ids: Ids,
+  at: number,
+  counts: readonly StreamCount[],
+): Promise<void> {
+  if (counts.length === 0) return;
+  const shard = tx.dialect === 'pg' ? shardOf(ids) : 0;
+  const nameOf = ({ teamId, stream }: StreamCount): string => `${teamId} ${stream}`;
+  const ordered = counts.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const adds = COUNTS.map((name) => `${name} = stream_counts.${name} + excluded.${name}`);
+  await tx.insertMany(
+    'stream_counts',
+    [...KEY, ...COUNTS],
+    ordered.map((one) => [one.teamId, one.stream, hourAt(at), shard, ...COUNTS.map((name) => one[name])]),
+    `on conflict (${KEY.join(', ')}) do update set ${adds.join(', ')}`,
+  );
+}
+
+/** From how many recipients on a rate means something, and above how many percent it is reported. */
+export interface RateLimits {
+  bouncePercent: number;
+  bounceFloor: number;
+  complaintPercent: number;
+  complaintFloor: number;
+  /** Fewer bounces or complaints are an accident, whatever share they are. */
+  several: number;
+}
+
+/** Reads the limits at which a broadcast is held and a stream is reported. */
+export const readRateLimits = ({ broadcasts }: Pick<Config, 'broadcasts'>): RateLimits => ({
+  bouncePercent: broadcasts.hold_bounce_percent,
+  bounceFloor: broadcasts.hold_after,
+  complaintPercent: broadcasts.hold_complaint_percent,
+  complaintFloor: broadcasts.hold_complaint_after,
+  several: 3,
+});
+
+export interface StreamRate extends StreamCount {
+  isBeyondBounces: boolean;
+  isBeyondComplaints: boolean;
+}
+
+/**
+ * Lists the streams, of one team or of all, that are beyond a limit over the last 24 hours, counted by whole hours. Reads the
+ * hours of one team, or of those streams that something bounced or was reported in.
+ */
+export async function streamsBeyond(
+  db: Executor,
+  { teamId, now, limits, most }: { teamId: string | undefined; now: number; limits: RateLimits; most: number },
+): Promise<StreamRate[]> {
+  const since = firstHour(now);
+  const whose = teamId === undefined ? '' : 'and team_id = ?';
+  const inTrouble = `select distinct team_id, stream from stream_counts
+    where hour >= ? and (bounced > 0 or complained > 0) ${whose}`;
+  const ended = '(sum(c.delivered) + sum(c.bounced))';
+  const bounces = `(${ended} >= ? and sum(c.bounced) >= ? and sum(c.bounced) * 100.0 > cast(? as double precision) * ${ended})`;
+  const complaints = `(sum(c.delivered) >= ? and sum(c.complained) >= ? and sum(c.complained) * 100.0 > cast(? as double precision) * sum(c.delivered))`;
+  const forBounces: Value[] = [limits.bounceFloor, limits.several, limits.bouncePercent];
+  const forComplaints: Value[] = [limits.complaintFloor, limits.several, limits.complaintPercent];
+  const rows = await db.all<Record<'team_id' | 'stream', string> & Record<(typeof COUNTS)[number], number>>(
+    `select c.team_id, c.stream, ${COUNTS.map((name) => `sum(c.${name}) as ${name}`).join(', ')}
+      from (${inTrouble}) as s join stream_counts c on c.team_id = s.team_id and c.stream = s.stream and c.hour >= ?
+      group by c.team_id, c.stream having ${bounces} or ${complaints} order by c.team_id, c.stream limit ?`,
+    [since, ...(teamId === undefined ? [] : [teamId]), since, ...forBounces, ...forComplaints, most],
+  );
+  return rows.map((row) => {
+    const [delivered, bounced, complained] = COUNTS.map((name) => Number(row[name])) as [number, number, number];
+    const isBeyond = (bad: number, of: number, floor: number, percent: number): boolean =>
+      of >= floor && bad >= limits.several && bad * 100 > percent * of;
+    return {
+      teamId: row.team_id,
+      stream: row.stream as Stream,
+      delivered,
+      bounced,
+      complained,
+      isBeyondBounces: isBeyond(bounced, delivered + bounced, limits.bounceFloor, limits.bouncePercent),
+      isBeyondComplaints: isBeyond(complained, delivered, limits.complaintFloor, limits.complaintPercent),
+    };
+  });
+}
+
+/** Sums up one stream of a team over the last 24 hours, counted by whole hours. */
+export async function sumStream(db: Executor, teamId: string, stream: Stream, now: number): Promise<StreamCount> {
+  const row = await db.get<Record<(typeof COUNTS)[number], number | null>>(
+    `select ${COUNTS.map((name) => `sum(${name}) as ${name}`).join(', ')} from stream_counts
+      where team_id = ? and stream = ? and hour >= ?`,
+    [teamId, stream, firstHour(now)],
+  );
+  return {
+    teamId,
+    stream,
+    delivered: Number(row?.delivered ?? 0),
+    bounced: Number(row?.bounced ?? 0),
+    complained: Number(row?.complained ?? 0),
+  };
+}
+
+/** Removes hours that no rate includes any more; returns how many rows. */
+export const forgetStreamCounts = (db: Executor, now: number): Promise<number> =>
+  db.run('delete from stream_counts where hour < ?', [firstHour(now) - 1]);

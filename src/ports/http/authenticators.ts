@@ -1,0 +1,92 @@
+import type { FastifyRequest } from 'fastify';
+import type { Operation } from '../../contract/index.ts';
+import { Refusal, refuse } from '../../platform/refusal/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import type { Identity } from '../../tenancy/access/index.ts';
+import { createAuthentication } from '../../tenancy/api-keys/index.ts';
+import { ACCESS_PREFIX, createGrantAuthentication } from '../../features/identity/oauth/index.ts';
+import {
+  createMachineAuthentication,
+  createOperatorAuthentication,
+  OPERATOR_PREFIX,
+  PASS_PREFIX,
+} from '../../tenancy/operators/index.ts';
+import {
+  createSessionAuthentication,
+  HOST_SESSION_COOKIE,
+  SESSION_COOKIE,
+  SESSION_PREFIX,
+} from '../../features/identity/sessions/index.ts';
+import { cookieOf, mustBeSameOrigin } from './browser.ts';
+
+/** One kind of credential: where a request carries it, and whom it stands for. Throws the refusal of one that is not valid. */
+export type Authenticator = ({ prefix: string } | { cookie: string }) & {
+  identify: (secret: string) => Promise<Identity>;
+};
+
+/**
+ * In the order in which they are asked. A token that begins like none of another kind is an API key, or nothing.
+ * A change by a cookie is taken from our own pages alone; a token is sent only by the program that has it.
+ */
+export const createAuthenticators = (world: World): Authenticator[] => [
+  { prefix: OPERATOR_PREFIX, identify: createOperatorAuthentication(world) },
+  { prefix: PASS_PREFIX, identify: createMachineAuthentication(world) },
+  { prefix: SESSION_PREFIX, identify: createSessionAuthentication(world, 'device') },
+  { prefix: ACCESS_PREFIX, identify: createGrantAuthentication(world) },
+  { prefix: '', identify: createAuthentication(world) },
+  { cookie: HOST_SESSION_COOKIE, identify: createSessionAuthentication(world, HOST_SESSION_COOKIE) },
+  { cookie: SESSION_COOKIE, identify: createSessionAuthentication(world, SESSION_COOKIE) },
+];
+
+export const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
+  /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+
+/** Refuses a token that is recognisably something else, with what to do. */
+function mustLookLikeOurs(token: string): void {
+  if (/^["'].*["']$/.test(token)) {
+    throw refuse('invalid_api_key', { say: 'The API key is sent in quotes; send it without them.' });
+  }
+}
+
+/**
+ * Finds out who calls. A token is asked before a cookie, so that a request with both is its token's. A request without a
+ * valid credential is counted (`onRefused`); the fault of the credential is reported first. Undefined where the operation
+ * needs no credential.
+ */
+export function createCallerCheck(
+  authenticators: readonly Authenticator[],
+  origin: () => string,
+  onRefused: (request: FastifyRequest) => unknown,
+): (request: FastifyRequest, operation: Operation) => Promise<Identity | undefined> {
+  const byToken = authenticators.filter((one) => 'prefix' in one);
+  const byCookie = authenticators.filter((one) => 'cookie' in one);
+
+  function identityOf(request: FastifyRequest): Promise<Identity> {
+    const { headers } = request;
+    const token = bearerOf(request);
+    if (token !== undefined) {
+      mustLookLikeOurs(token);
+      const authenticator = byToken.find(({ prefix }) => token.startsWith(prefix));
+      if (!authenticator) throw refuse('invalid_api_key', { say: 'The API key is not valid.' });
+      return authenticator.identify(token);
+    }
+    for (const { cookie, identify } of byCookie) {
+      const secret = cookieOf(headers.cookie, cookie);
+      if (secret === undefined) continue;
+      mustBeSameOrigin(request, origin());
+      return identify(secret);
+    }
+    throw refuse('missing_api_key', { say: 'Send the API key in the header: Authorization: Bearer rk_…' });
+  }
+
+  return async (request, operation) => {
+    try {
+      if (operation['x-same-origin']) mustBeSameOrigin(request, origin());
+      if (operation['x-service-permission'] === 'none' || operation['x-oauth-flow']) return undefined;
+      return await identityOf(request);
+    } catch (error) {
+      if (error instanceof Refusal) await onRefused(request);
+      throw error;
+    }
+  };
+}

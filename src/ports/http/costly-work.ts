@@ -1,0 +1,69 @@
+import type { FastifyRequest } from 'fastify';
+import { nextTurn, rest } from '../../platform/clock/index.ts';
+import { createFairExecutor, type FairExecutor } from '../../platform/fair-share/index.ts';
+import { callerGone } from '../../tenancy/access/index.ts';
+
+/** The one party of all callers without a key: by address, one caller could be any number of parties. */
+export const ANYBODY = 'anybody';
+/** Smaller bodies are not delayed, as they do not block the event loop for long. */
+export const COSTLY_BYTES = 64 * 1024;
+
+/**
+ * Each object of a body, such as an email of a batch, is parsed, checked and stored on its own: it counts as this many
+ * bytes.
+ */
+const BYTES_AN_OBJECT = 1024;
+const OBJECT = '{'.charCodeAt(0);
+
+/** Storing a larger body blocks others as well, so that its turn lasts until it is answered … */
+const LARGE_BYTES = 1024 * 1024;
+/** … but not for long: its attachments may have to be fetched from elsewhere. */
+const ANSWERED_MS_MAX = 250;
+
+const RESTS_PER_WORK = 2;
+/** Shorter work is over before a rest would be. */
+const WORTH_A_REST_MS = 2;
+const PAGES_WAITING_MAX = 16;
+
+/**
+ * Runs work that blocks the event loop (large bodies, and pages for people without a key) one task after the other, round
+ * robin by team, and for a third of the time at most, however much there is.
+ */
+export const createCostlyExecutor = (): FairExecutor =>
+  createFairExecutor(1, ({ tookMs }) => (tookMs < WORTH_A_REST_MS ? nextTurn() : rest(tookMs * RESTS_PER_WORK)));
+
+/** When true, a further page is refused, to be opened again later. */
+export const arePagesOverloaded = (executor: FairExecutor): boolean => executor.waitingOf(ANYBODY) >= PAGES_WAITING_MAX;
+
+/**
+ * Reads a body and begins its answer; in the executor if the body is large or holds many objects. The executor covers synchronous work, such as
+ * an operation's own checks; the answer is awaited after it.
+ */
+export async function beginAnswer(
+  executor: FairExecutor,
+  { request, teamId }: { request: FastifyRequest; teamId: string | null | undefined },
+  begin: () => unknown,
+): Promise<unknown> {
+  const body = Buffer.isBuffer(request.body) ? request.body : undefined;
+  const bytes = body?.length ?? 0;
+  if (!body || !isCostly(body)) return begin();
+  const { answering } = await executor.run(teamId ?? ANYBODY, async () => {
+    if (request.raw.socket.destroyed) throw callerGone();
+    const begun = { answering: begin() };
+    if (bytes > LARGE_BYTES) await Promise.race([Promise.allSettled([begun.answering]), rest(ANSWERED_MS_MAX)]);
+    return begun;
+  });
+  return answering;
+}
+
+/**
+ * Returns whether a body is costly. Braces inside texts count as well, because a body with thousands of them is not
+ * small.
+ */
+function isCostly(body: Buffer): boolean {
+  let cost = body.length;
+  for (let at = body.indexOf(OBJECT); at >= 0 && cost <= COSTLY_BYTES; at = body.indexOf(OBJECT, at + 1)) {
+    cost += BYTES_AN_OBJECT;
+  }
+  return cost > COSTLY_BYTES;
+}

@@ -1,0 +1,120 @@
+import type { FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { OperationValidators } from '../../contract/index.ts';
+
+/** What the contract has at the path of a request. */
+export interface Target {
+  /** Undefined where none of the path answers the method. */
+  operation: OperationValidators | undefined;
+  /** What stands in the path for each of its parameters, decoded. */
+  params: Record<string, string>;
+  /** The methods of the path. HEAD is answered wherever GET is. */
+  methods: readonly string[];
+}
+
+export type FindTarget = (method: string, target: string) => Target | undefined;
+
+interface KnownPath {
+  segments: readonly string[];
+  methods: string[];
+  operations: Map<string, OperationValidators>;
+}
+
+/** Where paths part: by a word, or by what stands for a parameter. */
+interface Fork {
+  words: Map<string, Fork>;
+  parameter?: Fork;
+  path?: KnownPath;
+}
+
+const isParameter = (segment: string): boolean => segment.startsWith('{');
+
+/** Finds the operation of a request. One route for each operation would take longer to make than the rest of a start. */
+export function createFindTarget(operations: Iterable<OperationValidators>): FindTarget {
+  const root: Fork = { words: new Map() };
+  for (const operation of operations) add(root, operation);
+  return (method, target) => {
+    const segments = segmentsOf(target);
+    const fitting = segments ? pathsAt(root, segments, 0) : [];
+    const [first] = fitting;
+    if (!segments || !first) return undefined;
+    const asked = method === 'HEAD' ? 'GET' : method;
+    // A word goes before a parameter, whatever the method: /emails/batch is never an email with the id "batch".
+    const path = fitting.find((one) => one.operations.has(asked) && (one === first || !covers(one, first))) ?? first;
+    return { operation: path.operations.get(asked), params: paramsOf(path, segments), methods: path.methods };
+  };
+}
+
+function add(root: Fork, operation: OperationValidators): void {
+  const segments = operation.path.split('/').slice(1);
+  let at = root;
+  for (const segment of segments) {
+    const next = isParameter(segment) ? at.parameter : at.words.get(segment);
+    const fork: Fork = next ?? { words: new Map() };
+    if (isParameter(segment)) at.parameter = fork;
+    else at.words.set(segment, fork);
+    at = fork;
+  }
+  const path: KnownPath = (at.path ??= { segments, methods: [], operations: new Map() });
+  const method = operation.method.toUpperCase();
+  path.operations.set(method, operation);
+  path.methods.push(...(method === 'GET' ? ['GET', 'HEAD'] : [method]));
+}
+
+/** The segments of the path, decoded; undefined for a target that has none. */
+function segmentsOf(target: string): string[] | undefined {
+  // RFC 9112 §3.2.2: a server takes the absolute form, too.
+  const own = target.startsWith('/') ? target : URL.parse(target)?.pathname;
+  const path = own?.split(/[?#]/, 1)[0];
+  if (!path?.startsWith('/')) return undefined;
+  const segments = path.slice(1).split('/');
+  return path.includes('%') ? segments.map(decodeURIComponent) : segments;
+}
+
+/** All that fit, those with words first. */
+function pathsAt(fork: Fork, segments: readonly string[], depth: number): KnownPath[] {
+  const segment = segments[depth];
+  if (segment === undefined) return fork.path ? [fork.path] : [];
+  const word = fork.words.get(segment);
+  return [
+    ...(word ? pathsAt(word, segments, depth + 1) : []),
+    ...(fork.parameter && segment !== '' ? pathsAt(fork.parameter, segments, depth + 1) : []),
+  ];
+}
+
+/** Whether all that the one stands for is a case of the other. */
+const covers = (wide: KnownPath, narrow: KnownPath): boolean =>
+  wide.segments.every((segment, at) => isParameter(segment) || segment === narrow.segments[at]);
+
+const paramsOf = (path: KnownPath, segments: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    path.segments.flatMap((segment, at) => (isParameter(segment) ? [[segment.slice(1, -1), segments[at] ?? '']] : [])),
+  );
+
+const targets = new WeakMap<IncomingMessage, Target>();
+
+/** The path of every route of operations: which of them is meant, is found here. */
+export const EVERY_PATH = '/*';
+
+/** Of a request that was routed; undefined for a path that the contract does not know. */
+export const targetOf = (request: FastifyRequest): Target | undefined => targets.get(request.raw);
+
+/** Notes what the request is for, which is looked for once. */
+export function findFor(request: IncomingMessage, find: FindTarget): Target | undefined {
+  const target = find(request.method ?? '', request.url ?? '');
+  if (target) targets.set(request, target);
+  return target;
+}
+
+const pages = new WeakMap<IncomingMessage, string>();
+
+/** Notes that the request is for the page at this path. */
+export const notePage = (request: FastifyRequest, path: string): void => void pages.set(request.raw, path);
+
+/** What log, measures and spans call the route of a request. */
+export function routeOf(request: FastifyRequest): { url: string | undefined; operation?: string } {
+  const { url } = request.routeOptions;
+  const operation = url === EVERY_PATH ? targetOf(request)?.operation : undefined;
+  if (!operation) return { url: pages.get(request.raw) ?? url };
+  return { url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'), operation: operation.operationId };
+}

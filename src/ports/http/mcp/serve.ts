@@ -1,0 +1,127 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { OperationValidators, Validators } from '../../../contract/index.ts';
+import { refuse } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import { ACCESS_PREFIX, createGrantAuthentication } from '../../../features/identity/oauth/index.ts';
+import { rateLimited, refusalFor, setRateHeaders } from '../answers.ts';
+import { bearerOf } from '../authenticators.ts';
+import { parseBody } from '../check-request.ts';
+import { beginAnswer } from '../costly-work.ts';
+import { challengeForScopes } from '../oauth/index.ts';
+import type { HttpServices } from '../page.ts';
+import { addressBucket, type RateLimit } from '../rate-limit.ts';
+import type { createAnswerNote } from '../request-log.ts';
+import type { UploadBudget } from '../upload-budget.ts';
+import { createCallOperation, type Assistant } from './call-operation.ts';
+import { mustBeForUs } from './guard.ts';
+import { createProtocol } from './protocol.ts';
+import { createTools, type ToolCall } from './tools.ts';
+
+export interface McpParts {
+  services: HttpServices;
+  validators: Validators;
+  rateLimit: RateLimit;
+  noteAnswer: ReturnType<typeof createAnswerNote>;
+  countUpload: UploadBudget['count'];
+}
+
+/**
+ * The route of the Model Context Protocol. Who may call, from where and how much is decided here, before the protocol's library
+ * sees a message; it keeps nothing between two of them.
+ */
+export function serveMcp(server: FastifyInstance, operation: OperationValidators, parts: McpParts): void {
+  const { services, validators, rateLimit, noteAnswer, countUpload } = parts;
+  const { world, document } = services;
+  const letIn = createDoor(world);
+  const assistants = new WeakMap<FastifyRequest, Assistant>();
+  const tools = createTools({
+    ...{ document, validators, callOperation: createCallOperation(validators, services) },
+    newMark: () => world.ids.hex(8),
+    refusalOf: (error, { request }) => refusalFor(error, request, world.log),
+  });
+
+  const url = () => `${world.origin()}${operation.path}`;
+  const answer = createProtocol({ tools, version: services.version, url });
+
+  server.route({
+    method: 'POST',
+    url: operation.path,
+    bodyLimit: world.config.http.body_limit_bytes,
+    config: { resourcePath: '/mcp' },
+    onRequest: async (request, reply) => {
+      const assistant = await letIn(request, reply).catch(async (error: unknown) => {
+        await rateLimit.take(addressBucket(request));
+        throw error;
+      });
+      assistants.set(request, assistant);
+      const state = await rateLimit.take(`team:${assistant.caller.teamId}`);
+      setRateHeaders(reply, state);
+      if (!state.allowed) throw rateLimited(state);
+    },
+    preParsing: (request, reply, payload, done) => {
+      countUpload(request, reply, assistants.get(request)?.caller.teamId ?? request.ip);
+      done(null, payload);
+    },
+    onSend: (request, reply, payload, done) => {
+      const caller = assistants.get(request)?.caller;
+      if (caller && world.config.logs.enabled) noteAnswer(operation, { request, reply, caller, payload });
+      done();
+    },
+    handler: async (request) => {
+      const assistant = assistants.get(request);
+      if (!assistant) throw new Error('/mcp is reached by nobody who was not let in');
+      const { teamId } = assistant.caller;
+      return beginAnswer(services.executor, { request, teamId }, () => {
+        const message = readMessage(request);
+        assistant.caller.body = message;
+        const call = toolCallIn(message);
+        mustHaveScopes(assistant, call ? tools.lackingScopes(assistant, call) : [], world.origin());
+        return answer(assistant, message);
+      });
+    },
+  });
+}
+
+type Admit = (request: FastifyRequest, reply: FastifyReply) => Promise<Assistant>;
+
+/** Lets in who comes to our address, from no page of others, with an access token for it. */
+function createDoor(world: World): Admit {
+  const identify = createGrantAuthentication(world, 'mcp');
+  return async (request, reply) => {
+    mustBeForUs(request, world.origin());
+    const token = bearerOf(request);
+    if (token?.startsWith(ACCESS_PREFIX)) {
+      const caller = await identify(token);
+      return { request, reply, caller, actor: caller.actor };
+    }
+    const say = `${world.origin()}/mcp takes an access token that a person has allowed (OAuth), and no other credential.`;
+    throw refuse(token === undefined ? 'missing_api_key' : 'invalid_api_key', { say });
+  };
+}
+
+/** Names what the grant has and what it lacks: earlier clients ask the person for exactly what is named. */
+function mustHaveScopes(assistant: Assistant, lacking: readonly string[], origin: string): void {
+  if (lacking.length === 0) return;
+  challengeForScopes(assistant.reply, [...assistant.actor.scopes, ...lacking], origin, '/mcp');
+  throw refuse('invalid_permission', { say: `This access token lacks the scope ${lacking.join(' and ')}.` });
+}
+
+function readMessage(request: FastifyRequest): { id?: unknown; method?: unknown } {
+  const { value } = parseBody(request.body as Buffer | undefined, request.headers['content-type']);
+  if (Array.isArray(value)) throw bad('A JSON-RPC batch is not taken; send one message a request.');
+  if (typeof value !== 'object' || value === null)
+    throw bad('The body must be a JSON-RPC message, which is an object.');
+  return value;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The call of a tool, if the message is one; what is no proper call is answered by the protocol's library. */
+function toolCallIn(message: { method?: unknown; params?: unknown }): ToolCall | undefined {
+  if (message.method !== 'tools/call' || !isObject(message.params)) return undefined;
+  const { name, arguments: given = {} } = message.params;
+  return typeof name === 'string' && isObject(given) ? { name, arguments: given } : undefined;
+}
+
+const bad = (say: string) => refuse('validation_error', { status: 400, say });

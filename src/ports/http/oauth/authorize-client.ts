@@ -1,0 +1,46 @@
+import type { NobodyCtx } from '../../../tenancy/access/index.ts';
+import { Refusal } from '../../../platform/refusal/index.ts';
+import { readAuthorization } from '../../../features/identity/oauth/index.ts';
+import { createSessionAuthentication, sessionCookiesIn } from '../../../features/identity/sessions/index.ts';
+import type { Page } from '../page.ts';
+import { NEXT_CHARS_MAX } from '../next-chars.ts';
+import { refusedPage } from './refused-page.ts';
+
+const CONSENT_PATH = '/oauth/consent';
+const ASKED = [
+  ...['response_type', 'client_id', 'redirect_uri', 'code_challenge', 'code_challenge_method'],
+  ...['state', 'scope', 'resource'],
+];
+
+/** Leads to the page of consent, which reads the same once more, or back to the app with what is wrong. */
+export const authorizeClient: Page<'authorizeClient'> = async (ctx, { query }, { reply }) => {
+  const asked = query as Readonly<Record<string, unknown>>;
+  const read = await readAuthorization(ctx.store, asked);
+  if (read.kind === 'unknown') return refusedPage(reply, read.say);
+  const passed = new URLSearchParams();
+  for (const name of ASKED)
+    for (const value of [asked[name]].flat()) if (typeof value === 'string') passed.append(name, value);
+  if (read.kind === 'asked') return reply.code(302).header('location', `${CONSENT_PATH}?${passed}`).send('');
+  // Anybody may register any address: who is sent on to it at once has first shown to be a person here (RFC 9700 §4.11.2).
+  const next = `/oauth/authorize?${passed}`;
+  const isKnown = await isSignedIn(ctx);
+  if (!isKnown && next.length > NEXT_CHARS_MAX) return refusedPage(reply, tooLong(next.length));
+  const to = isKnown ? read.to : `/sign-in?next=${encodeURIComponent(next)}`;
+  return reply.code(302).header('location', to).send('');
+};
+
+/** The app would never be told what is wrong: signing in would end elsewhere. */
+const tooLong = (chars: number): string =>
+  `What the app asks for is not right, and its address has ${chars} characters: after signing in, an address of at most ${NEXT_CHARS_MAX} is come back to. Sign in first, then begin again in the app, which is told then what is wrong.`;
+
+async function isSignedIn({ store, browser }: NobodyCtx): Promise<boolean> {
+  for (const { name, token } of sessionCookiesIn(browser)) {
+    try {
+      await createSessionAuthentication(store, name)(token);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,157 @@
+import { Refusal } from '../../../platform/refusal/index.ts';
+import { ssoTeamOfSession } from '../../../tenancy/session-rows/index.ts';
+import { bdi } from '../layout/index.ts';
+import { timeInWords } from '../share-page/index.ts';
+import { attempt, forSignedIn, renderAlert, renderForm, renderLink, renderLinks, renderStatus } from './elements.ts';
+import type { PageCtx, PeoplePage, Shown, SignedIn } from './page.ts';
+
+/** What another page did before it led here. */
+const SAID: Readonly<Record<string, string>> = {
+  joined: 'You are in the team now.',
+  switched: 'You work in another team now.',
+  'password-changed': 'Your password is changed, and you are signed out everywhere else.',
+};
+
+type PersonCtx = PageCtx & { session: SignedIn };
+
+export const accountPage: PeoplePage = {
+  path: '/account',
+  get: forSignedIn((ctx, { query }) => showAccount(ctx, { said: SAID[query.get('said') ?? ''] })),
+};
+
+/** From the list of teams: the session goes on in this one. */
+export const teamPage: PeoplePage = {
+  path: '/account/team',
+  get: async () => ({ to: '/account' }),
+  post: forSignedIn(async (ctx, { form }) => {
+    const done = await attempt(ctx.call('switchTeam', { path: { team_id: form.get('team_id') ?? '' } }));
+    return done instanceof Refusal ? showAccount(ctx, { fault: done }) : { to: '/account?said=switched' };
+  }),
+};
+
+async function showAccount(
+  { store, call, session }: PersonCtx,
+  { said, fault }: { said?: string | undefined; fault?: Refusal },
+): Promise<Shown> {
+  const [me, mfa] = [await call('getMe', {}), await call('getMfa', {})];
+  const isBySso = (await ssoTeamOfSession(store.db, session.actor.sessionId)) !== null;
+  const rows: [string, string][] = [
+    ['Email', `${bdi(me.email)}${me.email_verified_at === null ? ' (not verified)' : ''}`],
+    ['Name', me.name === null ? '' : bdi(me.name)],
+    ['Second factor', mfa.enabled ? `On; ${mfa.recovery_codes_remaining} recovery codes are left` : 'Off'],
+  ];
+  const teams = me.teams.map(
+    ({ id, name }) =>
+      `<li><div>${bdi(name)}${id === me.current_team_id ? ` <span class="quiet">you are here, as ${session.actor.role ?? 'nobody'}</span>` : ''}</div>${
+        id === me.current_team_id ? '' : switchForm(id, name)
+      }</li>`,
+  );
+  return {
+    title: 'Your account',
+    content: [
+      said === undefined ? '' : renderStatus(said),
+      fault ? renderAlert(fault.message) : '',
+      `<dl>${rows
+        .filter(([, value]) => value !== '')
+        .map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`)
+        .join('')}</dl>`,
+      renderLinks(
+        renderLink('/account/password', mfa.has_password ? 'Change your password' : 'Choose a password'),
+        renderLink('/account/mfa', mfa.enabled ? 'Your second factor' : 'Set up a second factor'),
+        renderLink('/account/sessions', 'Where you are signed in'),
+        renderLink('/account/apps', 'Apps you have let in'),
+        renderLink('/account/approvals', 'What apps want to do'),
+      ),
+      '<h2>Your teams</h2>',
+      teams.length === 0
+        ? '<p>You are in no team. Whoever leads one can invite you.</p>'
+        : `<ul class="rows">${teams.join('')}</ul>`,
+      isBySso
+        ? '<p>You signed in through single sign-on, which reaches this team alone. For your other teams, and to change your password or second factor, sign in with your password.</p>'
+        : '',
+      renderForm({ action: '/sign-out', submit: 'Sign out', isSecond: true, id: 'out' }),
+    ].join('\n'),
+    ...(fault ? { status: fault.status, isFault: true } : {}),
+  };
+}
+
+const switchForm = (id: string, name: string): string =>
+  renderForm({
+    ...{ action: '/account/team', submit: 'Switch', describedAs: `Switch to ${name}` },
+    ...{ isSecond: true, hidden: { team_id: id }, id: `team-${id}` },
+  });
+
+export const sessionsPage: PeoplePage = {
+  path: '/account/sessions',
+  get: forSignedIn((ctx, { query }) =>
+    showSessions(ctx, { after: query.get('after'), said: query.get('said') === 'ended' ? 'It has ended.' : undefined }),
+  ),
+  post: forSignedIn(async (ctx, { form }) => {
+    const done = await attempt(ctx.call('endSession', { path: { session_id: form.get('session_id') ?? '' } }));
+    // One that has ended in the meantime is what was wanted.
+    if (done instanceof Refusal && done.status !== 404) return showSessions(ctx, { fault: done });
+    return { to: '/account/sessions?said=ended' };
+  }),
+};
+
+async function showSessions(
+  { call }: PersonCtx,
+  { after, said, fault }: { after?: string | undefined; said?: string | undefined; fault?: Refusal },
+): Promise<Shown> {
+  const { data, has_more: hasMore } = await call('listSessions', { query: after === undefined ? {} : { after } });
+  const rows = data.map((one) => {
+    const what = one.client_name ?? browserInWords(one.user_agent);
+    const when = `Since ${timeInWords(Date.parse(one.created_at))}, last used ${timeInWords(Date.parse(one.last_used_at))}`;
+    const where = one.address === null ? '' : `, from ${bdi(one.address)}`;
+    const end = one.is_current
+      ? '<strong>This one</strong>'
+      : renderForm({
+          ...{
+            action: '/account/sessions',
+            submit: 'End',
+            describedAs: `End ${what}, since ${timeInWords(Date.parse(one.created_at))}`,
+          },
+          ...{ isSecond: true, hidden: { session_id: one.id }, id: `end-${one.id}` },
+        });
+    return `<li><div>${bdi(what)}<br><span class="quiet">${when}${where}${one.team ? `, in ${bdi(one.team.name)}` : ''}</span></div>${end}</li>`;
+  });
+  return {
+    title: 'Where you are signed in',
+    content: [
+      said === undefined ? '' : renderStatus(said),
+      fault ? renderAlert(fault.message) : '',
+      `<ul class="rows">${rows.join('')}</ul>`,
+      renderForm({
+        ...{ action: '/sign-out', submit: 'Sign out everywhere', isSecond: true, hidden: { all: 'yes' }, id: 'all' },
+      }),
+      renderLinks(
+        hasMore ? renderLink(`/account/sessions?after=${data.at(-1)?.id ?? ''}`, 'Older ones') : '',
+        renderLink('/account', 'Back to your account'),
+      ),
+    ].join('\n'),
+    ...(fault ? { status: fault.status, isFault: true } : {}),
+  };
+}
+
+const BROWSERS: readonly [RegExp, string][] = [
+  [/\bEdg(?:A|iOS)?\//, 'Edge'],
+  [/\b(?:OPR|Opera)\//, 'Opera'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|Chromium|CriOS)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+const SYSTEMS: readonly [RegExp, string][] = [
+  [/\b(?:iPhone|iPad)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/** What a person calls it; otherwise what it calls itself. */
+function browserInWords(agent: string | null): string {
+  const browser = BROWSERS.find(([form]) => form.test(agent ?? ''))?.[1];
+  const system = SYSTEMS.find(([form]) => form.test(agent ?? ''))?.[1];
+  if (browser === undefined) return agent === null || agent === '' ? 'A browser' : agent.slice(0, 80);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -1,0 +1,177 @@
+import { Refusal } from '../../../platform/refusal/index.ts';
+import { escapeHtml } from '../../../protocol/safe-html/index.ts';
+import { NEXT_CHARS_MAX } from '../next-chars.ts';
+import type { LedTo, PageCtx, PageHandler, Shown, SignedIn, Visit } from './page.ts';
+import { withNext } from './own-path.ts';
+
+export interface Field {
+  /** As the operation calls it, so that its faults are shown here. */
+  name: string;
+  label: string;
+  type?: 'text' | 'email' | 'password' | 'number' | 'checkbox';
+  /** To choose one of; `value` is what is chosen. */
+  options?: readonly { value: string; label: string }[];
+  isChecked?: boolean;
+  /** What browsers and password managers fill in (HTML, "autofill field names"). */
+  autocomplete: string;
+  /** What was typed before; passwords and codes are never sent back. */
+  value?: string | undefined;
+  hint?: string;
+  isOptional?: boolean;
+  inputmode?: 'numeric' | 'text';
+  /** As the operation calls it, where that is another name. */
+  faultOf?: string;
+}
+
+export interface Form {
+  action: string;
+  submit: string;
+  /** What the button is called where it stands among others of the same words. */
+  describedAs?: string;
+  /** Whose password it is, for password managers; nobody sees it. */
+  username?: string | undefined;
+  /** A button that is not what most people come for. */
+  isSecond?: boolean;
+  fields?: readonly Field[];
+  /** Sent along without being shown. */
+  hidden?: Readonly<Record<string, string | undefined>>;
+  /** Why the form was not taken the last time. */
+  fault?: Refusal | undefined;
+  /** Tells forms with the same fields on one page apart. */
+  id?: string;
+}
+
+/** A form; after a refusal each fault stands at its field, what is at fault has the focus, and the rest is said above. */
+export function renderForm(wanted: Form): string {
+  const { action, fields = [], hidden = {}, fault, id = 'f' } = wanted;
+  const names = new Map(fields.map(({ name, faultOf = name }) => [faultOf, name]));
+  const faults = new Map(
+    fault?.errors?.flatMap(({ path, message }) => (names.has(path) ? [[names.get(path) ?? '', message]] : [])),
+  );
+  const alert = fault && faults.size === 0 ? renderAlert(fault.message, `${id}-alert`) : '';
+  const focused = fields.find(({ name, value = '' }) => (faults.size === 0 ? value === '' : faults.has(name)));
+  const shown = fields.map((field) =>
+    renderField(field, {
+      id: `${id}-${field.name}`,
+      fault: faults.get(field.name),
+      describedBy: alert === '' ? undefined : `${id}-alert`,
+      isFocused: field === focused && (fault !== undefined || id === 'f'),
+    }),
+  );
+  const kept = Object.entries(hidden).filter((one): one is [string, string] => one[1] !== undefined);
+  const inputs = kept.map(([name, value]) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`);
+  return `${alert}<form method="post" action="${escapeHtml(action)}">${inputs.join('')}${renderUsername(wanted)}${shown.join('')}${renderButton(wanted)}</form>`;
+}
+
+const renderUsername = ({ username }: Form): string =>
+  username === undefined
+    ? ''
+    : `<input type="text" name="username" autocomplete="username" value="${escapeHtml(username)}" readonly hidden>`;
+
+function renderButton({ submit, isSecond, describedAs }: Form): string {
+  const label = describedAs === undefined ? '' : ` aria-label="${escapeHtml(describedAs)}"`;
+  return `<button type="submit"${isSecond ? ' class="second"' : ''}${label}>${escapeHtml(submit)}</button>`;
+}
+
+function renderField(
+  field: Field,
+  around: { id: string; fault?: string | undefined; describedBy?: string | undefined; isFocused: boolean },
+): string {
+  return field.type === 'checkbox' || field.options ? renderChoice(field, around.id) : renderInput(field, around);
+}
+
+/** What can only be chosen is never at fault. */
+function renderChoice({ name, label, hint, value = '', options, isChecked }: Field, id: string): string {
+  const described = hint === undefined ? '' : ` aria-describedby="${id}-hint"`;
+  const says = hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`;
+  if (!options) {
+    return `<div class="field choice"><input id="${id}" name="${name}" type="checkbox" value="yes"${isChecked ? ' checked' : ''}${described}><label for="${id}">${escapeHtml(label)}</label>${says}</div>`;
+  }
+  const choices = options.map(
+    (one) =>
+      `<option value="${escapeHtml(one.value)}"${one.value === value ? ' selected' : ''}>${escapeHtml(one.label)}</option>`,
+  );
+  return `<div class="field"><label for="${id}">${escapeHtml(label)}</label><select id="${id}" name="${name}"${described}>${choices.join('')}</select>${says}</div>`;
+}
+
+function renderInput(
+  { name, label, type = 'text', value = '', hint, isOptional, inputmode, autocomplete }: Field,
+  {
+    id,
+    fault,
+    describedBy,
+    isFocused,
+  }: { id: string; fault?: string | undefined; describedBy?: string | undefined; isFocused: boolean },
+): string {
+  const notes = [fault && `${id}-fault`, hint && `${id}-hint`, isFocused && describedBy].filter(Boolean).join(' ');
+  const attributes = [
+    `id="${id}" name="${name}" type="${type}" autocomplete="${autocomplete}"`,
+    type === 'password' || value === '' ? '' : `value="${escapeHtml(value)}"`,
+    type === 'email' || inputmode !== undefined ? 'autocapitalize="none" spellcheck="false"' : '',
+    inputmode === undefined ? '' : `inputmode="${inputmode}"`,
+    isOptional ? '' : 'required',
+    fault === undefined ? '' : 'aria-invalid="true"',
+    notes === '' ? '' : `aria-describedby="${notes}"`,
+    isFocused ? 'autofocus' : '',
+  ];
+  const optional = isOptional ? ' <span class="quiet">(optional)</span>' : '';
+  return `<div class="field"><label for="${id}">${escapeHtml(label)}${optional}</label><input ${attributes.filter(Boolean).join(' ')}>${
+    fault === undefined ? '' : `<span class="fault" id="${id}-fault">${escapeHtml(sentence(fault))}</span>`
+  }${hint === undefined ? '' : `<span class="hint" id="${id}-hint">${escapeHtml(hint)}</span>`}</div>`;
+}
+
+/** Faults are written for programs: here they begin a line, and what was typed stands beside them already. */
+const sentence = (fault: string): string => {
+  const text = fault.replace(/; got [^]*$/, '');
+  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+};
+
+export const renderAlert = (says: string, id = 'alert'): string =>
+  `<p class="alert" role="alert" id="${id}">${escapeHtml(sentence(says))}</p>`;
+
+export const renderStatus = (says: string): string => `<p class="status" role="status">${escapeHtml(says)}</p>`;
+
+export const renderLink = (to: string, label: string): string => `<a href="${escapeHtml(to)}">${escapeHtml(label)}</a>`;
+
+/** Ways on from here, below everything else. */
+export const renderLinks = (...links: readonly string[]): string =>
+  `<p class="links">${links.filter((link) => link !== '').join('<br>')}</p>`;
+
+/** What of a page is different after a refusal. */
+export const afterFault = (fault: Refusal | undefined): Partial<Shown> =>
+  fault ? { status: fault.status, isFault: true, retryAfterSeconds: fault.retryAfterSeconds } : {};
+
+/** A page that is nothing but its form. */
+export const showForm = (title: string, form: Form, { above = '', below = '' } = {}): Shown => ({
+  title,
+  content: above + renderForm(form) + below,
+  ...afterFault(form.fault),
+});
+
+/** The refusal of an operation as a value, so that its form is shown again; any other error is no answer to a person. */
+export async function attempt<T>(work: Promise<T>): Promise<T | Refusal> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
+/** Lets only people in who are signed in; everyone else signs in first and comes back. */
+export const forSignedIn =
+  (handler: PageHandler<PageCtx & { session: SignedIn }>): PageHandler =>
+  async (ctx, visit) =>
+    ctx.session ? handler({ ...ctx, session: ctx.session }, visit) : toSignIn(visit);
+
+export const toSignIn = ({ target }: Visit): LedTo | Shown =>
+  target.length > NEXT_CHARS_MAX ? tooLongToComeBack() : { to: withNext('/sign-in', target) };
+
+/** Signing in would end elsewhere, for no visible reason. */
+const tooLongToComeBack = (): Shown => ({
+  title: 'Sign in first',
+  content: `<p>This takes somebody who is signed in, and its address has more than ${NEXT_CHARS_MAX} characters, which is too long to come back to. Sign in, then begin again where you came from, such as in the app that has led you here.</p>${renderLinks(renderLink('/sign-in', 'Sign in'))}`,
+  status: 401,
+  isFault: true,
+});

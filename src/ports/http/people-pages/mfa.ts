@@ -1,0 +1,151 @@
+import { Refusal } from '../../../platform/refusal/index.ts';
+import { qrSvg } from '../../../protocol/qr-code/index.ts';
+import { escapeHtml } from '../../../protocol/safe-html/index.ts';
+import { timeInWords } from '../share-page/index.ts';
+import {
+  afterFault,
+  attempt,
+  forSignedIn,
+  renderForm,
+  renderLink,
+  renderLinks,
+  renderStatus,
+  type Field,
+} from './elements.ts';
+import type { PageCtx, PeoplePage, Shown } from './page.ts';
+import type { Fields } from './read-fields.ts';
+
+const back = renderLinks(renderLink('/account', 'Back to your account'));
+
+const codeField: Field = {
+  ...{ name: 'code', label: 'Code', autocomplete: 'one-time-code', inputmode: 'numeric' },
+  hint: 'The six digits that the app shows now.',
+};
+
+export const mfaPage: PeoplePage = {
+  path: '/account/mfa',
+  get: forSignedIn((ctx, { query }) =>
+    showStatus(ctx, { said: query.get('said') === 'off' ? 'The second factor is off.' : undefined }),
+  ),
+};
+
+/** A page behind a form of another one, which has nothing to show by itself. */
+const behindForm = (path: string, post: (ctx: PageCtx, form: Fields) => ReturnType<PeoplePage['get']>): PeoplePage => ({
+  path,
+  get: async () => ({ to: '/account/mfa' }),
+  post: forSignedIn((ctx, { form }) => post(ctx, form)),
+});
+
+export const enrolPage = behindForm('/account/mfa/set-up', async (ctx) => {
+  const made = await attempt(ctx.call('enrolMfa', {}));
+  return made instanceof Refusal ? showStatus(ctx, { fault: made }) : showEnrolment(ctx, made);
+});
+
+export const confirmPage = behindForm('/account/mfa/confirm', async (ctx, form) => {
+  const { has_password: hasPassword } = await ctx.call('getMfa', {});
+  const password = hasPassword ? { password: form.get('password') ?? '' } : {};
+  const done = await attempt(ctx.call('confirmMfa', { body: { code: (form.get('code') ?? '').trim(), ...password } }));
+  if (!(done instanceof Refusal)) return showCodes('Your second factor is on', done.recovery_codes);
+  const [secret = '', otpauth_url = ''] = [form.get('secret'), form.get('otpauth_url')];
+  return showEnrolment(ctx, { secret, otpauth_url }, done);
+});
+
+export const recoveryCodesPage = behindForm('/account/mfa/recovery-codes', async (ctx, form) => {
+  const done = await attempt(ctx.call('replaceRecoveryCodes', { body: { code: (form.get('code') ?? '').trim() } }));
+  if (done instanceof Refusal) return showStatus(ctx, { fault: done, of: 'codes' });
+  return showCodes('Your new recovery codes', done.recovery_codes);
+});
+
+export const disablePage = behindForm('/account/mfa/disable', async (ctx, form) => {
+  const done = await attempt(ctx.call('disableMfa', { body: { code: (form.get('code') ?? '').trim() } }));
+  return done instanceof Refusal ? showStatus(ctx, { fault: done, of: 'off' }) : { to: '/account/mfa?said=off' };
+});
+
+interface Said {
+  said?: string | undefined;
+  fault?: Refusal;
+  /** The form that the refusal is of. */
+  of?: 'codes' | 'off';
+}
+
+async function showStatus({ call }: PageCtx, { said, fault, of }: Said): Promise<Shown> {
+  const mfa = await call('getMfa', {});
+  const faultOf = (form: Said['of']): Refusal | undefined => (form === of ? fault : undefined);
+  const content = mfa.enabled
+    ? [
+        `<p>Signing in by password asks for a code of your authenticator app, since ${timeInWords(Date.parse(mfa.enabled_at ?? ''))}. Recovery codes that are left: ${mfa.recovery_codes_remaining}.</p>`,
+        '<h2>New recovery codes</h2>',
+        renderForm({
+          ...{ action: '/account/mfa/recovery-codes', submit: 'Make ten new codes', isSecond: true, id: 'codes' },
+          ...{ fields: [codeField], fault: faultOf('codes') },
+        }),
+        '<h2>Switch it off</h2>',
+        renderForm({
+          ...{ action: '/account/mfa/disable', submit: 'Switch it off', isSecond: true, id: 'off' },
+          ...{
+            fields: [{ ...codeField, hint: 'Of the app, or a recovery code.', inputmode: 'text' }],
+            fault: faultOf('off'),
+          },
+        }),
+      ]
+    : [
+        '<p>With a second factor nobody signs in with your password alone: a code of an authenticator app on your telephone is asked for as well.</p>',
+        renderForm({ action: '/account/mfa/set-up', submit: 'Set up an authenticator app', fault: faultOf(undefined) }),
+      ];
+  return {
+    title: 'Your second factor',
+    content: [said === undefined ? '' : renderStatus(said), ...content, back].join('\n'),
+    ...afterFault(fault),
+  };
+}
+
+async function showEnrolment(
+  { call, session }: PageCtx,
+  { secret, otpauth_url }: { secret: string; otpauth_url: string },
+  fault?: Refusal,
+): Promise<Shown> {
+  const { has_password: hasPassword } = await call('getMfa', {});
+  const isOurs = otpauth_url.startsWith('otpauth://');
+  const link = isOurs ? `<p>${renderLink(otpauth_url, 'Open it in an app on this device')}</p>` : '';
+  const picture = isOurs ? qrSvg(otpauth_url, 'QR code of the key below, for an authenticator app') : undefined;
+  return {
+    title: 'Set up an authenticator app',
+    content: [
+      picture === undefined
+        ? '<p>Add an account by key in your authenticator app, with this key:</p>'
+        : `<p>Scan this with your authenticator app:</p>\n${picture}\n<p>Or add an account by key there, with this key:</p>`,
+      `<p><code>${escapeHtml(secret.replaceAll(/(.{4})(?=.)/g, '$1 '))}</code></p>`,
+      link,
+      renderForm({
+        ...{ action: '/account/mfa/confirm', submit: 'Switch it on', username: session?.actor.name },
+        ...{ hidden: { secret, otpauth_url }, fault },
+        fields: [
+          codeField,
+          ...(hasPassword
+            ? [
+                {
+                  name: 'password',
+                  label: 'Your password',
+                  type: 'password',
+                  autocomplete: 'current-password',
+                } as const,
+              ]
+            : []),
+        ],
+      }),
+      back,
+    ].join('\n'),
+    ...afterFault(fault),
+  };
+}
+
+const showCodes = (title: string, codes: readonly string[]): Shown => ({
+  title,
+  content: [
+    renderStatus(
+      'These recovery codes are shown this once. Keep them where your telephone is not: each stands in for the app one time.',
+    ),
+    `<ul class="codes">${codes.map((code) => `<li>${escapeHtml(code)}</li>`).join('')}</ul>`,
+    renderLinks(renderLink('/account', 'I have kept them')),
+  ].join('\n'),
+});

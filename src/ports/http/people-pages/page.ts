@@ -1,0 +1,60 @@
+import type { AnswerOf, CallOf, ValueId } from '../../../contract/index.ts';
+import type { Refusal } from '../../../platform/refusal/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { Actor, Browser, Identity } from '../../../tenancy/access/index.ts';
+import type { Fields } from './read-fields.ts';
+
+export type SignedIn = Identity<Extract<Actor, { kind: 'session' }>>;
+
+/** A person at a page: the program that they use, and who they are, if they are signed in. */
+export interface PageCtx {
+  store: World;
+  browser: Browser;
+  requestId: string;
+  session: SignedIn | undefined;
+  /**
+   * Calls an operation of the API as this person: held against the contract, with the rights of their session and an entry in
+   * the audit log, as over HTTP. Throws its refusal. A GET calls nothing but reads.
+   */
+  call<Id extends ValueId>(id: Id, call: CallOf<Id>): Promise<AnswerOf<Id>>;
+  /** Why this person may not call an operation; undefined where they may. */
+  whyNot(operationId: string): Refusal | undefined;
+}
+
+/** What was asked of a page. */
+export interface Visit {
+  /** Path and query, as they came. */
+  target: string;
+  query: Fields;
+  /** Empty for a GET. */
+  form: Fields;
+}
+
+/** A page to show; `content` is the HTML below its heading. */
+export interface Shown {
+  title: string;
+  content: string;
+  /** 200 where nothing is said. */
+  status?: number;
+  /** That something went wrong is said by the title too, which is what a screen reader reads first. */
+  isFault?: boolean;
+  retryAfterSeconds?: number | undefined;
+  /** Origins or schemes to which a form of this page may lead in the end, beside this service: browsers check redirects as well. */
+  formsLeadTo?: readonly string[];
+}
+
+/** An answer of 303, to a path of ours or to an address that was checked. */
+export interface LedTo {
+  to: string;
+}
+
+export type PageHandler<Ctx extends PageCtx = PageCtx> = (ctx: Ctx, visit: Visit) => Promise<Shown | LedTo>;
+
+/** A page at a fixed path. Each has its line in `table.ts`. */
+export interface PeoplePage {
+  path: string;
+  /** Changes nothing: programs that look for viruses open every link in a mail. */
+  get: PageHandler;
+  /** Comes from a page of this service alone. */
+  post?: PageHandler;
+}

@@ -1,0 +1,110 @@
+import { Refusal } from '../../../platform/refusal/index.ts';
+import { attempt, forSignedIn, renderLink, renderLinks, showForm } from './elements.ts';
+import { forgetToken, keptToken, takeToken } from './link-token.ts';
+import { deadLink, mailedPage, newPasswordField } from './mailed.ts';
+import type { PeoplePage, Shown } from './page.ts';
+
+export const forgotPasswordPage: PeoplePage = {
+  path: '/forgot-password',
+  async get(_ctx, { query }) {
+    if (query.get('said') !== 'mailed') return showForgot({});
+    return mailedPage(
+      'If the address that you gave has an account here, a mail with a link to choose a new password is on its way there. The link works for an hour.',
+    );
+  },
+  async post({ call }, { form }) {
+    const email = form.get('email') ?? '';
+    const done = await attempt(call('requestPasswordReset', { body: { email } }));
+    return done instanceof Refusal ? showForgot({ email, fault: done }) : { to: '/forgot-password?said=mailed' };
+  },
+};
+
+const showForgot = ({ email, fault }: { email?: string; fault?: Refusal }): Shown =>
+  showForm(
+    'Ask for a new password',
+    {
+      action: '/forgot-password',
+      submit: 'Mail me a link',
+      fields: [{ name: 'email', label: 'Email', type: 'email', autocomplete: 'username', value: email }],
+      fault,
+    },
+    { below: renderLinks(renderLink('/sign-in', 'Back to signing in')) },
+  );
+
+export const resetPasswordPage: PeoplePage = {
+  path: '/reset-password',
+  async get(ctx, visit) {
+    const led = takeToken(ctx, visit, 'reset', '/reset-password');
+    if (led) return led;
+    const token = keptToken(ctx, 'reset');
+    if (token === undefined) return deadReset();
+    return visit.query.get('said') === 'verified' ? showReset(token, undefined, FIRST) : showReset(token);
+  },
+  async post(ctx, { form }) {
+    const [token, password] = [form.get('token') ?? '', form.get('password') ?? ''];
+    const done = await attempt(ctx.call('confirmPasswordReset', { body: { token, password } }));
+    if (!(done instanceof Refusal)) {
+      forgetToken(ctx, 'reset');
+      return { to: '/sign-in?said=password-changed' };
+    }
+    const isOfToken = done.status === 404 || done.errors?.some(({ path }) => path === 'token');
+    return isOfToken ? deadReset() : showReset(token, done);
+  },
+};
+
+const FIRST =
+  'Your address is verified, and your account has no password yet: the one that was chosen when it was asked for counts only in the browser in which that was done. Choose yours.';
+
+const showReset = (
+  token: string,
+  fault?: Refusal,
+  says = 'You are signed out everywhere with it. A second factor stays as it is.',
+): Shown =>
+  showForm(
+    'Choose a new password',
+    {
+      ...{ action: '/reset-password', submit: 'Set the new password', hidden: { token } },
+      ...{ fields: [newPasswordField], fault },
+    },
+    { above: `<p>${says}</p>` },
+  );
+
+const deadReset = (): Shown =>
+  deadLink(renderLink('/forgot-password', 'Ask for a new link'), renderLink('/sign-in', 'Sign in'));
+
+export const passwordPage: PeoplePage = {
+  path: '/account/password',
+  get: forSignedIn(async ({ call, session }) => {
+    const { has_password: hasPassword } = await call('getMfa', {});
+    return showChange(session.actor.name, hasPassword);
+  }),
+  post: forSignedIn(async ({ call, session }, { form }) => {
+    const { has_password: hasPassword } = await call('getMfa', {});
+    const current = hasPassword ? { current_password: form.get('current_password') ?? '' } : {};
+    const done = await attempt(call('changePassword', { body: { ...current, password: form.get('password') ?? '' } }));
+    if (done instanceof Refusal) return showChange(session.actor.name, hasPassword, done);
+    return { to: '/account?said=password-changed' };
+  }),
+};
+
+const showChange = (email: string, hasPassword: boolean, fault?: Refusal): Shown =>
+  showForm(
+    hasPassword ? 'Change your password' : 'Choose a password',
+    {
+      action: '/account/password',
+      submit: hasPassword ? 'Change the password' : 'Set the password',
+      username: email,
+      fields: [
+        ...(hasPassword ? [currentPasswordField('current_password', 'Password until now')] : []),
+        newPasswordField,
+      ],
+      fault,
+    },
+    {
+      above: '<p>You are signed out everywhere else with it.</p>',
+      below: renderLinks(renderLink('/account', 'Back to your account')),
+    },
+  );
+
+const currentPasswordField = (name: string, label: string) =>
+  ({ name, label, type: 'password', autocomplete: 'current-password' }) as const;

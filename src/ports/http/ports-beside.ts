@@ -1,0 +1,22 @@
+import type { Server } from 'node:http';
+import type { World } from '../../platform/world/index.ts';
+import { openRedirectPorts } from './redirect-ports.ts';
+import { openSecurePorts, type SecureParts } from './secure-ports.ts';
+
+export type { SecureParts };
+
+/** Opens the ports that [https] names beside the one of [http]: all of them, or none. */
+export async function openPortsBeside(world: World, server: Server, parts: SecureParts | undefined) {
+  const redirects = await openRedirectPorts(world);
+  try {
+    const secure = parts && (await openSecurePorts(world, server, parts));
+    return {
+      bound: { securePorts: secure?.ports ?? [], redirectPorts: redirects.ports },
+      // Together: connections that were accepted while the others close would belong to no server.
+      close: async (graceMs: number) => void (await Promise.all([secure?.close(graceMs), redirects.close()])),
+    };
+  } catch (error) {
+    await redirects.close();
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isDatabaseSetback } from '../../../platform/db/index.ts';
+import type { World } from '../../../platform/world/index.ts';
+import type { PreferenceLink } from '../../../protocol/preference-links/index.ts';
+import {
+  changePreferences,
+  choiceToken,
+  openPreferenceLink,
+  SAMPLE_TOKEN,
+  readPreferences,
+  type PreferenceChange,
+  type Preferences,
+} from '../../../features/audience/contacts/index.ts';
+import { createClientAddress } from '../client-address.ts';
+import { bucketOfAddress, createRateLimit } from '../rate-limit.ts';
+import { preferencePageHeaders } from './document.ts';
+import { readForm } from './read-form.ts';
+import {
+  renderBusy,
+  renderConfirmation,
+  renderMethodRefused,
+  renderNoLink,
+  renderPreferences,
+  renderSample,
+  renderTooLarge,
+  renderUnsubscribe,
+  type Done,
+} from './render.ts';
+
+/** The token ends at a query: some mail programs append one to the URL. */
+const FORM = /^\/(unsubscribe|preferences|confirm)\/([^?]*?)\/?(?:\?|$)/;
+type PageName = 'unsubscribe' | 'preferences' | 'confirm';
+
+interface Page {
+  link: PreferenceLink;
+  name: PageName;
+  token: string;
+}
+
+interface Answer {
+  status: number;
+  html: string;
+  headers?: Record<string, string>;
+}
+
+/**
+ * Answers preference links on every host that leads to us; returns false to leave a request to the API. It runs before
+ * the API's hooks, because a reader has no key and a mail program may send no User-Agent. Each valid link has the rate
+ * limit of a team, because providers press buttons for thousands of readers from one address; without a valid link, the
+ * client's address has that limit.
+ */
+export function createPreferencePages(world: World): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const clientAddress = createClientAddress(world.config.http.trusted_proxies);
+  const rateLimit = createRateLimit(world);
+  return (request, response) => {
+    const [, name, token = ''] = FORM.exec(request.url ?? '') ?? [];
+    if (name === undefined) return false;
+    void answerTo(request, name as PageName, token)
+      .catch((error: unknown) => failed(world, name, error))
+      .then(({ status, html, headers = {} }) => {
+        // An unread rest of the body would be taken for the next request.
+        if (!request.complete) response.shouldKeepAlive = false;
+        const bytes = Buffer.from(html);
+        response.writeHead(status, { ...preferencePageHeaders, ...headers, 'content-length': bytes.length });
+        response.end(request.method === 'HEAD' ? undefined : bytes);
+      });
+    return true;
+  };
+
+  async function answerTo(request: IncomingMessage, name: PageName, token: string): Promise<Answer> {
+    const { method = '' } = request;
+    if (!['GET', 'HEAD', 'POST'].includes(method)) {
+      return { status: 405, html: renderMethodRefused(), headers: { allow: 'GET, HEAD, POST' } };
+    }
+    const opened = openPreferenceLink(world, token);
+    const link = opened && (opened.kind === 'confirmation') === (name === 'confirm') ? opened : undefined;
+    const rate = await rateLimit.take(link ? `link:${link.contactId}` : bucketOfAddress(clientAddress(request)));
+    if (!rate.allowed) {
+      return { status: 429, html: renderBusy(), headers: { 'retry-after': String(rate.retryAfterSeconds) } };
+    }
+    if (token === SAMPLE_TOKEN && name !== 'confirm') return { status: 200, html: renderSample() };
+    if (!link) return { status: 404, html: renderNoLink() };
+    if (method !== 'POST') return show({ link, name, token }, await readPreferences(world, link));
+    const form = await readForm(request);
+    if (!form) return { status: 413, html: renderTooLarge() };
+    return press({ link, name, token }, form);
+  }
+
+  async function press(page: Page, fields: URLSearchParams): Promise<Answer> {
+    const { link, name } = page;
+    const isOneClick = name === 'unsubscribe' && saysOneClick(fields);
+    const change = isOneClick ? ({ do: 'unsubscribe' } as const) : changeIn(name, fields);
+    if (!change) return { ...show(page, await readPreferences(world, link)), status: 400 };
+    const source = isOneClick ? 'one_click' : name === 'confirm' ? 'confirmation' : 'preference_page';
+    return show(page, await changePreferences(world, link, change, source), doneBy(change));
+  }
+
+  function show({ link, name, token }: Page, preferences: Preferences | undefined, done?: Done): Answer {
+    if (!preferences) return { status: 404, html: renderNoLink() };
+    const action = `/${name}/${token}`;
+    const choices = `/preferences/${choiceToken(world, link)}`;
+    return { status: 200, html: RENDER[name]({ ...preferences, action, choices, done }) };
+  }
+}
+
+const RENDER = { unsubscribe: renderUnsubscribe, preferences: renderPreferences, confirm: renderConfirmation };
+
+/** RFC 8058 §3.1; also with a line end or in other letter case, as careless senders write it. */
+const saysOneClick = (fields: URLSearchParams): boolean =>
+  [...fields].some(([name, value]) => /^list-unsubscribe$/i.test(name) && /^one-click\s*$/i.test(value));
+
+/** The buttons of each page. */
+const BUTTONS: Record<PageName, readonly string[]> = {
+  unsubscribe: ['unsubscribe', 'subscribe'],
+  preferences: ['save', 'unsubscribe_all', 'subscribe_all'],
+  confirm: ['subscribe'],
+};
+
+function changeIn(name: PageName, fields: URLSearchParams): PreferenceChange | undefined {
+  const wanted = fields.get('do') ?? '';
+  if (!BUTTONS[name].includes(wanted)) return undefined;
+  if (wanted !== 'save') return { do: wanted as Exclude<PreferenceChange['do'], 'save'> };
+  return { do: 'save', shown: new Set(fields.getAll('shown')), chosen: new Set(fields.getAll('topic')) };
+}
+
+function doneBy(change: PreferenceChange): Done {
+  if (change.do === 'save') return 'saved';
+  return change.do === 'subscribe' || change.do === 'subscribe_all' ? 'subscribed' : 'unsubscribed';
+}
+
+function failed(world: World, page: string, error: unknown): Answer {
+  const isSetback = isDatabaseSetback(error);
+  world.log.error({ err: error, page }, isSetback ? 'storage is not available' : 'a preference page failed');
+  return { status: isSetback ? 503 : 500, html: renderBusy() };
+}

@@ -1,0 +1,145 @@
+import type { Server } from 'node:http';
+import { createServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type SecureContext, type TLSSocket, type TlsOptions } from 'node:tls';
+import { contextForProof, PROOF_PROTOCOL, type Issued } from '../../features/operations/certificate-renewal/index.ts';
+import type { ServerTls } from '../../platform/server-tls/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { readClientHello } from '../../protocol/acme/index.ts';
+
+export interface SecurePorts {
+  ports: readonly number[];
+  /** Takes no new connections, and gives those there are `graceMs` to end. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface SecureParts {
+  tls: ServerTls;
+  issued: Issued;
+}
+
+const HANDSHAKE_MS = 20_000;
+/** More than any client sends as its first message. */
+const HELLO_BYTES_MAX = 16_384 + 5;
+/** The authority asks once or a few times; no other client speaks that protocol. */
+const PROOFS_AT_ONCE = 50;
+
+/**
+ * Opens the ports of HTTPS. What comes over them is handed, decrypted, to the server that plain HTTP has, with all its rules
+ * and limits. A new certificate is shown to new connections; those that stand go on.
+ */
+export async function openSecurePorts(world: World, server: Server, parts: SecureParts): Promise<SecurePorts> {
+  const { host, ports } = world.config.https;
+  const open = new Set<Socket>();
+  const secure = createSecureServer(world, server, parts);
+  const proofs = world.config.acme.challenge === 'tls-alpn-01' ? createProofServer(world) : undefined;
+  const listeners: NetServer[] = [];
+  const bound: number[] = [];
+  try {
+    for (const port of ports) {
+      const listener = createServer({ noDelay: true }, (socket) => {
+        open.add(socket);
+        socket.once('close', () => open.delete(socket)).on('error', () => socket.destroy());
+        if (proofs) tellApart(socket, { secure, proofs });
+        else secure.emit('connection', socket);
+      });
+      listeners.push(listener);
+      bound.push(await listenOn(listener, { port, host, setting: 'https.ports' }));
+    }
+  } catch (error) {
+    for (const listener of listeners) listener.close();
+    throw error;
+  }
+  return {
+    ports: bound,
+    async close(graceMs) {
+      const cancel = world.clock.timer(graceMs, () => open.forEach((socket) => socket.destroy()));
+      if (graceMs === 0) open.forEach((socket) => socket.destroy());
+      await Promise.all(listeners.map((each) => new Promise<void>((resolve) => each.close(() => resolve()))));
+      cancel();
+    },
+  };
+}
+
+export interface Opening {
+  port: number;
+  host: string;
+  /** Who is told that it cannot be opened is told what to change. */
+  setting: string;
+}
+
+export function listenOn(server: NetServer, { port, host, setting }: Opening): Promise<number> {
+  return new Promise((resolve, rejectWith) => {
+    const reject = (fault: Error): void => rejectWith(Object.assign(fault, { setting }));
+    server.once('error', reject);
+    server.listen({ port, ...(host === '' ? {} : { host }) }, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function createSecureServer({ log }: World, server: Server, { tls, issued }: SecureParts): NetServer {
+  const options: TlsOptions = {
+    ...tls.current(),
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: HANDSHAKE_MS,
+    // An unknown name is shown the certificate of this installation, and nothing is asked for it.
+    SNICallback: (name, done) => {
+      issued.contextFor(name).then(
+        (context) => done(null, context),
+        (error: unknown) => {
+          log.error({ err: error }, 'could not read a certificate');
+          done(null);
+        },
+      );
+    },
+  };
+  const secure = createTlsServer(options, (socket: TLSSocket) => void server.emit('connection', socket));
+  secure.on('tlsClientError', (_error, socket) => socket.destroy());
+  tls.onChange((keys) => secure.setSecureContext({ ...keys, minVersion: 'TLSv1.2' }));
+  return secure;
+}
+
+/** Shows nothing but proofs (RFC 8737), and ends each connection behind its handshake. */
+function createProofServer(world: World): NetServer {
+  let underWay = 0;
+  const options: TlsOptions = {
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: [PROOF_PROTOCOL],
+    handshakeTimeout: HANDSHAKE_MS,
+    SNICallback: (name, done) => {
+      const refused = new Error('no order waits for this name');
+      if (underWay >= PROOFS_AT_ONCE) return done(refused);
+      underWay++;
+      contextForProof(world, name.toLowerCase())
+        .finally(() => underWay--)
+        .then(
+          (context: SecureContext | undefined) => (context ? done(null, context) : done(refused)),
+          (error: Error) => done(error),
+        );
+    },
+  };
+  const proofs = createTlsServer(options, (socket) => void socket.end());
+  proofs.on('tlsClientError', (_error, socket) => socket.destroy());
+  return proofs;
+}
+
+/** The first message says whether the authority asks for a proof, or anybody for a page. */
+function tellApart(socket: Socket, { secure, proofs }: { secure: NetServer; proofs: NetServer }): void {
+  let bytes = Buffer.alloc(0);
+  socket.setTimeout(HANDSHAKE_MS, () => socket.destroy());
+  socket.on('data', look);
+
+  function look(part: Buffer): void {
+    bytes = Buffer.concat([bytes, part]);
+    const hello = readClientHello(bytes);
+    if (hello === undefined && bytes.length < HELLO_BYTES_MAX) return;
+    socket.off('data', look);
+    socket.pause();
+    socket.setTimeout(0);
+    socket.removeAllListeners('timeout');
+    socket.unshift(bytes);
+    (hello?.protocols.includes(PROOF_PROTOCOL) ? proofs : secure).emit('connection', socket);
+  }
+}

@@ -1,0 +1,121 @@
+import { clientKey } from '../../platform/network/index.ts';
+import { whoMakesWay } from './make-way.ts';
+import { SmtpReply } from './smtp-reply.ts';
+
+/** Whether a port is open to the world, or only to programs that log in. */
+export type PortKind = 'world' | 'submission';
+
+/**
+ * What a connection is at: over, though its socket is not gone yet; waiting, with nothing brought so far or with a message
+ * brought; sending content; having its message carried out; logged in.
+ */
+export type Standing = 'over' | 'idle' | 'brought' | 'sending' | 'busy' | 'logged in';
+
+/** Connections make way in this order, so that as little as possible is lost; the others never do. */
+const MAKE_WAY: readonly Standing[] = ['over', 'idle', 'brought', 'sending'];
+
+export interface Occupant {
+  readonly standing: Standing;
+  /** Ends the connection at once; its slot has gone to another. */
+  makeWay(reply: SmtpReply): void;
+}
+
+export interface Slot {
+  leave(): void;
+  /** Notes that the connection was told to end: as its slot will be free, no other has to end for it. */
+  isGoing(): void;
+}
+
+export interface ConnectionLimits {
+  /** Counts a new connection; throws the refusal of one too many. From ourselves it has no address, and no limit of one. */
+  enter(occupant: Occupant, from: { address: string | undefined; kind: PortKind }): Slot;
+  /** Whether so few connections are free that those held without need should be ended. */
+  isShort(kind: PortKind): boolean;
+  /** How many are open. */
+  open(kind: PortKind): number;
+}
+
+/** The part that each kind may use: strangers leave connections to our own programs, and those some to the world. */
+const PART_OF_TOTAL = 3 / 4;
+export const ofKindMax = (total: number): number => Math.ceil(total * PART_OF_TOTAL);
+const PART_WITHOUT_NEED = 4 / 5;
+
+interface Held {
+  kind: PortKind;
+  party: string | undefined;
+  occupant: Occupant;
+  slot: Slot;
+}
+
+/** One for all SMTP ports of the process. */
+export function createConnectionLimits(limits: { total: number; perAddress: number }): ConnectionLimits {
+  const ofParties = new Map<string, number>();
+  /** The oldest first. */
+  const all = new Set<Held>();
+  const totals = { world: 0, submission: 0 };
+  const going = { world: 0, submission: 0 };
+  const kindMax = ofKindMax(limits.total);
+  const staying = (kind: PortKind): number => totals[kind] - going[kind];
+
+  function makeRoom(kind: PortKind, newcomer: string | undefined): void {
+    const isKindFull = totals[kind] >= kindMax;
+    if (!isKindFull && totals.world + totals.submission < limits.total) return;
+    const rivals = [...all].filter((held) => !isKindFull || held.kind === kind);
+    const leaving = whoMakesWay(rivals, placeOf, newcomer);
+    if (!leaving) throw new SmtpReply(421, '4.3.2', 'Too many connections; try again in a minute');
+    leaving.slot.leave();
+    leaving.occupant.makeWay(new SmtpReply(421, '4.3.2', MOST));
+  }
+
+  function hold(held: Omit<Held, 'slot'>): Slot {
+    const { kind, party } = held;
+    let [isGoing, isOver] = [false, false];
+    const slot: Slot = {
+      isGoing() {
+        if (isGoing || isOver) return;
+        isGoing = true;
+        going[kind]++;
+      },
+      leave() {
+        if (isOver) return;
+        isOver = true;
+        all.delete(entry);
+        totals[kind]--;
+        if (isGoing) going[kind]--;
+        if (party === undefined) return;
+        const left = (ofParties.get(party) ?? 1) - 1;
+        if (left > 0) ofParties.set(party, left);
+        else ofParties.delete(party);
+      },
+    };
+    const entry = { ...held, slot };
+    all.add(entry);
+    totals[kind]++;
+    if (party !== undefined) ofParties.set(party, (ofParties.get(party) ?? 0) + 1);
+    return slot;
+  }
+
+  return {
+    open: (kind) => totals[kind],
+    isShort: (kind) =>
+      staying(kind) > kindMax * PART_WITHOUT_NEED ||
+      staying('world') + staying('submission') > limits.total * PART_WITHOUT_NEED,
+    enter(occupant, { address, kind }) {
+      const party = address === undefined ? undefined : clientKey(address);
+      if (party !== undefined && (ofParties.get(party) ?? 0) >= limits.perAddress) {
+        const say = `${limits.perAddress} connections from your address are open; use those, or end some`;
+        throw new SmtpReply(421, '4.7.0', say);
+      }
+      makeRoom(kind, party);
+      return hold({ kind, party, occupant });
+    },
+  };
+}
+
+const MOST = 'Many wait for a connection, and your address holds the most; connect again in a minute';
+
+/** A login does not count for its address: behind one address there may be many programs that log in. */
+function placeOf({ party, occupant: { standing } }: Held): { party: string | undefined; rank: number | undefined } {
+  const rank = MAKE_WAY.indexOf(standing);
+  return { party: standing === 'logged in' ? undefined : party, rank: rank < 0 ? undefined : rank };
+}

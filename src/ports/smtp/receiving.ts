@@ -1,0 +1,201 @@
+import { type Arrival, type Receive, type ReceiveResult, type Route } from '../../mail/receive/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { stopwatch } from '../../platform/clock/index.ts';
+import { clientKey } from '../../platform/network/index.ts';
+import { parseAddress } from '../../protocol/address/index.ts';
+import { mustFitCharset } from './address-charset.ts';
+import { deferralReply } from './deferral-reply.ts';
+import { protocolOf, type PathCommand, type ReceivingDoor, type Session } from './door.ts';
+import { createIntake } from './intake.ts';
+import { createMessageRate } from './message-rate.ts';
+import { SmtpReply } from './smtp-reply.ts';
+
+type Taken = Exclude<Route, { kind: 'none' }>;
+
+/**
+ * The door for the world. It accepts mail for our domains that receive, for our return paths and for the address of
+ * complaints, and refuses everything else at RCPT, so that no message ever has to be sent back.
+ */
+export function createReceivingDoor(world: World, flow: Receive): ReceivingDoor {
+  const { clock, config } = world;
+  const { receiving } = config;
+  const intake = createIntake(world);
+  const mayCome = createMessageRate(clock, receiving.messages_per_minute_per_address);
+  const mayReturn = createMessageRate(clock, RETURNS_PER_HOUR, 3_600_000);
+  /** The recipients of the transaction under way, by its envelope. */
+  const taken = new WeakMap<object, Map<string, Taken>>();
+  const refusals = new WeakMap<Session, number>();
+  const gone = new WeakSet<Session>();
+  const isOwn = ownSessions(world);
+  const receive = measured(world, flow);
+
+  function refused(session: Session, reply: SmtpReply): SmtpReply {
+    if (isOwn(session)) return reply;
+    const count = (refusals.get(session) ?? 0) + 1;
+    refusals.set(session, count);
+    if (count <= receiving.refusals_max) return reply;
+    return new SmtpReply(421, '4.7.0', 'Too many commands were refused; connect again with addresses that exist');
+  }
+
+  return {
+    greetingDelayMs: receiving.greeting_delay_ms,
+    async mail(session, from) {
+      mustBeSound(session, from, MAIL_PARAMETERS);
+      const party = clientKey(session.remoteAddress);
+      intake.mustFit(party, Number((from.args && from.args.SIZE) || 0));
+      if (isOwn(session) || mayCome(party)) return Promise.resolve();
+      const say = `Your address has sent ${receiving.messages_per_minute_per_address} messages this minute; try again in one`;
+      throw new SmtpReply(451, '4.7.1', say);
+    },
+    async rcpt(session, to) {
+      mustBeSound(session, to, NONE);
+      const routes = taken.get(session.envelope) ?? new Map<string, Taken>();
+      taken.set(session.envelope, routes);
+      if (routes.size >= receiving.recipients_max && !routes.has(to.address)) {
+        throw new SmtpReply(
+          452,
+          '4.5.3',
+          `${receiving.recipients_max} recipients are taken at a time; send this one next`,
+        );
+      }
+      const route = await flow.route(to.address);
+      if (route.kind === 'none') throw refused(session, refusalOf(route.because, to));
+      if (route.kind === 'rewritten' && mailFromOf(session) !== '') throw refused(session, ONLY_BOUNCES);
+      mustGoAlone(routes, to.address, route);
+      if (route.kind === 'team' && !isOwn(session)) await mustNotComeAgain(flow, session, route.address);
+      routes.set(to.address, route);
+    },
+    async data(session, content) {
+      const routes = [...(taken.get(session.envelope)?.values() ?? [])];
+      const bringer = { party: clientKey(session.remoteAddress), isGone: () => gone.has(session) };
+      return intake.take(bringer, content, async (message) => {
+        const mailFrom = mailFromOf(session);
+        for (const route of routes) if (!isOwn(session)) mustNotFlood(mayReturn, route);
+        await mustStillBeTheirs(flow, routes);
+        const result = await receive({
+          mailFrom,
+          routes,
+          content: message,
+          client: clientOf(session),
+          isOwnNotice: mailFrom === '' && isOwn(session),
+        });
+        return textOf(result);
+      });
+    },
+    closed: (session) => void gone.add(session),
+  };
+}
+
+function measured({ ids, meter, tracer }: World, flow: Receive): Receive['receive'] {
+  return async (arrival) => {
+    const elapsedMs = stopwatch();
+    const result = await flow.receive(arrival);
+    meter.count('rasket_received_total', { result: result.kind });
+    const id = result.kind === 'accepted' ? result.id : ids.uuid();
+    tracer.received({ id, result: result.kind, recipients: arrival.routes.length, durationMs: elapsedMs() });
+    return result;
+  };
+}
+
+/** Mail that we deliver to ourselves is of all teams, so it does not count towards the limits of a foreign address. */
+const ownSessions =
+  ({ ownConnections }: World) =>
+  (session: Session): boolean =>
+    ownConnections.has(session);
+
+/** The parameters that EHLO offers (RFC 5321 §4.1.1.11); there is none for RCPT. */
+const MAIL_PARAMETERS: ReadonlySet<string> = new Set(['SIZE', 'BODY', 'SMTPUTF8']);
+const NONE: ReadonlySet<string> = new Set();
+
+function mustBeSound(session: Session, { address, args }: PathCommand, known: ReadonlySet<string>): void {
+  const unknown = Object.keys(args || {}).find((name) => !known.has(name));
+  if (unknown === undefined) return mustFitCharset(session, address);
+  throw new SmtpReply(555, '5.5.4', `The parameter ${unknown.slice(0, 40)} was not offered; leave it out`);
+}
+
+function textOf(result: ReceiveResult): string {
+  switch (result.kind) {
+    case 'accepted':
+      return `2.0.0 Taken and stored as ${result.id}`;
+    case 'refused':
+      throw new SmtpReply(
+        550,
+        '5.7.26',
+        result.domain === undefined
+          ? 'Its From names no single domain that DMARC could vouch for; write one From with addresses of one domain'
+          : `By its DMARC record ${result.domain} wants such mail refused; sign it with DKIM`,
+      );
+    case 'unwanted':
+      throw new SmtpReply(550, '5.7.1', 'Nothing but complaints in the Abuse Reporting Format is taken here');
+    case 'no_return':
+      throw new SmtpReply(550, '5.7.1', `${ONLY_RETURNS}; this is none`);
+    case 'deferred':
+      throw deferralReply(result.deferral);
+  }
+}
+
+function clientOf(session: Session): Arrival['client'] {
+  const { remoteAddress: address, hostNameAppearsAs: name } = session;
+  return { address, name: typeof name === 'string' ? name : '', protocol: protocolOf(session) };
+}
+
+const mailFromOf = ({ envelope: { mailFrom } }: Session): string => (mailFrom ? mailFrom.address : '');
+
+/** Greylists mail for teams. Bounces and complaints to us are expected: they are never asked to come again. */
+async function mustNotComeAgain(flow: Receive, session: Session, recipient: string): Promise<void> {
+  const seconds = await flow.greylist({ address: session.remoteAddress, mailFrom: mailFromOf(session), recipient });
+  if (seconds === undefined) return;
+  throw new SmtpReply(451, '4.7.1', `You are not known here yet; come again in ${seconds} seconds`);
+}
+
+const ONLY_RETURNS = 'This address takes bounces of forwarded mail alone';
+/** Bounces have no sender; accepting anything else would make us write to its sender. */
+const ONLY_BOUNCES = new SmtpReply(550, '5.7.1', ONLY_RETURNS);
+/** Bounces to one sender of a day's mail: more than failing mail causes, and little for an attacker who knows the address. */
+const RETURNS_PER_HOUR = 60;
+
+/** A notice has one recipient, so that refusing it never refuses mail for others with it. */
+function mustGoAlone(routes: ReadonlyMap<string, Taken>, address: string, route: Taken): void {
+  const others = [...routes].filter(([known]) => known !== address).map(([, other]) => other);
+  if (others.length === 0 || ![route, ...others].some(({ kind }) => kind === 'rewritten')) return;
+  throw new SmtpReply(452, '4.5.3', 'A bounce of forwarded mail has one recipient; send this one next');
+}
+
+/** While content comes, a domain may be deleted or a team suspended; a client that sends again is refused at RCPT. */
+async function mustStillBeTheirs(flow: Receive, routes: readonly Taken[]): Promise<void> {
+  const byDomain = new Map(
+    routes.flatMap((route) => (route.kind === 'team' ? [[domainOf(route.address), route] as const] : [])),
+  );
+  for (const { address, teamId } of byDomain.values()) {
+    const now = await flow.route(address);
+    if (now.kind === 'team' && now.teamId === teamId) continue;
+    throw new SmtpReply(451, '4.3.0', `Where mail for ${domainOf(address)} goes has just changed; send it again`);
+  }
+}
+
+function mustNotFlood(mayReturn: (address: string) => boolean, route: Taken): void {
+  if (route.kind !== 'rewritten' || mayReturn(route.address.toLowerCase())) return;
+  const say = `${RETURNS_PER_HOUR} bounces have come to this address within an hour; send it again in one`;
+  throw new SmtpReply(451, '4.7.1', say);
+}
+
+function refusalOf(because: Extract<Route, { kind: 'none' }>['because'], { address }: PathCommand): SmtpReply {
+  switch (because) {
+    case 'malformed':
+      return new SmtpReply(553, '5.1.3', 'That is no address that mail can be delivered to');
+    case 'elsewhere':
+      return new SmtpReply(550, '5.7.1', `No mail is taken for ${domainIn(address)} here, and none is passed on`);
+    case 'unknown':
+      return new SmtpReply(550, '5.1.1', 'There is no such address here');
+    case 'closed':
+      return new SmtpReply(450, '4.2.1', 'This address takes no mail at present; try again later');
+  }
+}
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).slice(0, 253);
+
+/** The domain in ASCII, as every client can read it. */
+function domainIn(given: string): string {
+  const parsed = parseAddress(given, { allowSingleLabel: true });
+  return domainOf(parsed.ok ? parsed.mailbox.address : given).replaceAll(/[^ -~]/g, '?');
+}

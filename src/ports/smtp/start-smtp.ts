@@ -1,0 +1,179 @@
+import { systemClock, type Clock } from '../../platform/clock/index.ts';
+import type { ServerTls } from '../../platform/server-tls/index.ts';
+import type { World } from '../../platform/world/index.ts';
+import { createRangeCheck } from '../../platform/network/index.ts';
+import { createConnectionLimits } from './connection-limits.ts';
+import type { DoorName, Doors } from './door.ts';
+import { listenFault } from './listen-fault.ts';
+import { SmtpListener, type ListenerOptions } from './listener.ts';
+import { planPorts, type PortPlan } from './port-plan.ts';
+
+export interface SmtpListening {
+  host: string;
+  port: number;
+  tls: 'starttls' | 'implicit';
+  doors: readonly DoorName[];
+}
+
+/** A port that is not open, and the reason in one line that says what to do. */
+export interface SmtpFault {
+  port: number;
+  reason: string;
+  /** Whether the process lacks the permission to open the port, so that only a new start helps. */
+  needsStart: boolean;
+}
+
+export interface SmtpPorts {
+  /** The ports that are open now. */
+  readonly listening: readonly SmtpListening[];
+  /** The ports that are not open now. */
+  readonly faults: readonly SmtpFault[];
+  /** Stops accepting connections, opens no further port, and gives running connections `graceMs` to end. */
+  close(graceMs: number): Promise<void>;
+}
+
+export interface SmtpOptions {
+  world: World;
+  doors: Doors;
+  tls: ServerTls;
+  /** Measures how long clients take; the system clock unless given. */
+  waitClock?: Clock | undefined;
+  /** Opens any free port instead of one in use, for trying things out. */
+  mayMove?: boolean | undefined;
+}
+
+/** Interval at which a port is tried again: often the previous server still has it at the start. */
+const RETRY_MS = 5000;
+
+/**
+ * Opens the ports. A port that cannot be opened is logged and tried again, and stops neither the others nor HTTP: after an update,
+ * mail must not stop because another mail server has port 25.
+ */
+export async function startSmtp(options: SmtpOptions): Promise<SmtpPorts> {
+  const { world, doors, tls } = options;
+  const { clock, config, log } = world;
+  const names = (['submission', 'receiving'] as const).filter((name) => doors[name]);
+  const shared = sharedOptions(options);
+  const open = new Map<PortPlan, { listener: SmtpListener; listening: SmtpListening }>();
+  const faults = new Map<PortPlan, SmtpFault>();
+  const plans = planPorts(config, names);
+
+  async function tryToOpen(plan: PortPlan): Promise<void> {
+    const listener = new SmtpListener(optionsFor(plan, doors, { ...shared, keys: tls.current() }));
+    try {
+      const { address, port } = await openPort(listener, plan, options);
+      const way = plan.isImplicit ? 'implicit' : 'starttls';
+      open.set(plan, { listener, listening: { host: address, port, tls: way, doors: plan.doors } });
+      if (faults.delete(plan)) log.info({ port }, 'an SMTP port that could not be opened before is open');
+    } catch (error) {
+      const fault = error as NodeJS.ErrnoException;
+      const reason = listenFault(fault, plan, config.smtp.host);
+      if (faults.get(plan)?.reason !== reason) {
+        log.error({ port: plan.port, reason }, 'an SMTP port cannot be opened');
+      }
+      faults.set(plan, { port: plan.port, reason, needsStart: fault.code === 'EACCES' || fault.code === 'EPERM' });
+    }
+  }
+
+  for (const plan of plans) await tryToOpen(plan);
+  let isClosing = false;
+  let retrying = Promise.resolve();
+  let cancelRetry = (): void => undefined;
+  function retryLater(): void {
+    if (isClosing || faults.size === 0) return;
+    cancelRetry = clock.timer(RETRY_MS, () => {
+      retrying = Promise.all([...faults.keys()].map(tryToOpen)).then(retryLater);
+    });
+  }
+  retryLater();
+  tls.onChange((keys) => {
+    for (const { listener } of open.values()) listener.updateSecureContext({ ...keys });
+  });
+  const inOrder = <T>(found: ReadonlyMap<PortPlan, T>): T[] =>
+    plans.flatMap((plan) => {
+      const one = found.get(plan);
+      return one === undefined ? [] : [one];
+    });
+  return {
+    get listening() {
+      return inOrder(open).map(({ listening }) => listening);
+    },
+    get faults() {
+      return inOrder(faults);
+    },
+    async close(graceMs) {
+      isClosing = true;
+      cancelRetry();
+      // A port that opens at this moment is closed like the others.
+      await retrying;
+      await Promise.all([...open.values()].map(({ listener }) => listener.end(graceMs)));
+    },
+  };
+}
+
+async function openPort(
+  listener: SmtpListener,
+  { port }: PortPlan,
+  { world: { config, log }, mayMove = false }: SmtpOptions,
+): Promise<{ address: string; port: number }> {
+  const { host } = config.smtp;
+  try {
+    return await listener.open(host, port);
+  } catch (error) {
+    if (!mayMove || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const opened = await listener.open(host, 0);
+    log.warn({ taken: port, instead: opened.port }, 'an SMTP port has another program; a free one is open instead');
+    return opened;
+  }
+}
+
+type Shared = Omit<ListenerOptions, 'isImplicit' | 'doors' | 'keys'>;
+
+function sharedOptions({ world, doors, waitClock = systemClock }: SmtpOptions): Shared {
+  const { clock, config, log, meter, ownConnections } = world;
+  const { smtp, submission } = config;
+  const limits = createConnectionLimits({ total: smtp.max_connections, perAddress: smtp.max_connections_per_address });
+  meter.watch('rasket_smtp_connections', () =>
+    (['world', 'submission'] as const).map((kind) => ({ value: limits.open(kind), labels: { kind } })),
+  );
+  return {
+    name: config.instance.host,
+    perAddressMax: smtp.max_connections_per_address,
+    limits,
+    connectionsMax: smtp.max_connections,
+    idleMs: smtp.idle_seconds * 1000,
+    waitClock,
+    isTrustedProxy: createRangeCheck(smtp.trusted_proxies),
+    ownConnections,
+    log,
+    rules: {
+      clock,
+      maySubmit: doors.submission !== undefined,
+      isForWorld: doors.receiving !== undefined,
+      mayLogInPlain: submission.insecure_login,
+      messageBytesMax: smtp.message_bytes,
+      greetingDelayMs: doors.receiving?.greetingDelayMs ?? 0,
+      loginMs: submission.login_seconds * 1000,
+    },
+  };
+}
+
+function optionsFor(
+  { isImplicit, doors: names }: PortPlan,
+  all: Doors,
+  shared: Omit<ListenerOptions, 'isImplicit' | 'doors'>,
+): ListenerOptions {
+  const doors: Doors = {
+    submission: names.includes('submission') ? all.submission : undefined,
+    receiving: names.includes('receiving') ? all.receiving : undefined,
+  };
+  const rules = {
+    ...shared.rules,
+    maySubmit: doors.submission !== undefined,
+    isForWorld: doors.receiving !== undefined,
+    // Only the greeting of a port for the world is delayed.
+    greetingDelayMs: doors.receiving ? shared.rules.greetingDelayMs : 0,
+    loginMs: doors.receiving ? undefined : shared.rules.loginMs,
+  };
+  return { ...shared, isImplicit, doors, rules };
+}
